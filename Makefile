@@ -1,0 +1,48 @@
+# One verb a task. `make demo` is the two-minute tour, `make test` is what CI runs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup demo test lint types contracts unit coverage bench docs clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: requirements.txt requirements-dev.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("hushprice needs Python 3.11 or later, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+demo: setup
+	$(BIN)/hushprice compare --output demo
+
+test: lint types contracts unit coverage
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+contracts: setup
+	$(BIN)/lint-imports --no-cache
+
+unit: setup
+	$(BIN)/python -m pytest -n 2
+
+# Branch coverage of the privacy-relevant layers, measured on the un-compiled source.
+coverage: setup
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "not compiled" --no-header --cov --cov-config=coverage.toml --cov-report= \
+		tests/accounting tests/sensitive tests/releasers tests/optimizer tests/policies
+	$(BIN)/coverage report --rcfile=coverage.toml
+
+bench: setup
+	$(BIN)/python benchmarks/speed.py
+
+docs: setup
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV) build demo .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

@@ -1,0 +1,47 @@
+"""hushprice: personal prices that learn demand, with a proof that bounds what later prices reveal about a customer.
+
+Names are loaded when first used, so that `import hushprice` and `hushprice --help` stay quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hushprice.engine.pricer import Pricer, Quote, open_pricer
+    from hushprice.simulation.market import Market, paper_market
+    from hushprice.simulation.market_file import load_market
+    from hushprice.simulation.result import SimulationResult
+    from hushprice.simulation.run import simulate
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Pricer": "hushprice.engine.pricer",
+    "Quote": "hushprice.engine.pricer",
+    "open_pricer": "hushprice.engine.pricer",
+    "Market": "hushprice.simulation.market",
+    "paper_market": "hushprice.simulation.market",
+    "load_market": "hushprice.simulation.market_file",
+    "SimulationResult": "hushprice.simulation.result",
+    "simulate": "hushprice.simulation.run",
+}
+
+__all__ = [
+    "Market",
+    "Pricer",
+    "Quote",
+    "SimulationResult",
+    "__version__",
+    "load_market",
+    "open_pricer",
+    "paper_market",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hushprice' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,1 @@
+"""The world: how demand answers a price, and what that is worth."""

@@ -1,0 +1,241 @@
+"""The engine for one live product: quote a price, observe what came of it.
+
+    pricer = open_pricer(horizon=100_000, contexts=2, epsilon=1.0)
+    quote = pricer.quote([0.3, -0.5])
+    pricer.observe(quote.id, 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hushprice import checks
+from hushprice.accounting.budget import split
+from hushprice.accounting.delta import parse_delta
+from hushprice.accounting.ledger import Ledger
+from hushprice.demand.families import Logistic
+from hushprice.demand.features import FeatureMap, by_name
+from hushprice.demand.protocol import Demand
+from hushprice.demand.schema import Schema
+from hushprice.engine import saved
+from hushprice.engine.learner import Learner
+from hushprice.engine.quoter import Quoter
+from hushprice.engine.slots import Observation, Slots
+from hushprice.errors import InvalidInput
+from hushprice.numerics import tape
+from hushprice.optimizer import refresh
+from hushprice.policies.catalog import build, tune
+from hushprice.policies.protocol import LEARNING, Policy
+from hushprice.releasers.covariance import CovarianceReleaser
+from hushprice.releasers.estimate import EstimateReleaser
+from hushprice.releasers.noise import NoiseSource, System
+from hushprice.types import FloatArray
+
+Customer = Sequence[float] | FloatArray | Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A price offered. `version` counts the estimates behind it; 0 is the price of ignorance."""
+
+    id: str
+    price: float
+    version: int
+
+
+class Pricer:
+    """Learns demand from past customers and quotes personal prices, inside a privacy budget fixed at the start."""
+
+    def __init__(
+        self,
+        *,
+        policy: Policy,
+        demand: Demand,
+        features: FeatureMap,
+        horizon: int,
+        schema: Schema | None = None,
+        delay: int = 0,
+        source: NoiseSource | None = None,
+        simulation: bool = False,
+        covariance: CovarianceReleaser | None = None,
+        estimates: EstimateReleaser | None = None,
+    ) -> None:
+        checks.whole(1, horizon=horizon)
+        checks.whole(0, delay=delay)
+        if policy.code != LEARNING or policy.tuning is None or policy.noise is None or policy.input_noise > 0:
+            raise InvalidInput(f"policy must be one that learns ('paper' or 'nonprivate'), got {policy.name!r}")
+        if schema is not None and schema.dimension != features.contexts:
+            raise InvalidInput(f"schema gives contexts of length {schema.dimension}, features take {features.contexts}")
+        source = source or System()
+        if source.simulated and not simulation:
+            raise InvalidInput(f"source {source.label!r} is refused outside simulation: a known seed removes the noise")
+        self.policy = policy
+        self.demand = demand
+        self.features = features
+        self.horizon = horizon
+        self.schema = schema
+        self.source = source
+        self.clipped_attributes = 0
+        self._exploration = policy.tuning.exploration_periods
+        self.slots = Slots(horizon=horizon, delay=delay)
+        self.quoter = Quoter(
+            demand=demand,
+            features=features,
+            ridge=policy.tuning.ridge,
+            width=policy.tuning.width,
+            repair=refresh.FLOOR if policy.noise.floored else refresh.AS_IS,
+        )
+        self.learner = Learner(
+            demand=demand,
+            dimension=features.dimension,
+            horizon=horizon,
+            tuning=policy.tuning,
+            noise=policy.noise,
+            source=source,
+            covariance=covariance,
+            estimates=estimates,
+        )
+
+    def quote(self, customer: Customer) -> Quote:
+        """A price in [0, 1] for the arriving customer: a context, or attributes by the schema's names.
+
+        Bad input is refused before anything changes. After the horizon prices go on and learning has stopped.
+        """
+        context = self._context(customer)
+        period = self.slots.count + 1
+        self._learn(period)
+        if period <= min(self._exploration, self.horizon):
+            price = self.source.uniform(tape.EXPLORATION, period)
+        else:
+            price = self.quoter.price(context)
+        return Quote(self.slots.open(context, price), price, self.quoter.version)
+
+    def observe(self, quote_id: str, demand: float) -> Observation:
+        """What the quoted customer bought. May come late, out of order, or never; never counts twice."""
+        return self.slots.observe(quote_id, demand)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What privacy was paid for and what has been spent."""
+        return self.learner.ledger
+
+    @property
+    def learning(self) -> bool:
+        """Will later outcomes still change prices?"""
+        return self.slots.count < self.horizon and self.learner.estimates_left > 0
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file, in one piece or not at all. It holds raw records: guard it like the records."""
+        saved.save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path, *, simulation: bool = False) -> Pricer:
+        """Take up where `save` left off. Released noise is read back, never drawn again.
+
+        Load a file once: two pricers living on from one file would spend the same budget twice.
+        """
+        return saved.load(cls, Path(path), simulation=simulation)
+
+    def _learn(self, period: int) -> None:
+        due = self.slots.due()
+        if due is None:
+            return
+        context, price, demand = due
+        u, v = self.features.parts(context)
+        release = self.learner.absorb(u + price * v, demand)
+        if release is None or period <= self._exploration:
+            return
+        if self.quoter.wants_estimate(release):
+            self.quoter.accept(self.learner.estimate(period), release)
+
+    def _context(self, customer: Customer) -> FloatArray:
+        if isinstance(customer, Mapping):
+            if self.schema is None:
+                raise InvalidInput("attributes by name need a schema; this pricer takes a context vector")
+            encoded = self.schema.encode(customer)
+            self.clipped_attributes += len(encoded.clipped)
+            return encoded.context
+        context = checks.vector(self.features.contexts, context=customer)
+        outside = np.flatnonzero(np.abs(context) > 1.0)
+        if outside.size:
+            raise InvalidInput(f"context[{outside[0]}] must lie in [-1, 1], got {float(context[outside[0]])!r}")
+        return context
+
+    def __repr__(self) -> str:
+        return f"Pricer(policy={self.policy.name!r}, quotes={self.slots.count}, horizon={self.horizon})"
+
+
+def open_pricer(
+    *,
+    horizon: int,
+    contexts: int | None = None,
+    schema: Schema | None = None,
+    epsilon: float = 1.0,
+    delta: float | str = "2/T^2",
+    epsilon_covariance: float | None = None,
+    epsilon_estimate: float | None = None,
+    policy: str = "paper",
+    calibration: str = "published",
+    demand: Demand | None = None,
+    features: str | FeatureMap = "main",
+    exploration_periods: int | None = None,
+    ridge: float | None = None,
+    width: float | None = None,
+    max_estimates: int | None = None,
+    delay: int = 0,
+    source: NoiseSource | None = None,
+    simulation: bool = False,
+    covariance: CovarianceReleaser | None = None,
+    estimates: EstimateReleaser | None = None,
+) -> Pricer:
+    """A pricer for `horizon` customers, by context length or by schema, with the numerical section's tuning by default.
+
+    >>> pricer = open_pricer(horizon=1000, contexts=1, epsilon=1.0)
+    >>> pricer.ledger.claimed
+    EpsilonDelta(epsilon=1.0, delta=2e-06)
+    """
+    checks.whole(1, horizon=horizon)
+    if (contexts is None) == (schema is None) and isinstance(features, str):
+        raise InvalidInput("give either contexts (the length of a context) or schema")
+    demand = demand or Logistic()
+    if isinstance(features, str):
+        features = by_name(features, schema.dimension if schema is not None else int(contexts or 0))
+    tuning = tune(
+        horizon=horizon,
+        dimension=features.dimension,
+        exploration_periods=exploration_periods,
+        ridge=ridge,
+        width=width,
+        max_estimates=max_estimates,
+    )
+    budget = split(
+        epsilon,
+        parse_delta(delta, horizon),
+        epsilon_covariance=epsilon_covariance,
+        epsilon_estimate=epsilon_estimate,
+    )
+    chosen = build(
+        policy,
+        horizon=horizon,
+        demand=demand,
+        features=features,
+        budget=budget,
+        tuning=tuning,
+        calibration=calibration,
+    )
+    return Pricer(
+        policy=chosen,
+        demand=demand,
+        features=features,
+        horizon=horizon,
+        schema=schema,
+        delay=delay,
+        source=source,
+        simulation=simulation,
+        covariance=covariance,
+        estimates=estimates,
+    )

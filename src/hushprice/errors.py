@@ -1,0 +1,31 @@
+"""Every error hushprice raises on purpose. Anything else that surfaces is a bug of ours."""
+
+from __future__ import annotations
+
+
+class HushpriceError(Exception):
+    """Base of the tree."""
+
+
+class InvalidInput(HushpriceError, ValueError):
+    """An argument is outside what is allowed; the message names the field and the value."""
+
+
+class BudgetExhausted(HushpriceError):
+    """A release would cost more privacy than was paid for. Nothing was drawn."""
+
+
+class DidNotConverge(HushpriceError):
+    """A fit did not reach its certified tolerance, so its guarantee would not hold; nothing is released."""
+
+
+class NotAvailable(HushpriceError):
+    """A named feature exists in the plan but not in this version."""
+
+
+class UnknownQuote(HushpriceError):
+    """No quote of this pricer has that id."""
+
+
+class RepeatedOutcome(HushpriceError):
+    """The quote already has its outcome. Learning from it twice would double its sensitivity."""

@@ -1,0 +1,1 @@
+from hushprice.optimizer.price import LANES, WORK, best_prices  # noqa: F401

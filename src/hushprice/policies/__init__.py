@@ -1,0 +1,1 @@
+"""Policies: schedules and parameters only. What they do is in releasers/ and optimizer/."""

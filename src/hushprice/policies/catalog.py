@@ -1,0 +1,87 @@
+"""Every policy by name: the one list the command line, the simulator and the tests read."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import replace
+
+from hushprice import checks
+from hushprice.accounting.budget import PrivacyBudget
+from hushprice.demand.features import FeatureMap
+from hushprice.demand.protocol import Demand
+from hushprice.errors import InvalidInput, NotAvailable
+from hushprice.policies import baselines
+from hushprice.policies.paper import nonprivate, paper
+from hushprice.policies.protocol import PlainPolicy, Policy, Setting
+from hushprice.policies.tuning import Tuning, numerical
+
+NAMES = ("paper", "noisy-newton", "nonprivate", "random", "fixed", "input-perturbation", "clairvoyant")
+CALIBRATIONS = ("printed", "published", "tight")
+
+PlainFactory = Callable[[Setting], PlainPolicy]
+
+
+def tune(
+    *,
+    horizon: int,
+    dimension: int,
+    exploration_periods: int | None = None,
+    ridge: float | None = None,
+    width: float | None = None,
+    max_estimates: int | None = None,
+) -> Tuning:
+    """The numerical section's tuning with the given entries replaced."""
+    checks.whole(1, horizon=horizon)
+    given = {
+        "exploration_periods": exploration_periods,
+        "ridge": ridge,
+        "width": width,
+        "max_estimates": max_estimates,
+    }
+    return replace(numerical(horizon, dimension), **{name: value for name, value in given.items() if value is not None})
+
+
+def build(
+    name: str,
+    *,
+    horizon: int,
+    demand: Demand,
+    features: FeatureMap,
+    budget: PrivacyBudget,
+    tuning: Tuning,
+    calibration: str = "published",
+    price: float | None = None,
+) -> Policy:
+    """The built-in policy of that name."""
+    if price is not None and name != "fixed":
+        raise InvalidInput(f"price is for policy 'fixed' alone, got {price!r} with policy {name!r}")
+    match name:
+        case "paper":
+            return paper(calibration, budget, horizon=horizon, demand=demand, tuning=tuning)
+        case "nonprivate":
+            return nonprivate(tuning=tuning)
+        case "random":
+            return baselines.random()
+        case "fixed":
+            return baselines.fixed(price)
+        case "clairvoyant":
+            return baselines.clairvoyant()
+        case "input-perturbation":
+            return baselines.input_perturbation(budget.total.epsilon, contexts=features.contexts, tuning=tuning)
+        case "noisy-newton":
+            raise NotAvailable("policy 'noisy-newton' is not available yet; choose 'paper'")
+    raise InvalidInput(f"policy must be one of {', '.join(NAMES)}, or module:Class, got {name!r}")
+
+
+def plain(name: str) -> PlainFactory:
+    """The class named `module:Class`, to be constructed with a Setting."""
+    module, _, attribute = name.partition(":")
+    try:
+        factory = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as problem:
+        raise InvalidInput(f"policy {name!r} cannot be imported: {problem}") from None
+    for method in ("price", "learn"):
+        if not callable(getattr(factory, method, None)):
+            raise InvalidInput(f"policy {name!r} has no method {method!r}")
+    return factory  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""Layer 2: private releasers. They read records, add noise, and charge the ledger."""

@@ -1,0 +1,78 @@
+"""PrivateCov (alg:private-cov): the covariance of the records so far, released after every one of them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from hushprice.accounting.events import Event
+from hushprice.numerics import tape
+from hushprice.numerics.jit import step
+from hushprice.numerics.linear import packed_size
+from hushprice.releasers import tree
+from hushprice.releasers.noise import NoiseSource
+from hushprice.releases import CovarianceRelease
+from hushprice.types import FloatArray
+
+
+class CovarianceReleaser(Protocol):
+    """Anything that turns a stream of features into a stream of private covariances. Bring your own by writing these."""
+
+    def absorb(self, phi: FloatArray) -> CovarianceRelease:
+        """Take the next record's features (||phi|| <= 1) and release the covariance of all so far."""
+        ...
+
+    def state(self) -> dict[str, FloatArray]:
+        """Arrays that must survive a restart. Noise already released is among them and is never drawn again."""
+        ...
+
+    def restore(self, state: dict[str, FloatArray], count: int) -> None:
+        """Take up after `count` records."""
+        ...
+
+
+@step
+def outer(phi: FloatArray, column: int, out: FloatArray) -> None:
+    """phi phi' of one column of phi (d, records), packed."""
+    k = 0
+    for i in range(phi.shape[0]):
+        left = phi[i, column]
+        for j in range(i, phi.shape[0]):
+            out[k] = left * phi[j, column]
+            k += 1
+
+
+class PrivateCov:
+    """The binary-tree releaser with independent N(0, noise^2) on the upper triangle of every node."""
+
+    def __init__(self, *, horizon: int, dimension: int, noise: float, source: NoiseSource, event: Event) -> None:
+        size = packed_size(dimension)
+        levels = tree.levels(horizon)
+        self._noise = noise
+        self._source = source
+        self._event = event
+        self._count = 0
+        self._exact = np.zeros((levels, size))
+        self._running = np.zeros((levels + 1, size))
+        self._summand = np.zeros(size)
+
+    def absorb(self, phi: FloatArray) -> CovarianceRelease:
+        self._count += 1
+        outer(phi.reshape(-1, 1), 0, self._summand)
+        noise = np.zeros(self._summand.size)
+        if self._noise > 0.0:
+            noise = self._noise * self._source.normals(tape.COVARIANCE_NOISE, self._count, noise.size)
+        tree.absorb(self._exact, self._running, self._count, self._summand, noise)
+        return CovarianceRelease(self._running[0], self._count, self._event)
+
+    def state(self) -> dict[str, FloatArray]:
+        return {"exact": self._exact, "running": self._running}
+
+    def restore(self, state: dict[str, FloatArray], count: int) -> None:
+        self._exact[:] = state["exact"]
+        self._running[:] = state["running"]
+        self._count = count
+
+    def __repr__(self) -> str:
+        return "PrivateCov(<sensitive>)"

@@ -1,0 +1,71 @@
+"""PrivateMLE (alg:private-mle) as a releaser: draw the tilt, solve, certify, release theta and nothing else."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from hushprice.accounting.events import Event
+from hushprice.demand import family
+from hushprice.demand.protocol import Demand
+from hushprice.errors import DidNotConverge
+from hushprice.numerics import tape
+from hushprice.releasers import objective_perturbation, reference
+from hushprice.releasers.noise import NoiseSource
+from hushprice.releases import EstimateRelease
+from hushprice.sensitive.records import Records
+from hushprice.types import FloatArray
+
+
+class EstimateReleaser(Protocol):
+    """Anything that turns the records so far into a private estimate."""
+
+    def release(self, records: Records, period: int) -> EstimateRelease:
+        """An estimate from all records, released in `period`."""
+        ...
+
+
+class PrivateMLE:
+    """Objective perturbation with noise nu and ridge rho; the warm start is the last release, so it is public."""
+
+    def __init__(self, *, demand: Demand, dimension: int, noise: float, ridge: float, source: NoiseSource, event: Event) -> None:
+        self._demand = demand
+        self._noise = noise
+        self._ridge = ridge
+        self._source = source
+        self._event = event
+        self._scratch = objective_perturbation.scratch(dimension)
+        self.start: FloatArray = np.zeros(dimension)
+
+    def release(self, records: Records, period: int) -> EstimateRelease:
+        theta = self.start.copy()
+        tilt = np.zeros(theta.size)
+        if self._noise > 0.0:
+            tilt = self._noise * self._source.normals(tape.ESTIMATE_NOISE, period, theta.size)
+        gap = self._solve(records, tilt, theta)
+        if not gap <= objective_perturbation.TOLERANCE:
+            # Neither the gap nor the number of passes may be told: both depend on raw records.
+            raise DidNotConverge("the estimate did not reach its certified tolerance; nothing was released")
+        self.start = theta.copy()
+        return EstimateRelease(theta, self._event)
+
+    def _solve(self, records: Records, tilt: FloatArray, theta: FloatArray) -> float:
+        if self._demand.family == family.CUSTOM:
+            return reference.minimize(
+                self._demand, records.phi[:, : records.count], records.demand[: records.count], self._ridge, tilt, theta
+            )
+        return objective_perturbation.minimize(
+            self._demand.family,
+            self._demand.slope,
+            records.phi,
+            records.demand,
+            records.count,
+            self._ridge,
+            tilt,
+            theta,
+            self._scratch,
+        )
+
+    def __repr__(self) -> str:
+        return "PrivateMLE(<sensitive>)"

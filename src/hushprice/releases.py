@@ -1,0 +1,40 @@
+"""The boundary: the only values that may cross from the layer that reads records to the layer that sets prices.
+
+Each is frozen, its arrays are read-only, and each carries the event that paid for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hushprice.accounting.events import Event
+from hushprice.types import FloatArray
+
+
+def _sealed(array: FloatArray) -> FloatArray:
+    copy = array.copy()
+    copy.setflags(write=False)
+    return copy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CovarianceRelease:
+    """Sigma_n^p: the noisy covariance of the first `records` records, as a packed upper triangle."""
+
+    packed: FloatArray
+    records: int
+    event: Event
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "packed", _sealed(self.packed))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EstimateRelease:
+    """theta-hat^p: a private estimate of theta*, and what publishing it cost."""
+
+    theta: FloatArray
+    event: Event
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "theta", _sealed(self.theta))

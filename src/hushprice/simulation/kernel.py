@@ -1,0 +1,317 @@
+"""One trial, compiled: the same steps as the engine, many periods at a time.
+
+Between two estimates prices do not depend on each other, so a stretch of periods is priced at once, then walked through
+record by record; when a record triggers a new estimate, the rest of the stretch is thrown away and priced again. What
+comes out does not depend on the length of the stretches.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hushprice.demand import family, features, welfare
+from hushprice.numerics import tape
+from hushprice.numerics.jit import step
+from hushprice.numerics.linear import packed_size
+from hushprice.optimizer import coefficients, lanes, refresh
+from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, RANDOM
+from hushprice.releasers import covariance, objective_perturbation, tree
+from hushprice.sensitive.records import hold_to_unit_ball
+from hushprice.simulation import contexts
+from hushprice.simulation.contexts import Stream
+from hushprice.types import FloatArray, IntArray
+
+STRETCH = 256
+
+
+class World(NamedTuple):
+    """A market as the kernels take it."""
+
+    family: int
+    slope: float
+    bound: float
+    map: int
+    theta: FloatArray
+    stream: Stream
+
+
+class Plan(NamedTuple):
+    """A policy as the kernels take it."""
+
+    code: int
+    exploration: int
+    ridge: float
+    width: float
+    max_estimates: int
+    covariance_noise: float
+    estimate_noise: float
+    estimate_ridge: float
+    repair: int
+    input_noise: float
+    price: float
+    levels: int  # of the covariance tree
+
+
+class Stretch(NamedTuple):
+    """Scratch for one stretch of periods, one column a period."""
+
+    x: FloatArray  # contexts
+    u: FloatArray  # features of the true context
+    v: FloatArray
+    seen_x: FloatArray  # what the policy sees of them (input perturbation)
+    seen_u: FloatArray
+    seen_v: FloatArray
+    line: FloatArray  # rows: a*, b*, clairvoyant price, clairvoyant revenue
+    curve: FloatArray  # rows: a, b, q0, q1, q2, two scratch rows
+    out: FloatArray  # rows: price, z*, revenue, surplus, demand
+    noise: FloatArray  # covariance noise
+    search: FloatArray  # scratch of the price search
+
+
+TOTALS = 7
+REGRET, REVENUE, SURPLUS, ESTIMATES, INDEFINITE, CLIPPED, GAP = range(TOTALS)
+
+
+@step
+def scratch(k: int, d: int) -> Stretch:
+    """Room for one stretch."""
+    return Stretch(
+        np.empty((k, STRETCH)),
+        np.empty((d, STRETCH)),
+        np.empty((d, STRETCH)),
+        np.empty((k, STRETCH)),
+        np.empty((d, STRETCH)),
+        np.empty((d, STRETCH)),
+        np.empty((4, STRETCH)),
+        np.empty((7, STRETCH)),
+        np.empty((5, STRETCH)),
+        np.empty((4 * ((packed_size(d) + 3) // 4), STRETCH)),
+        np.empty(lanes.WORK),
+    )
+
+
+@step
+def arrive(world: World, seed: int, trial: int, start: int, count: int, room: Stretch) -> None:
+    """Customers come; what a clairvoyant would charge them and earn."""
+    contexts.fill(world.stream, seed, trial, start, count, room.x)
+    features.fill(world.map, room.x, count, room.u, room.v)
+    a, b, best, worth = room.line[0], room.line[1], room.line[2], room.line[3]
+    coefficients.demand_line(world.theta, room.u, room.v, count, a, b)
+    for i in range(count):
+        best[i] = welfare.clairvoyant_price(world.family, world.slope, a[i], b[i])
+    for i in range(count):
+        worth[i] = welfare.revenue(world.family, world.slope, a[i], b[i], best[i])
+
+
+@step
+def quote(
+    world: World,
+    plan: Plan,
+    theta: FloatArray,
+    inverse: FloatArray,
+    seed: int,
+    trial: int,
+    start: int,
+    count: int,
+    room: Stretch,
+) -> None:
+    """The policy's prices, from releases and the customers' own contexts alone."""
+    price = room.out[0]
+    if plan.code == RANDOM or (plan.code == LEARNING and start <= plan.exploration):
+        for i in range(count):
+            price[i] = tape.uniform(seed, trial, start + i, tape.EXPLORATION)
+    elif plan.code == FIXED:
+        for i in range(count):
+            price[i] = plan.price
+    elif plan.code == CLAIRVOYANT:
+        for i in range(count):
+            price[i] = room.line[2, i]
+    if plan.code != LEARNING:
+        return
+    u, v = room.u, room.v
+    if plan.input_noise > 0.0:
+        contexts.perturb(room.x, plan.input_noise, seed, trial, start, count, room.seen_x)
+        u, v = room.seen_u, room.seen_v
+        features.fill(world.map, room.seen_x, count, u, v)
+    if start > plan.exploration:
+        curve = room.curve
+        coefficients.demand_line(theta, u, v, count, curve[0], curve[1])
+        coefficients.bonus_curve(inverse, u, v, count, curve[2], curve[3], curve[4], curve[5:7])
+        lanes.best_prices(
+            world.family,
+            world.slope,
+            plan.width,
+            count,
+            curve[0],
+            curve[1],
+            curve[2],
+            curve[3],
+            curve[4],
+            price,
+            room.search,
+        )
+
+
+@step
+def respond(world: World, seed: int, trial: int, start: int, count: int, room: Stretch) -> None:
+    """Customers answer the prices; what that is worth."""
+    a, b = room.line[0], room.line[1]
+    price, z, revenue, surplus, demand = room.out[0], room.out[1], room.out[2], room.out[3], room.out[4]
+    for i in range(count):
+        z[i] = a[i] + b[i] * price[i]
+    for i in range(count):
+        revenue[i] = price[i] * family.mean(world.family, world.slope, z[i])
+    for i in range(count):
+        surplus[i] = welfare.surplus(world.family, world.slope, z[i])
+    if world.family == family.LOGISTIC:  # apart from the others, so that it vectorizes
+        for i in range(count):
+            first = tape.uniform(seed, trial, start + i, tape.DEMAND)
+            demand[i] = family.draw(family.LOGISTIC, world.slope, world.bound, z[i], first, 0.5)
+    else:
+        for i in range(count):
+            first, second = tape.uniforms(seed, trial, start + i, tape.DEMAND, 0)
+            demand[i] = family.draw(world.family, world.slope, world.bound, z[i], first, second)
+
+
+@step
+def remember(plan: Plan, start: int, count: int, room: Stretch, phi: FloatArray, demand: FloatArray) -> None:
+    """Write the stretch's records into columns start - 1, ..."""
+    u, v = room.u, room.v
+    if plan.input_noise > 0.0:
+        u, v = room.seen_u, room.seen_v
+    price = room.out[0]
+    for j in range(phi.shape[0]):
+        row, left, right = phi[j, start - 1 : start - 1 + count], u[j], v[j]
+        for i in range(count):
+            row[i] = left[i] + price[i] * right[i]
+    for i in range(count):
+        demand[start - 1 + i] = room.out[4, i]
+
+
+@step
+def run_trial(
+    world: World,
+    plan: Plan,
+    seed: int,
+    trial: int,
+    horizon: int,
+    checkpoints: IntArray,
+    regret_at: FloatArray,
+    totals: FloatArray,
+    estimate_periods: IntArray,
+    prices: FloatArray,
+    fit: FloatArray,
+    control: IntArray,
+    lane: int,
+) -> bool:
+    """Run one trial; False when control[0] was raised meanwhile.
+
+    `prices` is (T,) to keep every price, or empty; `fit` is the estimate's scratch; control[lane] counts periods.
+    """
+    d, k = world.theta.size, world.stream.size
+    room = scratch(k, d)
+    learns = plan.code == LEARNING
+    size = packed_size(d)
+    capacity = horizon if learns else 1
+    phi, demand = np.empty((d, capacity)), np.empty(capacity)
+    exact, running = np.zeros((plan.levels, size)), np.zeros((plan.levels + 1, size))
+    summand, noise = np.empty(size), np.zeros(size)
+    theta, inverse, matrix = np.zeros(d), np.zeros((d, d)), np.zeros((d, d))
+    small = np.empty((3 * d, d))
+    for j in range(d):
+        inverse[j, j] = 1.0 / plan.ridge
+    current = d * np.log(plan.ridge)  # ln det of Lambda = rho I
+    estimates, at, fresh = 0, 0, 0
+    period = 1
+    while period <= horizon:
+        if control[0] != 0:
+            return False
+        count = min(min(STRETCH, max(16, period // 4)), horizon - period + 1)
+        count = min(count, checkpoints[at] - period + 1)
+        if learns and period <= plan.exploration:
+            count = min(count, plan.exploration - period + 1)
+        arrive(world, seed, trial, period, count, room)
+        quote(world, plan, theta, inverse, seed, trial, period, count, room)
+        respond(world, seed, trial, period, count, room)
+        done = count
+        if learns and estimates < plan.max_estimates:
+            remember(plan, period, count, room, phi, demand)
+            if plan.covariance_noise > 0.0:
+                tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, period, count, room.noise.shape[0], room.noise)
+            for i in range(count):
+                n = period + i
+                if n > plan.exploration and n != fresh:
+                    sign, log_det, bad = refresh.regularize(running[0], d, plan.ridge, plan.repair, matrix, small)
+                    if bad:
+                        totals[INDEFINITE] += 1.0
+                    if refresh.wants_estimate(sign, log_det, current):
+                        done = i
+                        current = log_det
+                        break
+                if plan.input_noise == 0.0:  # input perturbation is never private, and the paper's does not clip
+                    totals[CLIPPED] += hold_to_unit_ball(phi, n - 1, 1)
+                covariance.outer(phi, n - 1, summand)
+                if plan.covariance_noise > 0.0:
+                    for j in range(size):
+                        noise[j] = plan.covariance_noise * room.noise[j, i]
+                tree.absorb(exact, running, n, summand, noise)
+        for i in range(done):
+            totals[REGRET] += room.line[3, i] - room.out[2, i]
+            totals[REVENUE] += room.out[2, i]
+            totals[SURPLUS] += room.out[3, i]
+        if prices.size > 0:
+            for i in range(done):
+                prices[period - 1 + i] = room.out[0, i]
+        period += done
+        if done < count:
+            refresh.invert(matrix, d, inverse, small)
+            tilt = small[0]
+            draw_tilt(plan, seed, trial, period, tilt)
+            gap = objective_perturbation.minimize(
+                world.family, world.slope, phi, demand, period - 1, plan.estimate_ridge, tilt, theta, fit
+            )
+            totals[GAP] = max(totals[GAP], gap)
+            estimate_periods[estimates] = period
+            estimates += 1
+            fresh = period
+        elif period - 1 == checkpoints[at]:
+            regret_at[at] = totals[REGRET]
+            at += 1
+        control[lane] = period - 1
+    totals[ESTIMATES] = estimates
+    return True
+
+
+@step
+def draw_tilt(plan: Plan, seed: int, trial: int, period: int, tilt: FloatArray) -> None:
+    """w of alg:private-mle, line 3."""
+    draws = np.empty((4 * ((tilt.size + 3) // 4), 1))
+    tape.fill_normals(seed, trial, tape.ESTIMATE_NOISE, period, 1, draws.shape[0], draws)
+    for j in range(tilt.size):
+        tilt[j] = plan.estimate_noise * draws[j, 0]
+
+
+@step
+def revenue_curve(
+    world: World, seed: int, trial: int, horizon: int, prices: FloatArray, totals: FloatArray, control: IntArray
+) -> bool:
+    """Total expected revenue of each of the given fixed prices over the whole horizon."""
+    room = scratch(world.stream.size, world.theta.size)
+    a, b = room.line[0], room.line[1]
+    sums = np.zeros((prices.size, STRETCH))
+    for start in range(1, horizon + 1, STRETCH):
+        if control[0] != 0:
+            return False
+        count = min(STRETCH, horizon - start + 1)
+        contexts.fill(world.stream, seed, trial, start, count, room.x)
+        features.fill(world.map, room.x, count, room.u, room.v)
+        coefficients.demand_line(world.theta, room.u, room.v, count, a, b)
+        for m in range(prices.size):
+            p, row = prices[m], sums[m]
+            for i in range(count):
+                row[i] += p * family.mean(world.family, world.slope, a[i] + b[i] * p)
+    for m in range(prices.size):
+        totals[m] = np.sum(sums[m])
+    return True

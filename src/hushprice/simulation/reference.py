@@ -1,0 +1,157 @@
+"""The plain-Python backend: one customer at a time through the engine object itself, or through a policy of your own.
+
+Slow and readable. It runs parts the kernels cannot (a user's own demand family, feature map or policy), and it is the
+reference the compiled backend is tested against: the same tape gives the same prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hushprice import checks
+from hushprice.demand import family, welfare
+from hushprice.engine.pricer import Pricer
+from hushprice.errors import InvalidInput
+from hushprice.numerics import tape
+from hushprice.optimizer import reference as dense
+from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, Policy, Setting
+from hushprice.releasers.noise import Tape
+from hushprice.simulation import contexts, kernel
+from hushprice.simulation.market import Market
+from hushprice.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from hushprice.simulation.run import Job, Trial
+
+Quote = Callable[[int, FloatArray], float]  # period and context to price
+Learn = Callable[[FloatArray, float, float], None]
+
+
+def run_plain(job: Job, number: int, control: IntArray, lane: int) -> Trial:
+    """One trial, period by period."""
+    from hushprice.simulation.run import Trial
+
+    market, horizon = job.market, job.horizon
+    stream = market.stream(horizon)
+    quote, learn, pricer = _agent(job, number)
+    totals = np.zeros(kernel.TOTALS)
+    regret_at: list[float] = []
+    estimate_periods: list[int] = []
+    prices = np.zeros(horizon if job.keep_prices else 0)
+    checkpoints = set(job.checkpoints.tolist())
+    seed = np.uint64(job.seed)
+    version = 0
+    for period in range(1, horizon + 1):
+        if control[0] != 0:
+            raise KeyboardInterrupt
+        column = np.empty((max(stream.size, 1), 1))
+        contexts.fill(stream, seed, number, period, 1, column)
+        x = column[: stream.size, 0]
+        price = quote(period, x)
+        checks.within(0.0, 1.0, price=price)
+        a, b = _line(market, x)
+        demand = _draw(market, a + b * price, seed, number, period)
+        learn(x, price, demand)
+        revenue = price * _mean(market, a + b * price)
+        best = _clairvoyant(market, a, b)
+        totals[kernel.REGRET] += best * _mean(market, a + b * best) - revenue
+        totals[kernel.REVENUE] += revenue
+        totals[kernel.SURPLUS] += welfare.surplus(market.demand.family, market.demand.slope, a + b * price)
+        if job.keep_prices:
+            prices[period - 1] = price
+        if pricer is not None and pricer.quoter.version > version:
+            version = pricer.quoter.version
+            estimate_periods.append(period)
+        if period in checkpoints:
+            regret_at.append(totals[kernel.REGRET])
+        control[lane] = period
+    totals[kernel.ESTIMATES] = version
+    totals[kernel.INDEFINITE] = 0 if pricer is None else pricer.quoter.indefinite
+    return Trial(totals, np.array(regret_at), np.array(estimate_periods, dtype=np.int64), prices)
+
+
+def _agent(job: Job, number: int) -> tuple[Quote, Learn, Pricer | None]:
+    """How this job's policy quotes and learns."""
+    market, policy = job.market, job.policy
+    source = Tape(job.seed, number)
+    if not isinstance(policy, Policy):
+        setting = Setting(
+            horizon=job.horizon,
+            demand=market.demand,
+            features=market.features,
+            budget=job.budget,
+            seed=job.seed,
+            trial=number,
+        )
+        own = policy(setting)
+        return lambda period, x: float(own.price(x)), own.learn, None
+    if policy.code == LEARNING:
+        return _learning(job, policy, source)
+    if policy.code == CLAIRVOYANT:
+        return lambda period, x: _clairvoyant(market, *_line(market, x)), _forget, None
+    if policy.code == FIXED:
+        price = policy.price
+        if price is None:
+            if not market.compiled:
+                raise InvalidInput("price is needed for policy 'fixed' in a market with parts of your own")
+            from hushprice.simulation.run import best_fixed_price
+
+            stop = np.zeros(1, dtype=np.int64)
+            price = best_fixed_price(market.world(job.horizon), job.seed, number, job.horizon, stop)
+        return lambda period, x: price, _forget, None
+    return lambda period, x: source.uniform(tape.EXPLORATION, period), _forget, None
+
+
+def _learning(job: Job, policy: Policy, source: Tape) -> tuple[Quote, Learn, Pricer]:
+    if policy.input_noise > 0.0:
+        raise InvalidInput("policy 'input-perturbation' runs on backend 'compiled' alone")
+    pricer = Pricer(
+        policy=policy,
+        demand=job.market.demand,
+        features=job.market.features,
+        horizon=job.horizon,
+        source=source,
+        simulation=True,
+    )
+    last = [""]
+
+    def quote(period: int, x: FloatArray) -> float:
+        given = pricer.quote(x)
+        last[0] = given.id
+        return given.price
+
+    def learn(x: FloatArray, price: float, demand: float) -> None:
+        pricer.observe(last[0], demand)
+
+    return quote, learn, pricer
+
+
+def _forget(x: FloatArray, price: float, demand: float) -> None:
+    """Baselines learn nothing."""
+
+
+def _line(market: Market, x: FloatArray) -> tuple[float, float]:
+    u, v = market.features.parts(x)
+    return float(market.theta @ u), float(market.theta @ v)
+
+
+def _mean(market: Market, z: float) -> float:
+    if market.demand.family == family.CUSTOM:
+        return float(market.demand.mean(np.array([z]))[0])
+    return float(family.mean(market.demand.family, market.demand.slope, z))
+
+
+def _clairvoyant(market: Market, a: float, b: float) -> float:
+    if market.demand.family == family.CUSTOM:
+        return dense.dense_price(market.demand, a, b, 0.0, 0.0, 0.0, width=0.0)
+    return float(welfare.clairvoyant_price(market.demand.family, market.demand.slope, a, b))
+
+
+def _draw(market: Market, z: float, seed: np.uint64, trial: int, period: int) -> float:
+    first, second = tape.uniforms(seed, trial, period, tape.DEMAND, 0)
+    if market.demand.family == family.CUSTOM:
+        return float(market.demand.sample(np.array([z]), np.array([first]), np.array([second]))[0])
+    return float(family.draw(market.demand.family, market.demand.slope, market.demand.bound, z, first, second))
