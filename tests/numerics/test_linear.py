@@ -83,15 +83,41 @@ def test_cholesky_refuses_nan_off_the_diagonal() -> None:
 @given(sizes, seeds, st.floats(-20, 20))
 def test_log_determinant_is_numpys_at_every_scale(dimension: int, seed: int, log_scale: float) -> None:
     matrix = 10.0**log_scale * definite(dimension, seed)
-    factor = factor_of(matrix)
-    assert factor is not None
     sign, expected = np.linalg.slogdet(matrix)
     assert sign == 1.0
-    assert linear.log_determinant(factor, dimension) == pytest.approx(expected, rel=1e-11, abs=1e-11)
+    found = linear.log_determinant(packed(matrix), 0.0, dimension, np.empty_like(matrix))
+    assert found[2]
+    assert found[:2] == (1.0, pytest.approx(expected, rel=1e-11, abs=1e-11))
 
 
-def test_log_determinant_survives_where_the_determinant_overflows() -> None:
-    assert linear.log_determinant(1e200 * np.eye(4), 4) == pytest.approx(8 * 200 * np.log(10.0), rel=1e-14)
+def packed(matrix: FloatArray) -> FloatArray:
+    return matrix[np.triu_indices(len(matrix))]
+
+
+@property_test
+@given(sizes, seeds, st.floats(-3, 3))
+def test_the_signed_log_determinant_of_any_matrix_is_numpys(dimension: int, seed: int, ridge: float) -> None:
+    matrix = symmetric(dimension, seed)
+    expected_sign, expected = np.linalg.slogdet(matrix + ridge * np.eye(dimension))
+    lowest = np.linalg.eigvalsh(matrix + ridge * np.eye(dimension))[0]
+    sign, found, definite_too = linear.log_determinant(packed(matrix), ridge, dimension, np.empty_like(matrix))
+    assert sign == expected_sign
+    assert found == pytest.approx(expected, rel=1e-7, abs=1e-7)
+    assert definite_too == (lowest > 0)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 0.0])
+def test_a_singular_or_unfinished_matrix_has_sign_zero_and_is_not_definite(bad: float) -> None:
+    matrix = np.diag([bad, 1.0, -1.0])
+    sign, log_abs, definite_too = linear.log_determinant(packed(matrix), 0.0, 3, np.empty((3, 3)))
+    assert (sign, log_abs, definite_too) == (0.0, -np.inf, False)
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_log_determinant_survives_where_the_determinant_does_not(scale: float) -> None:
+    sign, found, _ = linear.log_determinant(packed(scale * np.eye(4)), 0.0, 4, np.empty((4, 4)))
+    assert sign == 1.0
+    assert found == pytest.approx(4 * np.log(scale), rel=1e-14)
 
 
 @property_test
@@ -146,6 +172,15 @@ def test_eigen_handles_ties_zeros_and_wide_spectra(matrix: np.ndarray) -> None:
 def test_eigen_of_a_nan_matrix_ends_and_says_nan() -> None:
     values, _ = decompose(np.full((3, 3), np.nan))
     assert np.isnan(values).all()
+
+
+@pytest.mark.skipif(COMPILED, reason="compiled code keeps the number of sweeps it was compiled with")
+def test_eigen_ends_after_its_sweeps_with_a_valid_rotation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "_SWEEPS", 1)
+    matrix = symmetric(6, 3)
+    values, vectors = decompose(matrix)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-13)
+    np.testing.assert_allclose(np.diag(vectors.T @ matrix @ vectors), values, atol=1e-13)
 
 
 @pytest.mark.skipif(not COMPILED, reason="there is nothing compiled to compare with")

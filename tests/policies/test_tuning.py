@@ -205,7 +205,7 @@ def test_what_floats_cannot_hold_is_refused(theorem: Any, change: dict[str, floa
 
 
 @pytest.mark.parametrize(
-    ("horizon", "dimension", "field"), [(1, 2, "horizon"), (math.nan, 2, "horizon"), (9, 0, "dimension")]
+    ("horizon", "dimension", "field"), [(0, 2, "horizon"), (math.nan, 2, "horizon"), (9, 0, "dimension")]
 )
 def test_numerical_refuses_and_names_the_field(horizon: Any, dimension: Any, field: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{field} must"):
@@ -219,12 +219,19 @@ def test_tuning_refuses_and_names_the_field(field: str, value: Any) -> None:
         dataclasses.replace(tuning.numerical(100, 2), **{field: value})
 
 
-@pytest.mark.parametrize("field", ["ridge", "width", "max_estimates"])
-def test_tuning_refuses_zero_except_for_exploration(field: str) -> None:
-    plain = tuning.numerical(100, 2)
+@pytest.mark.parametrize("field", ["ridge", "max_estimates"])
+def test_tuning_refuses_zero(field: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{field} must"):
-        dataclasses.replace(plain, **{field: 0})
-    assert dataclasses.replace(plain, exploration_periods=0).exploration_periods == 0
+        dataclasses.replace(tuning.numerical(100, 2), **{field: 0})
+
+
+@pytest.mark.parametrize("field", ["exploration_periods", "width"])
+def test_no_exploration_and_no_bonus_are_allowed(field: str) -> None:
+    assert getattr(dataclasses.replace(tuning.numerical(100, 2), **{field: 0}), field) == 0
+
+
+def test_one_customer_still_has_an_estimate_to_divide_the_budget_by() -> None:
+    assert tuning.numerical(1, 2).max_estimates == 1
 
 
 @pytest.mark.parametrize("field", ["regret_bound", "estimate_noise"])

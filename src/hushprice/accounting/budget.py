@@ -50,7 +50,7 @@ def split(
     epsilon_covariance: float | None = None,
     epsilon_estimate: float | None = None,
 ) -> PrivacyBudget:
-    """A total budget in halves, or by the given shares. With both shares the total is their sum, and epsilon may be None.
+    """A total budget in halves, or by the given shares; given both, the total is their sum and epsilon may be None.
 
     >>> split(0.2, 2e-10)
     PrivacyBudget(covariance=EpsilonDelta(epsilon=0.1, delta=1e-10), estimates=EpsilonDelta(epsilon=0.1, delta=1e-10))
@@ -69,7 +69,7 @@ def split(
     checks.positive(epsilon_covariance=epsilon_covariance, epsilon_estimate=epsilon_estimate)
     total = epsilon_covariance + epsilon_estimate
     if epsilon is not None and not math.isclose(epsilon, total, rel_tol=1e-9):
-        raise InvalidInput(f"epsilon must be the sum of epsilon_covariance and epsilon_estimate, {total!r}, got {epsilon!r}")
+        raise InvalidInput(f"epsilon must be epsilon_covariance + epsilon_estimate, {total!r}, got {epsilon!r}")
     return PrivacyBudget(
         covariance=EpsilonDelta(epsilon_covariance, delta / 2), estimates=EpsilonDelta(epsilon_estimate, delta / 2)
     )

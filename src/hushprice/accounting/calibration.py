@@ -62,7 +62,7 @@ def levels(horizon: int) -> int:
 def covariance_noise(share: EpsilonDelta, horizon: int, *, square_root: bool) -> float:
     """Standard deviation of each entry of W^n in PrivateCov.
 
-    Paper: alg:private-cov, line 2 -- sigma^2 = 2 ln(1.25/d') / e'^2, e' = e / (2 m ln(1/d')), d' = d / 2m, m = ceil(log2 T).
+    Paper: alg:private-cov, line 2 -- sigma^2 = 2 ln(1.25/d') / e'^2, e' = e / (2 m ln(1/d')), d' = d / 2m, m = levels.
     With `square_root`, e' = e / (2 sqrt(2 m ln(1/d'))), what advanced composition needs.
 
     >>> round(covariance_noise(EpsilonDelta(1.0, 1e-10), 10**5, square_root=False))
@@ -78,9 +78,10 @@ def covariance_noise(share: EpsilonDelta, horizon: int, *, square_root: bool) ->
 
 
 def per_estimate(share: EpsilonDelta, calls: int, *, halved: bool) -> EpsilonDelta:
-    """What one PrivateMLE call may cost: d' = d / 2D, e' = e / (2 sqrt(2 D ln(1/d'))), D = D_inf (alg:framework, line 3).
+    """What one PrivateMLE call may cost.
 
-    Without `halved` the 2 before the square root is left out, as in cor:privacy-mle.
+    Paper: alg:framework, line 3 -- d' = d / 2D, e' = e / (2 sqrt(2 D ln(1/d'))), D = D_inf. Without `halved` the 2
+    before the square root is left out, as in cor:privacy-mle.
     """
     checks.whole(1, max_estimates=calls)
     delta = share.delta / (2 * calls)
@@ -112,9 +113,10 @@ def calibrate(
     scale: float,
     curvature: float,
 ) -> Noise:
-    """The noise that calibration `name` buys for `budget`; `scale` (G) and `curvature` (K) are the family's paper constants.
+    """The noise that calibration `name` buys for `budget`.
 
-    `published` takes G = 1, the constant of the paper's logistic example, whatever the slope.
+    `bound` (B_Y), `scale` (G) and `curvature` (K) are what the paper states for the demand family; `published` takes
+    G = 1, the constant of its logistic example, whatever the slope.
     """
     if name == "tight":
         raise NotAvailable("calibration 'tight' is not available yet; choose 'printed' or 'published'")

@@ -20,7 +20,7 @@ def parse_delta(delta: float | str, horizon: int) -> float:
         formula = _FORMULA.match(delta)
         try:
             value = float(formula[1]) / horizon ** int(formula[2] or 1) if formula else float(delta)
-        except ValueError:
+        except (ValueError, OverflowError):  # the second: a power of T that no float can hold
             raise InvalidInput(f"delta must be a number or a formula such as 2/T^2, got {delta!r}") from None
     else:
         value = delta

@@ -26,8 +26,8 @@ class Entry:
 class Ledger:
     """An allowance fixed in advance, and the entries spent against it.
 
-    The paper reserves the whole budget before the first price (cor:privacy-algo): `claimed` is that reservation, whatever
-    has been spent so far, and null when nothing is claimed. What is not in the allowance cannot be spent.
+    The paper reserves the whole budget before the first price (cor:privacy-algo): `claimed` is that reservation,
+    whatever has been spent so far, and None when nothing is claimed. What is not in the allowance cannot be spent.
     """
 
     adjacency: Adjacency

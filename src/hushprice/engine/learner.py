@@ -1,9 +1,11 @@
-"""The side of the engine that reads records and publishes releases, each charged to the ledger before noise is drawn."""
+"""The side of the engine that reads records and publishes releases, each charged before its noise is drawn."""
 
 from __future__ import annotations
 
 from hushprice.accounting.calibration import Noise, events, open_ledger
+from hushprice.accounting.events import Event
 from hushprice.demand.protocol import Demand
+from hushprice.errors import BudgetExhausted
 from hushprice.policies.tuning import Tuning
 from hushprice.releasers.covariance import CovarianceReleaser, PrivateCov
 from hushprice.releasers.estimate import EstimateReleaser, PrivateMLE
@@ -28,35 +30,53 @@ class Learner:
         covariance: CovarianceReleaser | None = None,
         estimates: EstimateReleaser | None = None,
     ) -> None:
-        stream, estimate = events(noise, horizon, dimension)
-        self.ledger = open_ledger(noise, horizon=horizon, dimension=dimension, max_estimates=tuning.max_estimates)
-        self.ledger = self.ledger.spend(stream)  # the stream is one release, paid in full at the start
+        self.stream_event, self.estimate_event = events(noise, horizon, dimension)
+        ledger = open_ledger(noise, horizon=horizon, dimension=dimension, max_estimates=tuning.max_estimates)
+        self.ledger = ledger.spend(self.stream_event)  # the stream is one release, paid in full at the start
         self.records = Records(dimension, demand.bound)
-        self.estimates_left = tuning.max_estimates
-        self._event = estimate
-        self.covariance: CovarianceReleaser = covariance or PrivateCov(
-            horizon=horizon, dimension=dimension, noise=noise.covariance_noise, source=source, event=stream
-        )
-        self.estimates: EstimateReleaser = estimates or PrivateMLE(
-            demand=demand,
-            dimension=dimension,
-            noise=noise.estimate_noise,
-            ridge=noise.estimate_ridge,
-            source=source,
-            event=estimate,
-        )
+        if covariance is None:
+            covariance = PrivateCov(
+                horizon=horizon,
+                dimension=dimension,
+                noise=noise.covariance_noise,
+                source=source,
+                event=self.stream_event,
+            )
+        if estimates is None:
+            estimates = PrivateMLE(
+                demand=demand,
+                dimension=dimension,
+                noise=noise.estimate_noise,
+                ridge=noise.estimate_ridge,
+                source=source,
+                event=self.estimate_event,
+            )
+        self.covariance = covariance
+        self.estimates = estimates
 
-    def absorb(self, phi: FloatArray, demand: float) -> CovarianceRelease | None:
-        """Learn one record. Nothing is drawn or stored once every estimate is used up: nothing would ever read it."""
-        if self.estimates_left == 0:
-            return None
-        return self.covariance.absorb(self.records.append(phi, demand))
+    @property
+    def estimates_left(self) -> int:
+        """How many more estimates were paid for."""
+        return self.ledger.remaining(self.estimate_event)
+
+    def absorb(self, phi: FloatArray, demand: float) -> CovarianceRelease:
+        """Learn one record; releases the covariance of all so far."""
+        release = self.covariance.absorb(self.records.append(phi, demand))
+        _refuse_unpaid(release.event, self.stream_event)
+        return release
 
     def estimate(self, period: int) -> EstimateRelease:
         """A fresh estimate, paid for first."""
-        self.ledger = self.ledger.spend(self._event)
-        self.estimates_left -= 1
-        return self.estimates.release(self.records, period)
+        self.ledger = self.ledger.spend(self.estimate_event)
+        release = self.estimates.release(self.records, period)
+        _refuse_unpaid(release.event, self.estimate_event)
+        return release
 
     def __repr__(self) -> str:
         return "Learner(<sensitive>)"
+
+
+def _refuse_unpaid(event: Event, paid: Event) -> None:
+    """A releaser of one's own says what its release cost; no price may use one that cost something else."""
+    if event != paid:
+        raise BudgetExhausted(f"{event!r} was released, where {paid!r} was paid for")

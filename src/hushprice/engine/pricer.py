@@ -1,8 +1,8 @@
 """The engine for one live product: quote a price, observe what came of it.
 
-    pricer = open_pricer(horizon=100_000, contexts=2, epsilon=1.0)
-    quote = pricer.quote([0.3, -0.5])
-    pricer.observe(quote.id, 1)
+pricer = open_pricer(horizon=100_000, contexts=2, epsilon=1.0)
+quote = pricer.quote([0.3, -0.5])
+pricer.observe(quote.id, 1)
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from hushprice.errors import InvalidInput
 from hushprice.numerics import tape
 from hushprice.optimizer import refresh
 from hushprice.policies.catalog import build, tune
-from hushprice.policies.protocol import LEARNING, Policy
+from hushprice.policies.protocol import Policy
 from hushprice.releasers.covariance import CovarianceReleaser
 from hushprice.releasers.estimate import EstimateReleaser
 from hushprice.releasers.noise import NoiseSource, System
@@ -66,11 +67,12 @@ class Pricer:
     ) -> None:
         checks.whole(1, horizon=horizon)
         checks.whole(0, delay=delay)
-        if policy.code != LEARNING or policy.tuning is None or policy.noise is None or policy.input_noise > 0:
+        if policy.tuning is None or policy.noise is None or policy.input_noise > 0:
             raise InvalidInput(f"policy must be one that learns ('paper' or 'nonprivate'), got {policy.name!r}")
+        policy.check_fits(horizon=horizon, demand=demand)
         if schema is not None and schema.dimension != features.contexts:
             raise InvalidInput(f"schema gives contexts of length {schema.dimension}, features take {features.contexts}")
-        source = source or System()
+        source = System() if source is None else source
         if source.simulated and not simulation:
             raise InvalidInput(f"source {source.label!r} is refused outside simulation: a known seed removes the noise")
         self.policy = policy
@@ -79,7 +81,7 @@ class Pricer:
         self.horizon = horizon
         self.schema = schema
         self.source = source
-        self.clipped_attributes = 0
+        self.clipped_attributes = 0  # raw data: for the operator
         self._exploration = policy.tuning.exploration_periods
         self.slots = Slots(horizon=horizon, delay=delay)
         self.quoter = Quoter(
@@ -103,16 +105,19 @@ class Pricer:
     def quote(self, customer: Customer) -> Quote:
         """A price in [0, 1] for the arriving customer: a context, or attributes by the schema's names.
 
-        Bad input is refused before anything changes. After the horizon prices go on and learning has stopped.
+        Bad input is refused before anything changes. After the horizon prices go on and learning has stopped. A fit
+        that fails (DidNotConverge) stays paid for, and the same customer may be quoted again, from the last estimate.
         """
-        context = self._context(customer)
+        context, clipped = self._context(customer)
+        u, v = self.features.parts(context)
         period = self.slots.count + 1
         self._learn(period)
         if period <= min(self._exploration, self.horizon):
             price = self.source.uniform(tape.EXPLORATION, period)
         else:
-            price = self.quoter.price(context)
-        return Quote(self.slots.open(context, price), price, self.quoter.version)
+            price = self.quoter.price_of(u, v)
+        self.clipped_attributes += clipped
+        return Quote(self.slots.open(u + price * v), price, self.quoter.version)
 
     def observe(self, quote_id: str, demand: float) -> Observation:
         """What the quoted customer bought. May come late, out of order, or never; never counts twice."""
@@ -125,15 +130,15 @@ class Pricer:
 
     @property
     def learning(self) -> bool:
-        """Will later outcomes still change prices?"""
-        return self.slots.count < self.horizon and self.learner.estimates_left > 0
+        """Is there still a slot to learn?"""
+        return self.slots.learned < self.slots.last
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file, in one piece or not at all. It holds raw records: guard it like the records."""
         saved.save(self, Path(path))
 
     @classmethod
-    def load(cls, path: str | Path, *, simulation: bool = False) -> Pricer:
+    def load(cls, path: str | Path, *, simulation: bool = False) -> Self:
         """Take up where `save` left off. Released noise is read back, never drawn again.
 
         Load a file once: two pricers living on from one file would spend the same budget twice.
@@ -144,26 +149,27 @@ class Pricer:
         due = self.slots.due()
         if due is None:
             return
-        context, price, demand = due
-        u, v = self.features.parts(context)
-        release = self.learner.absorb(u + price * v, demand)
-        if release is None or period <= self._exploration:
+        release = self.learner.absorb(*due)
+        if period <= self._exploration or not self.quoter.wants_estimate(release):
             return
-        if self.quoter.wants_estimate(release):
+        try:
             self.quoter.accept(self.learner.estimate(period), release)
+        finally:
+            if self.learner.estimates_left == 0:  # no later covariance would be used: stop drawing and storing
+                self.slots.close()
 
-    def _context(self, customer: Customer) -> FloatArray:
+    def _context(self, customer: Customer) -> tuple[FloatArray, int]:
+        """The customer's context, and how many attributes had to be clipped."""
         if isinstance(customer, Mapping):
             if self.schema is None:
                 raise InvalidInput("attributes by name need a schema; this pricer takes a context vector")
             encoded = self.schema.encode(customer)
-            self.clipped_attributes += len(encoded.clipped)
-            return encoded.context
+            return encoded.context, len(encoded.clipped)
         context = checks.vector(self.features.contexts, context=customer)
         outside = np.flatnonzero(np.abs(context) > 1.0)
         if outside.size:
             raise InvalidInput(f"context[{outside[0]}] must lie in [-1, 1], got {float(context[outside[0]])!r}")
-        return context
+        return context, 0
 
     def __repr__(self) -> str:
         return f"Pricer(policy={self.policy.name!r}, quotes={self.slots.count}, horizon={self.horizon})"
@@ -174,7 +180,7 @@ def open_pricer(
     horizon: int,
     contexts: int | None = None,
     schema: Schema | None = None,
-    epsilon: float = 1.0,
+    epsilon: float | None = None,
     delta: float | str = "2/T^2",
     epsilon_covariance: float | None = None,
     epsilon_estimate: float | None = None,
@@ -194,16 +200,15 @@ def open_pricer(
 ) -> Pricer:
     """A pricer for `horizon` customers, by context length or by schema, with the numerical section's tuning by default.
 
-    >>> pricer = open_pricer(horizon=1000, contexts=1, epsilon=1.0)
+    `epsilon` and `delta` are the totals over the horizon; epsilon is 1 unless it or both of its shares are given.
+
+    >>> pricer = open_pricer(horizon=1000, contexts=1)
     >>> pricer.ledger.claimed
     EpsilonDelta(epsilon=1.0, delta=2e-06)
     """
     checks.whole(1, horizon=horizon)
-    if (contexts is None) == (schema is None) and isinstance(features, str):
-        raise InvalidInput("give either contexts (the length of a context) or schema")
-    demand = demand or Logistic()
-    if isinstance(features, str):
-        features = by_name(features, schema.dimension if schema is not None else int(contexts or 0))
+    demand = Logistic() if demand is None else demand
+    features = _features(features, contexts, schema)
     tuning = tune(
         horizon=horizon,
         dimension=features.dimension,
@@ -212,23 +217,24 @@ def open_pricer(
         width=width,
         max_estimates=max_estimates,
     )
+    if epsilon is None and (epsilon_covariance is None or epsilon_estimate is None):
+        epsilon = 1.0
     budget = split(
         epsilon,
         parse_delta(delta, horizon),
         epsilon_covariance=epsilon_covariance,
         epsilon_estimate=epsilon_estimate,
     )
-    chosen = build(
-        policy,
-        horizon=horizon,
-        demand=demand,
-        features=features,
-        budget=budget,
-        tuning=tuning,
-        calibration=calibration,
-    )
     return Pricer(
-        policy=chosen,
+        policy=build(
+            policy,
+            horizon=horizon,
+            demand=demand,
+            features=features,
+            budget=budget,
+            tuning=tuning,
+            calibration=calibration,
+        ),
         demand=demand,
         features=features,
         horizon=horizon,
@@ -239,3 +245,15 @@ def open_pricer(
         covariance=covariance,
         estimates=estimates,
     )
+
+
+def _features(features: str | FeatureMap, contexts: int | None, schema: Schema | None) -> FeatureMap:
+    """A built-in map for contexts of the one length given, or a map of one's own, which must agree with it."""
+    if isinstance(features, str):
+        length = contexts if schema is None else schema.dimension
+        if length is None or (contexts is not None and schema is not None):
+            raise InvalidInput(f"give contexts (the length of a context) or schema, one of them, got {contexts!r}")
+        return by_name(features, length)
+    if contexts not in (None, features.contexts):
+        raise InvalidInput(f"contexts must be {features.contexts}, the length the features take, got {contexts!r}")
+    return features

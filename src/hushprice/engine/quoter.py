@@ -13,6 +13,7 @@ from hushprice import checks
 from hushprice.demand import family
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
+from hushprice.numerics.linear import log_determinants, packed_size
 from hushprice.optimizer import coefficients, lanes, reference, refresh
 from hushprice.releases import CovarianceRelease, EstimateRelease
 from hushprice.types import FloatArray
@@ -22,52 +23,62 @@ class Quoter:
     """Prices from the last estimate and the covariance it came with; starts from theta = 0 and Lambda = ridge I."""
 
     def __init__(self, *, demand: Demand, features: FeatureMap, ridge: float, width: float, repair: int) -> None:
+        checks.positive(ridge=ridge)
+        checks.non_negative(width=width)
         d = features.dimension
         self._demand = demand
         self._features = features
-        self._ridge = ridge
-        self._width = width
+        self._ridge = float(ridge)  # one type, so that the steps are compiled once
+        self._width = float(width)
         self._repair = repair
-        self._matrix = ridge * np.eye(d)
-        self._small = np.empty((3 * d, d))
+        self._small = np.empty((2 * d + 1, d))
         self._search = np.empty(lanes.WORK)
         self.theta: FloatArray = np.zeros(d)
         self.inverse: FloatArray = np.eye(d) / ridge
         self.log_determinant = d * math.log(ridge)
-        self.version = 0
-        self.indefinite = 0
+        self.covariance: CovarianceRelease | None = None  # the one last accepted
+        self.version = 0  # estimates accepted
+        self.indefinite = 0  # covariances seen whose noise exceeded what was learned
 
     def wants_estimate(self, covariance: CovarianceRelease) -> bool:
         """Has the determinant doubled since the last estimate (alg:framework, line 7)?"""
-        d = self.theta.size
-        sign, log_det, indefinite = refresh.regularize(
-            covariance.packed, d, self._ridge, self._repair, self._matrix, self._small
-        )
-        self.indefinite += int(indefinite)
+        sign, log_det, definite = self._determinant(self._packed(covariance))
+        self.indefinite += int(not definite)
         return bool(refresh.wants_estimate(sign, log_det, self.log_determinant))
 
     def accept(self, estimate: EstimateRelease, covariance: CovarianceRelease) -> None:
         """Price from these releases from now on (alg:framework, line 8)."""
-        d = self.theta.size
-        theta = checks.vector(d, theta=estimate.theta)
-        _, log_det, _ = refresh.regularize(covariance.packed, d, self._ridge, self._repair, self._matrix, self._small)
-        refresh.invert(self._matrix, d, self.inverse, self._small)
-        self.theta = theta.copy()
-        self.log_determinant = log_det
+        theta = checks.vector(self.theta.size, theta=estimate.theta).copy()
+        packed = self._packed(covariance)
+        _, self.log_determinant, _ = self._determinant(packed)
+        refresh.confidence(packed, theta.size, self._ridge, self._repair, self.inverse, self._small)
+        self.theta = theta
+        self.covariance = covariance
         self.version += 1
 
     def price(self, context: FloatArray) -> float:
-        """The price for a customer (alg:framework, line 10): a function of the context and of accepted releases alone."""
-        u, v = (part.reshape(-1, 1) for part in self._features.parts(context))
-        line, curve = np.empty((2, 1)), np.empty((3, 1))
-        coefficients.demand_line(self.theta, u, v, 1, line[0], line[1])
-        coefficients.bonus_curve(self.inverse, u, v, 1, curve[0], curve[1], curve[2], np.empty((2, 1)))
-        if self._demand.family == family.CUSTOM:
-            return reference.dense_price(
-                self._demand, *(float(row[0]) for row in (*line, *curve)), width=self._width
-            )
-        price = np.empty(1)
-        lanes.best_prices(
-            self._demand.family, self._demand.slope, self._width, 1, line[0], line[1], *curve, price, self._search
-        )
+        """The price for a customer (alg:framework, line 10): a function of the context and the releases alone."""
+        return self.price_of(*self._features.parts(context))
+
+    def price_of(self, u: FloatArray, v: FloatArray) -> float:
+        """The price for a customer whose features are u + p v."""
+        a, b, q0, q1, q2, price = np.empty((6, 1))
+        columns = u.reshape(-1, 1), v.reshape(-1, 1)
+        coefficients.demand_line(self.theta, *columns, 1, a, b)
+        coefficients.bonus_curve(self.inverse, *columns, 1, q0, q1, q2, np.empty((2, 1)))
+        demand = self._demand
+        if demand.family == family.CUSTOM:
+            return reference.dense_price(demand, a.item(), b.item(), q0.item(), q1.item(), q2.item(), self._width)
+        lanes.best_prices(demand.family, float(demand.slope), self._width, 1, a, b, q0, q1, q2, price, self._search)
         return float(price[0])
+
+    def _packed(self, covariance: CovarianceRelease) -> FloatArray:
+        """Sigma as the compiled steps take it. Its length is checked here because they trust it."""
+        size = packed_size(self.theta.size)
+        return checks.vector(size, covariance=covariance.packed).copy()  # read-only is a type of its own
+
+    def _determinant(self, packed: FloatArray) -> tuple[float, float, bool]:
+        """Sign and ln |det| of Lambda as released, and whether it is positive definite."""
+        out, column = np.empty((3, 1)), packed.reshape(-1, 1)
+        log_determinants(column, self._ridge, self.theta.size, 1, out, np.empty_like(column))
+        return float(out[0, 0]), float(out[1, 0]), bool(out[2, 0] > 0.0)

@@ -1,179 +1,226 @@
 """A pricer on disk: one versioned file, written in one piece or not at all, and no pickle.
 
-A zip of plain arrays (numpy's .npz) with a JSON header. It holds raw records and the key of the quote ids, so it is
-readable by its owner alone. A pricer with parts of the user's own (a demand family, a feature map, a releaser, a noise
-source) cannot be rebuilt from a file, and saving it is refused rather than half done.
+One line of text (what it is, the format, a checksum), then MessagePack of `_State`. It holds raw records and the key of
+the quote ids, so it is readable by its owner alone. A pricer with parts of the user's own (a demand family, a feature
+map, a releaser, a noise source) cannot be rebuilt from a file, and saving it is refused rather than half done.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-import zipfile
+import re
+import tempfile
+from collections import deque
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import msgspec
 import numpy as np
 
-from hushprice.accounting.budget import EpsilonDelta
-from hushprice.accounting.calibration import Noise
-from hushprice.accounting.ledger import Entry
 from hushprice.demand import families
 from hushprice.demand.features import MAPS, by_name
 from hushprice.demand.schema import Schema
+from hushprice.engine.slots import Pending
 from hushprice.errors import InvalidInput
 from hushprice.policies.protocol import Policy
-from hushprice.policies.tuning import Tuning
 from hushprice.releasers.covariance import PrivateCov
 from hushprice.releasers.estimate import PrivateMLE
-from hushprice.releasers.noise import NoiseSource, System, Tape
+from hushprice.releasers.noise import System, Tape
+from hushprice.releases import CovarianceRelease, EstimateRelease
 
 if TYPE_CHECKING:
     from hushprice.engine.pricer import Pricer
 
 FORMAT = 1
-_FAMILIES = {"logistic": families.Logistic, "gaussian": families.Gaussian, "poisson": families.Poisson}
+_HEAD = re.compile(rb"hushprice pricer ([0-9]{1,9}) ([0-9a-f]{64})\n")
+_FAMILIES: dict[str, Any] = {
+    "logistic": families.Logistic,
+    "gaussian": families.Gaussian,
+    "poisson": families.Poisson,
+}
 AnyPricer = TypeVar("AnyPricer", bound="Pricer")
+
+
+class _Accepted(msgspec.Struct, forbid_unknown_fields=True):
+    """The releases that prices are made of."""
+
+    theta: np.ndarray
+    covariance: np.ndarray
+    records: int
+    version: int
+
+
+class _State(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Everything a pricer is, and everything that happened to it."""
+
+    horizon: int
+    delay: int
+    policy: Policy
+    family: Literal["logistic", "gaussian", "poisson"]
+    demand: dict[str, float]
+    map: str
+    contexts: int
+    schema: dict[str, Any] | None
+    tape: Tape | None  # None: the operating system's noise, which has no state
+    key: bytes
+    status: bytes  # one byte a quote
+    last: int
+    waiting: np.ndarray  # phi of the slots that wait to be learned, one a row
+    outcomes: np.ndarray  # of these slots; NaN where there is none yet
+    phi: np.ndarray
+    demands: np.ndarray
+    clipped: tuple[int, int, int]  # features, demands, attributes
+    tree_exact: np.ndarray
+    tree_running: np.ndarray
+    estimates_left: int
+    indefinite: int
+    accepted: _Accepted | None
 
 
 def save(pricer: Pricer, path: Path) -> None:
     """Write `pricer` to `path`, replacing what was there only when all of it is on disk."""
     _refuse_foreign_parts(pricer)
-    learner, quoter, slots = pricer.learner, pricer.quoter, pricer.slots
-    records = learner.records
-    assert isinstance(learner.covariance, PrivateCov)
-    assert isinstance(learner.estimates, PrivateMLE)
-    header = {
-        "format": FORMAT,
-        "horizon": pricer.horizon,
-        "delay": slots.delay,
-        "policy": asdict(pricer.policy),
-        "demand": {"family": pricer.demand.name, **asdict(pricer.demand)},  # type: ignore[call-overload]
-        "features": {"map": pricer.features.name, "contexts": pricer.features.contexts},
-        "schema": None if pricer.schema is None else pricer.schema.to_dict(),
-        "source": {"seed": pricer.source.seed, "trial": pricer.source.trial} if isinstance(pricer.source, Tape) else None,
-        "slots": {"count": slots.count, "key": slots.key.hex()},
-        "spent": [entry.count for entry in learner.ledger.spent],
-        "estimates_left": learner.estimates_left,
-        "records": {
-            "count": records.count,
-            "clipped_features": records.clipped_features,
-            "clipped_demands": records.clipped_demands,
-            "clipped_attributes": pricer.clipped_attributes,
-        },
-        "quoter": {
-            "version": quoter.version,
-            "indefinite": quoter.indefinite,
-            "log_determinant": quoter.log_determinant,
-        },
-    }
-    pending = slots.pending()
-    arrays = {
-        "header": np.frombuffer(msgspec.json.encode(header), dtype=np.uint8),
-        "phi": records.phi[:, : records.count],
-        "demand": records.demand[: records.count],
-        "theta": quoter.theta,
-        "inverse": quoter.inverse,
-        "start": learner.estimates.start,
-        "status": np.frombuffer(bytes(slots.status), dtype=np.uint8),
-        "pending_contexts": np.array([entry[0] for entry in pending]).reshape(len(pending), pricer.features.contexts),
-        "pending_prices": np.array([entry[1] for entry in pending], dtype=np.float64),
-        "pending_demands": np.array([np.nan if entry[2] is None else entry[2] for entry in pending], dtype=np.float64),
-        **{f"tree_{name}": value for name, value in learner.covariance.state().items()},
-    }
-    _write(path, arrays)
+    body = msgspec.msgpack.encode(_state(pricer), enc_hook=_plain)
+    head = f"hushprice pricer {FORMAT} {hashlib.sha256(body).hexdigest()}\n"
+    try:
+        _write(path, head.encode() + body)
+    except (OSError, ValueError) as problem:
+        raise InvalidInput(f"path {str(path)!r} cannot be written: {problem}") from None
 
 
 def load(kind: type[AnyPricer], path: Path, *, simulation: bool) -> AnyPricer:
     """The pricer that `save` wrote."""
-    header, arrays = _read(path)
-    policy, demand = header["policy"], dict(header["demand"])
-    source: NoiseSource = System() if header["source"] is None else Tape(**header["source"])
+    try:
+        with open(path, "rb") as file:
+            head, body = file.readline(100), file.read()
+    except (OSError, ValueError) as problem:
+        raise InvalidInput(f"path {str(path)!r} cannot be read: {problem}") from None
+    found = _HEAD.fullmatch(head)
+    if found is None:
+        raise InvalidInput(f"path {str(path)!r} is not a saved pricer")
+    if int(found[1]) != FORMAT:
+        raise InvalidInput(f"path {str(path)!r} has format {int(found[1])}; this version reads format {FORMAT}")
+    if hashlib.sha256(body).hexdigest().encode() != found[2]:
+        raise InvalidInput(f"path {str(path)!r} is damaged: its checksum does not match")
+    try:
+        return _pricer(kind, msgspec.msgpack.decode(body, type=_State, dec_hook=_array), simulation)
+    except (msgspec.DecodeError, OverflowError) as problem:
+        raise InvalidInput(f"path {str(path)!r} does not describe a pricer: {problem}") from None
+
+
+def _state(pricer: Pricer) -> _State:
+    learner, quoter, slots = pricer.learner, pricer.quoter, pricer.slots
+    records, tree, release = learner.records, learner.covariance.state(), quoter.covariance
+    return _State(
+        horizon=pricer.horizon,
+        delay=slots.delay,
+        policy=pricer.policy,
+        family=pricer.demand.name,  # type: ignore[arg-type]  # one of ours, as checked before
+        demand=asdict(pricer.demand),  # type: ignore[call-overload]
+        map=pricer.features.name,
+        contexts=pricer.features.contexts,
+        schema=None if pricer.schema is None else pricer.schema.to_dict(),
+        tape=pricer.source if isinstance(pricer.source, Tape) else None,
+        key=slots.key,
+        status=bytes(slots.status),
+        last=slots.last,
+        waiting=np.array([each.phi for each in slots.pending]).reshape(-1, pricer.features.dimension),
+        outcomes=np.array([np.nan if each.demand is None else each.demand for each in slots.pending]),
+        phi=records.phi[:, : records.count],
+        demands=records.demand[: records.count],
+        clipped=(records.clipped_features, records.clipped_demands, pricer.clipped_attributes),
+        tree_exact=tree["exact"],
+        tree_running=tree["running"],
+        estimates_left=learner.estimates_left,
+        indefinite=quoter.indefinite,
+        accepted=None if release is None else _Accepted(quoter.theta, release.packed, release.records, quoter.version),
+    )
+
+
+def _pricer(kind: type[AnyPricer], state: _State, simulation: bool) -> AnyPricer:
     pricer = kind(
-        policy=_policy(policy),
-        demand=_FAMILIES[demand.pop("family")](**demand),
-        features=by_name(header["features"]["map"], header["features"]["contexts"]),
-        horizon=header["horizon"],
-        schema=None if header["schema"] is None else Schema.from_dict(header["schema"]),
-        delay=header["delay"],
-        source=source,
+        policy=state.policy,
+        demand=msgspec.convert(state.demand, type=_FAMILIES[state.family]),
+        features=by_name(state.map, state.contexts),
+        horizon=state.horizon,
+        schema=None if state.schema is None else Schema.from_dict(state.schema),
+        delay=state.delay,
+        source=System() if state.tape is None else state.tape,
         simulation=simulation,
     )
+    _check(state, pricer)
     learner, quoter, slots = pricer.learner, pricer.quoter, pricer.slots
-    count = header["records"]["count"]
-    learner.records.restore(arrays["phi"], arrays["demand"])
-    learner.records.clipped_features = header["records"]["clipped_features"]
-    learner.records.clipped_demands = header["records"]["clipped_demands"]
-    pricer.clipped_attributes = header["records"]["clipped_attributes"]
-    learner.covariance.restore({"exact": arrays["tree_exact"], "running": arrays["tree_running"]}, count)
-    assert isinstance(learner.estimates, PrivateMLE)
-    learner.estimates.start = arrays["start"].copy()
-    learner.estimates_left = header["estimates_left"]
-    # The covariance stream was spent when the learner was made; what the file adds are the estimates.
-    for entry, spent in zip(_allowed(pricer), header["spent"], strict=False):
-        already = learner.ledger.count(entry.event)
-        if spent > already:
-            learner.ledger = learner.ledger.spend(entry.event, spent - already)
-    quoter.theta = arrays["theta"].copy()
-    quoter.inverse = arrays["inverse"].copy()
-    quoter.version = header["quoter"]["version"]
-    quoter.indefinite = header["quoter"]["indefinite"]
-    quoter.log_determinant = header["quoter"]["log_determinant"]
-    slots.key = bytes.fromhex(header["slots"]["key"])
-    demands = [None if np.isnan(value) else float(value) for value in arrays["pending_demands"]]
-    pending = list(zip(arrays["pending_contexts"], map(float, arrays["pending_prices"]), demands, strict=True))
-    slots.restore(header["slots"]["count"], arrays["status"].tobytes(), pending)
+    learner.records.restore(state.phi, state.demands)
+    learner.records.clipped_features, learner.records.clipped_demands, pricer.clipped_attributes = state.clipped
+    learner.covariance.restore({"exact": state.tree_exact, "running": state.tree_running}, state.demands.size)
+    if state.estimates_left < learner.estimates_left:
+        learner.ledger = learner.ledger.spend(learner.estimate_event, learner.estimates_left - state.estimates_left)
+    if state.accepted is not None:
+        quoter.accept(
+            EstimateRelease(state.accepted.theta, learner.estimate_event),
+            CovarianceRelease(state.accepted.covariance, state.accepted.records, learner.stream_event),
+        )
+        quoter.version = state.accepted.version
+    quoter.indefinite = state.indefinite
+    cast(PrivateMLE, learner.estimates).start = quoter.theta.copy()  # the warm start is the last release
+    slots.key, slots.status, slots.last = state.key, bytearray(state.status), state.last
+    slots.count, slots.learned = len(state.status), state.demands.size
+    outcomes = [None if np.isnan(outcome) else float(outcome) for outcome in state.outcomes]
+    slots.pending = deque(map(Pending, state.waiting, outcomes))
     return pricer
 
 
-def _allowed(pricer: Pricer) -> tuple[Entry, ...]:
-    return pricer.ledger.allowance
-
-
-def _policy(stored: dict[str, Any]) -> Policy:
-    noise = dict(stored["noise"])
-    for pair in (noise, stored):
-        pair["claimed"] = None if pair["claimed"] is None else EpsilonDelta(**pair["claimed"])
-    proven = None if stored["proven"] is None else EpsilonDelta(**stored["proven"])
-    return Policy(**{**stored, "tuning": Tuning(**stored["tuning"]), "noise": Noise(**noise), "proven": proven})
+def _check(state: _State, pricer: Pricer) -> None:
+    """What types cannot say. A file that fails this was written by something else than `save`."""
+    learned, waiting = state.demands.size, state.outcomes.size
+    sound = {
+        "status": set(state.status) <= set(range(4)) and learned + waiting == min(len(state.status), state.last),
+        "last": state.last in (learned, pricer.slots.last),
+        "waiting": state.waiting.shape == (waiting, pricer.features.dimension) and np.isfinite(state.waiting).all(),
+        "outcomes": state.outcomes.shape == (waiting,) and not np.isinf(state.outcomes).any(),
+        "tree": np.isfinite(state.tree_exact).all() and np.isfinite(state.tree_running).all(),
+        "estimates_left": 0 <= state.estimates_left <= pricer.learner.estimates_left,
+    }
+    for field, fits in sound.items():
+        if not fits:
+            raise InvalidInput(f"the saved {field} does not fit the rest of the pricer")
 
 
 def _refuse_foreign_parts(pricer: Pricer) -> None:
+    demand, features = pricer.demand, pricer.features
     own = {
-        "demand": pricer.demand.name in _FAMILIES and isinstance(pricer.demand, _FAMILIES[pricer.demand.name]),
-        "features": pricer.features.name in MAPS,
-        "source": isinstance(pricer.source, (System, Tape)),
-        "covariance": isinstance(pricer.learner.covariance, PrivateCov),
-        "estimates": isinstance(pricer.learner.estimates, PrivateMLE),
+        "demand": type(demand) is _FAMILIES.get(demand.name),
+        "features": features.name in MAPS and features == by_name(features.name, features.contexts),
+        "source": type(pricer.source) in (System, Tape),
+        "covariance": type(pricer.learner.covariance) is PrivateCov,
+        "estimates": type(pricer.learner.estimates) is PrivateMLE,
     }
     for part, known in own.items():
         if not known:
             raise InvalidInput(f"{part} is not one of hushprice's own, so the pricer cannot be saved to a file")
 
 
-def _write(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def _plain(value: Any) -> Any:
+    """NumPy's arrays and numbers in types MessagePack has."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.astype("<f8").tobytes()
+    return value.item()
+
+
+def _array(kind: type, value: Any) -> np.ndarray:
+    shape, numbers = value
+    return np.frombuffer(numbers, dtype="<f8").reshape(shape).astype(np.float64)
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # readable by its owner alone
     try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
+        with open(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        os.replace(name, path)
     finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = msgspec.json.decode(arrays.pop("header").tobytes())
-    except OSError as problem:
-        raise InvalidInput(f"{str(path)!r} cannot be read: {problem.strerror or problem}") from None
-    except (ValueError, KeyError, zipfile.BadZipFile, msgspec.DecodeError, EOFError):
-        raise InvalidInput(f"{str(path)!r} is not a saved pricer") from None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        found = header.get("format") if isinstance(header, dict) else None
-        raise InvalidInput(f"{str(path)!r} has format {found!r}; this version reads format {FORMAT}")
-    return header, arrays
+        Path(name).unlink(missing_ok=True)

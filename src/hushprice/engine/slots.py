@@ -6,7 +6,6 @@ counts as no purchase. So what is learned when depends on slot numbers alone, an
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import math
 import secrets
@@ -14,10 +13,11 @@ from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 
-from hushprice.errors import InvalidInput, RepeatedOutcome, UnknownQuote
+from hushprice import checks
+from hushprice.errors import RepeatedOutcome, UnknownQuote
 from hushprice.types import FloatArray
 
-_OPEN, _OBSERVED, _CLOSED, _LATE = range(4)
+_OPEN, _OBSERVED, _MISSED, _LATE = range(4)
 
 
 class Observation(Enum):
@@ -25,93 +25,85 @@ class Observation(Enum):
 
     RECORDED = "recorded"
     LATE = "late"  # its slot was already learned as no purchase; logged, not learned
-    NOT_LEARNED = "not learned"  # its quote came too near the horizon's end to be learned from
+    NOT_LEARNED = "not learned"  # learning ended before its slot: at the horizon, or with the last estimate
 
 
 @dataclass(slots=True, repr=False)
-class _Pending:
-    context: FloatArray
-    price: float
+class Pending:
+    """A slot that waits to be learned: its features, fixed with the price, and its outcome once there is one."""
+
+    phi: FloatArray
     demand: float | None = None
+
+    def __repr__(self) -> str:
+        return "Pending(<sensitive>)"
 
 
 class Slots:
     """The slots of one product. Ids are unguessable: the slot number and a keyed digest of it."""
 
-    def __init__(self, *, horizon: int, delay: int, key: bytes | None = None) -> None:
-        self.horizon = horizon
+    def __init__(self, *, horizon: int, delay: int) -> None:
         self.delay = delay
-        self.key = key or secrets.token_bytes(32)
+        self.last = max(0, horizon - delay - 1)  # the last slot that a quote within the horizon makes due
+        self.key = secrets.token_bytes(32)
         self.count = 0
+        self.learned = 0
         self.status = bytearray()
-        self._pending: deque[_Pending] = deque()
+        self.pending: deque[Pending] = deque()  # slots learned + 1 to min(count, last)
 
-    def due(self) -> tuple[FloatArray, float, float] | None:
-        """Close and hand over the slot that the next quote makes due: context, price, demand."""
-        slot = self.count - self.delay
-        if slot < 1 or self.count >= self.horizon:
+    def due(self) -> tuple[FloatArray, float] | None:
+        """Hand over the slot that the next quote makes due, once, however often that quote is tried."""
+        if self.learned >= min(self.count - self.delay, self.last):
             return None
-        pending = self._pending.popleft()
-        if pending.demand is None:
-            self.status[slot - 1] = _CLOSED
-            pending.demand = 0.0
-        return pending.context, pending.price, pending.demand
+        due = self.pending.popleft()
+        if due.demand is None:
+            self.status[self.learned] = _MISSED
+            due.demand = 0.0
+        self.learned += 1
+        return due.phi, due.demand
 
-    def open(self, context: FloatArray, price: float) -> str:
-        """Give the next slot to a quote; returns its id."""
+    def open(self, phi: FloatArray) -> str:
+        """Give the next slot to a quote with these features; returns its id."""
         self.count += 1
         self.status.append(_OPEN)
-        if self._learnable(self.count):
-            self._pending.append(_Pending(context.copy(), price))
-        return f"{self.count:x}-{self._digest(self.count)}"
+        if self.count <= self.last:
+            self.pending.append(Pending(phi))
+        return self._id(self.count)
 
     def observe(self, quote_id: str, demand: float) -> Observation:
         """Take an outcome for a quote; an unknown or repeated id is refused and changes nothing."""
         slot = self._slot(quote_id)
-        if not (isinstance(demand, (int, float)) and math.isfinite(demand)):
-            raise InvalidInput(f"demand must be a finite number, got {demand!r}")
+        checks.at_least(-math.inf, demand=demand)
         status = self.status[slot - 1]
         if status in (_OBSERVED, _LATE):
             raise RepeatedOutcome(f"quote {quote_id!r} already has an outcome; nothing was changed")
-        if status == _CLOSED:
+        if status == _MISSED:
             self.status[slot - 1] = _LATE
             return Observation.LATE
         self.status[slot - 1] = _OBSERVED
-        if not self._learnable(slot):
+        if slot > self.last:
             return Observation.NOT_LEARNED
-        self._pending[slot - self._first_pending()].demand = float(demand)
+        self.pending[slot - self.learned - 1].demand = float(demand)
         return Observation.RECORDED
 
-    def _learnable(self, slot: int) -> bool:
-        """Will some quote within the horizon make this slot due?"""
-        return slot + self.delay + 1 <= self.horizon
-
-    def _first_pending(self) -> int:
-        last = min(self.count, self.horizon - self.delay - 1)
-        return last - len(self._pending) + 1
+    def close(self) -> None:
+        """Learn no further slot, and forget what waited for it."""
+        self.last = self.learned
+        self.pending.clear()
 
     def _slot(self, quote_id: str) -> int:
-        number, _, digest = str(quote_id).partition("-")
+        text = quote_id if isinstance(quote_id, str) else ""
         try:
-            slot = int(number, 16)
+            slot = int(text.partition("-")[0], 16)
         except ValueError:
             slot = 0
-        if not (1 <= slot <= self.count and hmac.compare_digest(digest.encode(), self._digest(slot).encode())):
-            raise UnknownQuote(f"no quote has id {quote_id!r}; nothing was changed")
+        expected = self._id(slot) if 1 <= slot <= self.count else ""
+        if not (expected and hmac.compare_digest(text.encode(errors="replace"), expected.encode())):
+            raise UnknownQuote(f"no quote has id {checks.shown(quote_id)}; nothing was changed")
         return slot
 
-    def _digest(self, slot: int) -> str:
-        return hmac.new(self.key, slot.to_bytes(8, "big"), hashlib.sha256).hexdigest()[:32]
-
-    def pending(self) -> list[tuple[FloatArray, float, float | None]]:
-        """What must survive a restart."""
-        return [(p.context, p.price, p.demand) for p in self._pending]
-
-    def restore(self, count: int, status: bytes, pending: list[tuple[FloatArray, float, float | None]]) -> None:
-        """Take up after `count` quotes."""
-        self.count = count
-        self.status = bytearray(status)
-        self._pending = deque(_Pending(*entry) for entry in pending)
+    def _id(self, slot: int) -> str:
+        return f"{slot:x}-{hmac.digest(self.key, slot.to_bytes(8, 'big'), 'sha256').hex()[:32]}"
 
     def __repr__(self) -> str:
         return f"Slots(count={self.count}, <sensitive>)"

@@ -20,7 +20,7 @@ def packed_size(dimension: int) -> int:
     return dimension * (dimension + 1) // 2
 
 
-@step
+@inlined
 def unpack(packed: FloatArray, dimension: int, out: FloatArray) -> None:
     """Write the packed upper triangle into the full symmetric matrix `out`."""
     k = 0
@@ -31,7 +31,7 @@ def unpack(packed: FloatArray, dimension: int, out: FloatArray) -> None:
             k += 1
 
 
-@step
+@inlined
 def cholesky(matrix: FloatArray, dimension: int, out: FloatArray) -> bool:
     """Lower Cholesky factor into `out`; False (and `out` undefined) when the matrix is not positive definite."""
     for i in range(dimension):
@@ -49,12 +49,82 @@ def cholesky(matrix: FloatArray, dimension: int, out: FloatArray) -> bool:
 
 
 @step
-def log_determinant(factor: FloatArray, dimension: int) -> float:
-    """ln det of the matrix whose lower Cholesky factor is given."""
+def log_determinants(packed: FloatArray, ridge: float, dimension: int, count: int, out: FloatArray, work: FloatArray) -> None:
+    """Of each of `count` matrices (packed + ridge I): the sign of det, ln |det|, and 1 if positive definite, else 0.
+
+    packed and work are (d (d + 1)/2, matrices), out is (3, matrices): one column a matrix, so that vector units work on
+    many at once. Asked once a period, hence cheap: elimination without pivoting or square roots. Columns that turn out
+    not to be definite go to elimination with pivoting.
+    """
+    sign, total, definite = out[0], out[1], out[2]
+    row = 0
+    for i in range(dimension):
+        for j in range(i, dimension):
+            shift = ridge if i == j else 0.0
+            source, target = packed[row], work[row]
+            for c in range(count):
+                target[c] = source[c] + shift
+            row += 1
+    for c in range(count):
+        sign[c] = 1.0  # the product of pivots so far
+        total[c] = 0.0  # logarithms taken out of it so far
+        definite[c] = 1.0
+    first = 0
+    for i in range(dimension):
+        pivot = work[first]
+        for c in range(count):
+            definite[c] = definite[c] if pivot[c] > 0.0 else 0.0  # NaN counts as not positive
+            sign[c] *= pivot[c]
+        if i % 8 == 7:  # eight pivots of any size met here still fit a float
+            for c in range(count):
+                total[c] += log(sign[c])
+                sign[c] = 1.0
+        below = first + dimension - i
+        for j in range(i + 1, dimension):
+            lead = work[first + j - i]
+            for k in range(j, dimension):
+                across, target = work[first + k - i], work[below]
+                for c in range(count):
+                    target[c] -= lead[c] / pivot[c] * across[c]
+                below += 1
+        first += dimension - i
+    for c in range(count):
+        total[c] += log(sign[c])
+        sign[c] = 1.0
+    for c in range(count):
+        if not definite[c] > 0.0:
+            sign[c], total[c] = _pivoted_determinant(packed, ridge, dimension, c)
+
+
+@step
+def _pivoted_determinant(packed: FloatArray, ridge: float, dimension: int, column: int) -> tuple[float, float]:
+    """Sign and ln |det| of any symmetric matrix; sign 0 when singular or not finite."""
+    work = np.empty((dimension, dimension))
+    unpack(packed[:, column], dimension, work)
+    for i in range(dimension):
+        work[i, i] += ridge
+    sign = 1.0
     total = 0.0
     for i in range(dimension):
-        total += log(factor[i, i])
-    return 2.0 * total
+        best = i
+        for j in range(i + 1, dimension):
+            if abs(work[j, i]) > abs(work[best, i]):
+                best = j
+        pivot = work[best, i]
+        if not 0.0 < abs(pivot) < np.inf:
+            return 0.0, -np.inf
+        if best != i:
+            sign = -sign
+            for k in range(dimension):
+                work[i, k], work[best, k] = work[best, k], work[i, k]
+        if pivot < 0.0:
+            sign = -sign
+        total += log(abs(pivot))
+        for j in range(i + 1, dimension):
+            ratio = work[j, i] / pivot
+            for k in range(i, dimension):
+                work[j, k] -= ratio * work[i, k]
+    return sign, total
 
 
 @step

@@ -40,5 +40,5 @@ def input_perturbation(epsilon: float, *, contexts: int, tuning: Tuning) -> Poli
     protects x alone and not y, so nothing is claimed.
     """
     checks.positive(epsilon=epsilon)
-    scale = 2.0 * contexts / epsilon
-    return replace(nonprivate(tuning=tuning), name="input-perturbation", input_noise=scale)
+    checks.whole(0, contexts=contexts)
+    return replace(nonprivate(tuning=tuning), name="input-perturbation", input_noise=2.0 * contexts / epsilon)

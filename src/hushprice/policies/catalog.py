@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from hushprice import checks
 from hushprice.accounting.budget import PrivacyBudget
@@ -33,7 +34,7 @@ def tune(
 ) -> Tuning:
     """The numerical section's tuning with the given entries replaced."""
     checks.whole(1, horizon=horizon)
-    given = {
+    given: dict[str, Any] = {
         "exploration_periods": exploration_periods,
         "ridge": ridge,
         "width": width,
@@ -79,9 +80,15 @@ def plain(name: str) -> PlainFactory:
     module, _, attribute = name.partition(":")
     try:
         factory = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as problem:
-        raise InvalidInput(f"policy {name!r} cannot be imported: {problem}") from None
+    except Exception as problem:  # whatever the module does when it is imported
+        raise InvalidInput(f"policy {name!r} cannot be imported: {_first_line(problem)}") from problem
+    if not isinstance(factory, type):
+        raise InvalidInput(f"policy {name!r} must be a class, got {checks.shown(factory)}")
     for method in ("price", "learn"):
         if not callable(getattr(factory, method, None)):
             raise InvalidInput(f"policy {name!r} has no method {method!r}")
-    return factory  # type: ignore[no-any-return]
+    return factory
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).splitlines() or [type(problem).__name__])[0]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from hushprice import checks
 from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget
-from hushprice.accounting.calibration import Noise
+from hushprice.accounting.calibration import Constants, Noise
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
+from hushprice.errors import InvalidInput
 from hushprice.policies.tuning import Tuning
 from hushprice.types import FloatArray
 
@@ -28,20 +30,51 @@ class Policy:
     calibration: str | None = None
     tuning: Tuning | None = None  # LEARNING only
     noise: Noise | None = None  # LEARNING only
+    horizon: int | None = None  # with `constants`, what the noise was calculated for; None where nothing was
+    constants: Constants | None = None
     price: float | None = None  # FIXED only; None is the best fixed price in hindsight
     input_noise: float = 0.0  # scale of the Laplace noise on every context entry the policy sees
     claimed: EpsilonDelta | None = None  # None: NOT PRIVATE
     proven: EpsilonDelta | None = None
+
+    def __post_init__(self) -> None:
+        checks.non_negative(input_noise=self.input_noise)
+        for part in ("tuning", "noise"):
+            if (getattr(self, part) is not None) != (self.code == LEARNING):
+                raise InvalidInput(f"{part} is for policies that learn, got {getattr(self, part)!r} for {self.name!r}")
+        if self.noise is not None and self.claimed != self.noise.claimed:
+            raise InvalidInput(
+                f"claimed must be what the noise was bought with, {self.noise.claimed}, got {self.claimed}"
+            )
+        if self.proven is not None and not (self.claimed is not None and _covers(self.claimed, self.proven)):
+            raise InvalidInput(f"claimed must cover what is proven, {self.proven}, got {self.claimed}")
 
     @property
     def private(self) -> bool:
         """Does anything bound what its prices reveal?"""
         return self.claimed is not None
 
+    def check_fits(self, *, horizon: int, demand: Demand) -> None:
+        """Refuse a horizon or a demand other than those the noise was calculated for: the claim would be empty."""
+        if self.horizon not in (None, horizon):
+            raise InvalidInput(f"policy {self.name!r} has noise for horizon {self.horizon}, got {horizon!r}")
+        given = constants_of(demand)
+        if self.constants not in (None, given):
+            raise InvalidInput(f"policy {self.name!r} has noise for a demand with {self.constants}, got {given}")
+
+
+def constants_of(demand: Demand) -> Constants:
+    """What a calibration reads of a demand family: the constants the paper states for it."""
+    return Constants(bound=demand.bound, scale=demand.scale, curvature=demand.paper_curvature)
+
+
+def _covers(claimed: EpsilonDelta, proven: EpsilonDelta) -> bool:
+    return proven.epsilon <= claimed.epsilon and proven.delta <= claimed.delta
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """What a policy may know before the first customer: public quantities, and a source of uniforms for its own use."""
+    """What a policy may know before the first customer: public quantities, and a seed for its own randomness."""
 
     horizon: int
     demand: Demand

@@ -94,7 +94,8 @@ def adversarial(
     _check_family(bound, subgaussian, curvature, scale)
     growth = dimension * math.log(horizon)
     calls = math.ceil(growth / math.log(1.5))
-    noise = (bound + 1) * scale * _noise_multiplier(epsilon_estimate, delta_estimate, calls)
+    constants = calibration.Constants(bound=bound, scale=scale, curvature=curvature)
+    noise = _estimate_noise(EpsilonDelta(epsilon_estimate, delta_estimate), calls, constants)
     curved = 2 + 48 * subgaussian**2 * scale**2 * curvature * growth
     ridge = max(_covariance_ridge(horizon, dimension, epsilon_covariance), 5 * noise * math.sqrt(5 * growth), curved)
     statistical = (math.sqrt(3) * subgaussian * curvature + math.sqrt(5) * scale * noise) * math.sqrt(growth)
@@ -140,7 +141,8 @@ def stochastic(
     _check_family(bound, subgaussian, curvature, scale)
     growth = dimension * math.log(horizon)
     calls = math.ceil(growth / math.log(1.5))
-    noise = (bound + 1) * scale * _noise_multiplier(epsilon_estimate, delta_estimate, calls)
+    constants = calibration.Constants(bound=bound, scale=scale, curvature=curvature)
+    noise = _estimate_noise(EpsilonDelta(epsilon_estimate, delta_estimate), calls, constants)
     curved = 2 + 48 * subgaussian**2 * scale * curvature * growth  # G, not G^2: as printed
     ridge = max(_covariance_ridge(horizon, dimension, epsilon_covariance), 5 * noise * math.sqrt(5 * growth), curved)
     root = (2 * scale + 3) * ridge / math.sqrt(5 * growth) + noise * scale
@@ -166,6 +168,11 @@ def kappa_threshold(kappa: float) -> float:
         return math.exp(kappa**-2)
     except OverflowError:
         return math.inf
+
+
+def _estimate_noise(share: EpsilonDelta, calls: int, constants: calibration.Constants) -> float:
+    """nu of alg:private-mle line 2, at the per-call share of alg:framework line 3."""
+    return calibration.estimate_noise(calibration.per_estimate(share, calls, halved=True), constants)
 
 
 def _covariance_ridge(horizon: int, dimension: int, epsilon: float) -> float:

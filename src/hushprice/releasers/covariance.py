@@ -6,9 +6,11 @@ from typing import Protocol
 
 import numpy as np
 
-from hushprice.accounting.events import Event
+from hushprice import checks
+from hushprice.accounting.events import ContinualCovariance, Event, NotPrivate
+from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.numerics import tape
-from hushprice.numerics.jit import step
+from hushprice.numerics.jit import inlined
 from hushprice.numerics.linear import packed_size
 from hushprice.releasers import tree
 from hushprice.releasers.noise import NoiseSource
@@ -17,7 +19,7 @@ from hushprice.types import FloatArray
 
 
 class CovarianceReleaser(Protocol):
-    """Anything that turns a stream of features into a stream of private covariances. Bring your own by writing these."""
+    """Anything that turns a stream of features into a stream of private covariances; bring your own by writing this."""
 
     def absorb(self, phi: FloatArray) -> CovarianceRelease:
         """Take the next record's features (||phi|| <= 1) and release the covariance of all so far."""
@@ -32,7 +34,7 @@ class CovarianceReleaser(Protocol):
         ...
 
 
-@step
+@inlined
 def outer(phi: FloatArray, column: int, out: FloatArray) -> None:
     """phi phi' of one column of phi (d, records), packed."""
     k = 0
@@ -47,8 +49,14 @@ class PrivateCov:
     """The binary-tree releaser with independent N(0, noise^2) on the upper triangle of every node."""
 
     def __init__(self, *, horizon: int, dimension: int, noise: float, source: NoiseSource, event: Event) -> None:
-        size = packed_size(dimension)
-        levels = tree.levels(horizon)
+        checks.whole(1, horizon=horizon, dimension=dimension)
+        checks.non_negative(noise=noise)
+        levels, size = tree.levels(horizon), packed_size(dimension)
+        described = ContinualCovariance(noise, levels, dimension) if noise > 0.0 else NotPrivate()
+        if event not in (described, NotPrivate()):
+            raise InvalidInput(f"event must describe this release, {described!r}, got {event!r}")
+        self._horizon = horizon
+        self._dimension = dimension
         self._noise = noise
         self._source = source
         self._event = event
@@ -58,6 +66,10 @@ class PrivateCov:
         self._summand = np.zeros(size)
 
     def absorb(self, phi: FloatArray) -> CovarianceRelease:
+        if phi.shape != (self._dimension,):
+            raise InvalidInput(f"phi must have {self._dimension} entries, got shape {phi.shape}")
+        if self._count + 1 >= self._horizon:
+            raise BudgetExhausted(f"{self._count} records are all that a horizon of {self._horizon} periods sums")
         self._count += 1
         outer(phi.reshape(-1, 1), 0, self._summand)
         noise = np.zeros(self._summand.size)
@@ -67,11 +79,15 @@ class PrivateCov:
         return CovarianceRelease(self._running[0], self._count, self._event)
 
     def state(self) -> dict[str, FloatArray]:
-        return {"exact": self._exact, "running": self._running}
+        return {"exact": self._exact.copy(), "running": self._running.copy()}
 
     def restore(self, state: dict[str, FloatArray], count: int) -> None:
-        self._exact[:] = state["exact"]
-        self._running[:] = state["running"]
+        checks.whole(0, count=count)
+        exact, running = state["exact"], state["running"]
+        if exact.shape != self._exact.shape or running.shape != self._running.shape or count >= self._horizon:
+            raise InvalidInput("the saved tree is for another horizon or dimension")
+        self._exact[:] = exact
+        self._running[:] = running
         self._count = count
 
     def __repr__(self) -> str:

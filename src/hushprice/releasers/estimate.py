@@ -6,10 +6,11 @@ from typing import Protocol
 
 import numpy as np
 
-from hushprice.accounting.events import Event
+from hushprice import checks
+from hushprice.accounting.events import Event, NotPrivate, PerturbedEstimate
 from hushprice.demand import family
 from hushprice.demand.protocol import Demand
-from hushprice.errors import DidNotConverge
+from hushprice.errors import DidNotConverge, InvalidInput
 from hushprice.numerics import tape
 from hushprice.releasers import objective_perturbation, reference
 from hushprice.releasers.noise import NoiseSource
@@ -27,9 +28,21 @@ class EstimateReleaser(Protocol):
 
 
 class PrivateMLE:
-    """Objective perturbation with noise nu and ridge rho; the warm start is the last release, so it is public."""
+    """Objective perturbation with noise nu and ridge rho.
 
-    def __init__(self, *, demand: Demand, dimension: int, noise: float, ridge: float, source: NoiseSource, event: Event) -> None:
+    The warm start is the last release, so it is public. Whoever calls `release` has charged the ledger first, and a fit
+    that is refused stays charged: the refusal depends on records.
+    """
+
+    def __init__(
+        self, *, demand: Demand, dimension: int, noise: float, ridge: float, source: NoiseSource, event: Event
+    ) -> None:
+        checks.whole(1, dimension=dimension)
+        checks.non_negative(noise=noise)
+        checks.positive(ridge=ridge)
+        described = PerturbedEstimate(noise, ridge, dimension) if noise > 0.0 else NotPrivate()
+        if event not in (described, NotPrivate()):
+            raise InvalidInput(f"event must describe this release, {described!r}, got {event!r}")
         self._demand = demand
         self._noise = noise
         self._ridge = ridge
@@ -40,6 +53,8 @@ class PrivateMLE:
 
     def release(self, records: Records, period: int) -> EstimateRelease:
         theta = self.start.copy()
+        if records.phi.shape[0] != theta.size:
+            raise InvalidInput(f"records must have {theta.size} features, got {records.phi.shape[0]}")
         tilt = np.zeros(theta.size)
         if self._noise > 0.0:
             tilt = self._noise * self._source.normals(tape.ESTIMATE_NOISE, period, theta.size)

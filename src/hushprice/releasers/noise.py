@@ -1,7 +1,7 @@
 """Where noise comes from. Every random number a releaser or an exploring policy uses passes through here.
 
-`Tape` is for simulation: reproducible, and therefore no protection at all. `System` is for live use. It draws from
-NumPy's generator seeded by the operating system, in floating point: not yet secure against an attacker who studies the
+`Tape` is for simulation: reproducible, and therefore no protection at all. `System` is for live use. Its bits are the
+operating system's, but it turns them into normals in floating point: not yet secure against an attacker who studies the
 low-order bits, and labelled so (`secure` is False) until exact discrete noise takes its place.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -37,40 +37,52 @@ class Tape:
 
     seed: int
     trial: int
-    label: str = "tape (simulation only, not private)"
-    secure: bool = False
-    simulated: bool = True
+    label: ClassVar[str] = "tape (simulation only, not private)"
+    secure: ClassVar[bool] = False
+    simulated: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         checks.whole(0, seed=self.seed, trial=self.trial)
-        checks.within(0, 2**64 - 1, seed=self.seed)
+        checks.within(0, 2**63 - 1, seed=self.seed)
         checks.within(0, 2**32 - 1, trial=self.trial)
+
+    @property
+    def _key(self) -> int:
+        return cast(int, np.uint64(self.seed))  # one type for every seed, so that the tape is compiled once
 
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
         rows = 4 * ((count + 3) // 4)
         out = np.empty((rows, 1))
-        tape.fill_normals(np.uint64(self.seed), self.trial, stream, period, 1, rows, out)
+        tape.fill_normals(self._key, self.trial, stream, period, 1, rows, out)
         return out[:count, 0]
 
     def uniform(self, stream: int, period: int) -> float:
-        return float(tape.uniform(np.uint64(self.seed), self.trial, period, stream))
+        return float(tape.uniform(self._key, self.trial, period, stream))
 
 
+@dataclass(frozen=True, slots=True)
 class System:
-    """Live noise: unpredictable, never replayable, not yet hardened."""
+    """Live noise: unpredictable and never replayable, not yet hardened.
 
-    label = "operating system seed, NumPy floating point: not yet secure"
-    secure = False
-    simulated = False
+    It keeps no state, so there is none to steal, to save, or to share by forking a process.
+    """
 
-    def __init__(self) -> None:
-        self._generator = np.random.Generator(np.random.PCG64DXSM(secrets.randbits(256)))
+    label: ClassVar[str] = "operating system randomness, floating point: not yet secure"
+    secure: ClassVar[bool] = False
+    simulated: ClassVar[bool] = False
 
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
-        return self._generator.standard_normal(count)
+        half = (count + 1) // 2
+        u = _uniforms(2 * half)
+        length = np.sqrt(-2.0 * np.log(u[:half]))  # Box and Muller; 52 bits, so tails end at 8.6 deviations
+        angle = 2.0 * np.pi * u[half:]
+        return np.concatenate([length * np.cos(angle), length * np.sin(angle)])[:count]
 
     def uniform(self, stream: int, period: int) -> float:
-        return float(self._generator.random())
+        return float(_uniforms(1)[0])
 
-    def __repr__(self) -> str:
-        return "System(<state hidden>)"  # whoever knows the state can subtract the noise
+
+def _uniforms(count: int) -> FloatArray:
+    """Uniforms on the open unit interval from the operating system's generator."""
+    bits = np.frombuffer(secrets.token_bytes(8 * count), dtype=np.uint64) >> np.uint64(12)
+    return (bits.astype(np.float64) + 0.5) * 2.0**-52

@@ -1,7 +1,7 @@
 """Continual sums by a binary tree (alg:private-cov, lines 4-9).
 
-Node l covers the last 2^l records of a dyadic block; each record's summand enters one node per level, and every node
-gets its own noise once, when it closes. The release after record n is the sum of the closed nodes that make up n.
+A node of level l covers 2^l consecutive records; a record enters at most one node of each level, and every node gets
+its own noise once, when it closes. The release after record n is the sum of the closed nodes that make up n.
 
 The state is two arrays the caller owns. `exact` holds the closed nodes' sums and is sensitive: it never leaves
 releasers/. `running[l]` is the sum of the noisy nodes at level l and above, so `running[0]` is the release; keeping
@@ -10,28 +10,23 @@ suffix sums instead of nodes makes a period cost O(1) additions on average inste
 
 from __future__ import annotations
 
-from hushprice.numerics.jit import step
+from hushprice.accounting.calibration import levels as levels  # noise and tree must agree on the number of levels
+from hushprice.numerics.jit import inlined
 from hushprice.types import FloatArray
 
 
-def levels(horizon: int) -> int:
-    """m = ceil(log2 T), the number of levels that cover the T - 1 records a horizon ever sums.
-
-    >>> levels(100_000), levels(2), levels(1)
-    (17, 1, 1)
-    """
-    return max(1, (horizon - 1).bit_length())
-
-
-@step
+@inlined
 def absorb(exact: FloatArray, running: FloatArray, count: int, summand: FloatArray, noise: FloatArray) -> None:
     """Close the node that record number `count` (1, 2, ...) completes: its exact sum, its noise, the new release.
 
-    exact is (levels, size), running is (levels + 1, size) with a zero last row, summand and noise are (size,).
+    exact is (levels, size), running is (levels + 1, size) with a zero last row, summand and noise are (size,). A record
+    past the tree's 2^levels - 1 has no node and changes nothing: alg:private-cov releases nothing after T - 1.
     """
     level = 0
     while (count >> level) & 1 == 0:  # least significant bit of n
         level += 1
+    if count >> exact.shape[0] != 0:
+        return
     for k in range(summand.size):
         node = summand[k]
         for below in range(level):

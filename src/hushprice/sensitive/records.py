@@ -1,7 +1,7 @@
 """Records of past customers, and the bounds every one of them is held to.
 
-Sensitivity, and so the noise, rests on ||phi|| <= 1 and |y| <= B_Y. Both are enforced here on every record, whatever the
-model, the feature map or the caller promised. How often that was needed is itself raw data: it is for the operator.
+Sensitivity, and so the noise, rests on ||phi|| <= 1 and |y| <= B_Y. Both are enforced here on every record, whatever
+the model, the feature map or the caller promised. How often that was needed is itself raw data: it is for the operator.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import numpy as np
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
-from hushprice.numerics.jit import step
+from hushprice.numerics.jit import inlined
 from hushprice.types import FloatArray
 
 _ROUNDING = 1e-12  # norms past 1 by no more than this are scaled back but not counted
 
 
-@step
+@inlined
 def hold_to_unit_ball(phi: FloatArray, start: int, count: int) -> int:
-    """Scale the columns start .. start + count - 1 of phi (d, records) into the unit ball; returns how many were outside."""
+    """Scale columns start .. start + count - 1 of phi (d, records) into the unit ball; returns how many lay outside."""
     outside = 0
     for i in range(start, start + count):
         norm2 = 0.0
@@ -50,18 +50,36 @@ class Records:
 
     def append(self, phi: FloatArray, demand: float) -> FloatArray:
         """Store one record; returns its features as stored. NaN is refused before anything changes."""
+        dimension, capacity = self._phi.shape
+        if phi.shape != (dimension,):
+            raise InvalidInput(f"phi must have {dimension} entries, got shape {phi.shape}")
         if not (np.all(np.isfinite(phi)) and math.isfinite(demand)):
             raise InvalidInput("a record must be finite")  # says no more: its values are sensitive
-        if self.count == self._demand.size:
+        if self.count == capacity:
             self._phi = np.concatenate([self._phi, np.zeros_like(self._phi)], axis=1)
             self._demand = np.concatenate([self._demand, np.zeros_like(self._demand)])
-        self._phi[:, self.count] = phi
+        column = self._phi[:, self.count]
+        column[:] = phi
         self.clipped_features += hold_to_unit_ball(self._phi, self.count, 1)
         held = min(max(demand, -self.bound), self.bound)
         self.clipped_demands += int(held != demand)
         self._demand[self.count] = held
         self.count += 1
-        return self._phi[:, self.count - 1].copy()
+        return column.copy()
+
+    def restore(self, phi: FloatArray, demand: FloatArray) -> None:
+        """Take over records saved earlier, bit for bit; what could not have been stored here is refused."""
+        dimension, count = self._phi.shape[0], demand.size
+        if phi.shape != (dimension, count) or demand.ndim != 1:
+            raise InvalidInput(f"saved records must have {dimension} features each")
+        small = np.all(np.abs(phi) <= 1.0 + _ROUNDING) and np.all(np.abs(demand) <= self.bound)  # NaN is not small
+        if not (small and np.all(np.sum(phi * phi, axis=0) <= 1.0 + _ROUNDING)):
+            raise InvalidInput("saved records must be finite and within the bounds every record is held to")
+        self._phi = np.zeros((dimension, max(64, count)))
+        self._demand = np.zeros(max(64, count))
+        self._phi[:, :count] = phi
+        self._demand[:count] = demand
+        self.count = count
 
     @property
     def phi(self) -> FloatArray:

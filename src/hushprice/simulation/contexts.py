@@ -1,7 +1,7 @@
 """Who arrives: independent draws, oblivious adversarial streams, or a file.
 
-Every stream is a function of (seed, trial, period), fixed before the first price, as the paper's oblivious adversary is.
-All entries lie in [-1, 1].
+Every stream is a function of (seed, trial, period), so it is fixed before the first price, as the paper's oblivious
+adversary is. All entries lie in [-1, 1].
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ KINDS: dict[str, int] = {
     "sorted": SORTED,  # a drift: every entry sweeps the cube once over the horizon
     "corners": CORNERS,  # the corners of the cube in turn
     "blocks": BLOCKS,  # k equal stretches of time; each lights up one new entry and darkens the rest
-    "late": LATE,  # a new entry lights up right after each of the last k doublings of time
+    "late": LATE,  # like blocks, but the stretches begin right after the last k - 1 powers of two before the horizon
 }
-INDEPENDENT = ("uniform", "gaussian", "segments")
 
 
 class Stream(NamedTuple):
@@ -124,5 +123,5 @@ def perturb(contexts: FloatArray, scale: float, seed: int, trial: int, start: in
         for i in range(count):
             draw, _ = tape.uniforms(seed, trial, start + i, tape.INPUT_NOISE, j)
             centred = draw - 0.5
-            size = -scale * log(max(1.0 - 2.0 * abs(centred), 1e-300))
+            size = -scale * log(1.0 - 2.0 * abs(centred))  # above zero: draws are never 0 or 1
             out[j, i] = contexts[j, i] + (size if centred >= 0.0 else -size)

@@ -13,8 +13,8 @@ import numpy as np
 
 from hushprice.demand import family, features, welfare
 from hushprice.numerics import tape
-from hushprice.numerics.jit import step
-from hushprice.numerics.linear import packed_size
+from hushprice.numerics.jit import inlined, step
+from hushprice.numerics.linear import log_determinants, packed_size
 from hushprice.optimizer import coefficients, lanes, refresh
 from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, RANDOM
 from hushprice.releasers import covariance, objective_perturbation, tree
@@ -64,9 +64,12 @@ class Stretch(NamedTuple):
     seen_u: FloatArray
     seen_v: FloatArray
     line: FloatArray  # rows: a*, b*, clairvoyant price, clairvoyant revenue
-    curve: FloatArray  # rows: a, b, q0, q1, q2, two scratch rows
+    curve: FloatArray  # rows: a, b, q0, q1, q2, two of scratch (the second tells which records were clipped)
     out: FloatArray  # rows: price, z*, revenue, surplus, demand
     noise: FloatArray  # covariance noise
+    released: FloatArray  # covariance released before each period
+    pivots: FloatArray  # scratch of its determinant
+    test: FloatArray  # rows: sign, ln |det|, definite
     search: FloatArray  # scratch of the price search
 
 
@@ -88,6 +91,9 @@ def scratch(k: int, d: int) -> Stretch:
         np.empty((7, STRETCH)),
         np.empty((5, STRETCH)),
         np.empty((4 * ((packed_size(d) + 3) // 4), STRETCH)),
+        np.empty((packed_size(d), STRETCH)),
+        np.empty((packed_size(d), STRETCH)),
+        np.empty((3, STRETCH)),
         np.empty(lanes.WORK),
     )
 
@@ -177,7 +183,7 @@ def respond(world: World, seed: int, trial: int, start: int, count: int, room: S
 
 @step
 def remember(plan: Plan, start: int, count: int, room: Stretch, phi: FloatArray, demand: FloatArray) -> None:
-    """Write the stretch's records into columns start - 1, ..."""
+    """Write the stretch's records into columns start - 1, ..., each held to the unit ball; row CLIPPED tells which were not."""
     u, v = room.u, room.v
     if plan.input_noise > 0.0:
         u, v = room.seen_u, room.seen_v
@@ -188,6 +194,22 @@ def remember(plan: Plan, start: int, count: int, room: Stretch, phi: FloatArray,
             row[i] = left[i] + price[i] * right[i]
     for i in range(count):
         demand[start - 1 + i] = room.out[4, i]
+    norm2, clipped = room.curve[5], room.curve[6]
+    for i in range(count):
+        norm2[i] = 0.0
+        clipped[i] = 0.0
+    if plan.input_noise > 0.0:
+        return  # never private, and the paper's comparison does not clip
+    for j in range(phi.shape[0]):
+        row = phi[j, start - 1 : start - 1 + count]
+        for i in range(count):
+            norm2[i] += row[i] * row[i]
+    most = 0.0
+    for i in range(count):
+        most = max(most, norm2[i])
+    if most > 1.0:
+        for i in range(count):
+            clipped[i] = hold_to_unit_ball(phi, start - 1 + i, 1)
 
 
 @step
@@ -218,12 +240,13 @@ def run_trial(
     phi, demand = np.empty((d, capacity)), np.empty(capacity)
     exact, running = np.zeros((plan.levels, size)), np.zeros((plan.levels + 1, size))
     summand, noise = np.empty(size), np.zeros(size)
-    theta, inverse, matrix = np.zeros(d), np.zeros((d, d)), np.zeros((d, d))
-    small = np.empty((3 * d, d))
+    theta, inverse = np.zeros(d), np.zeros((d, d))
+    small = np.empty((2 * d + 1, d))
     for j in range(d):
         inverse[j, j] = 1.0 / plan.ridge
     current = d * np.log(plan.ridge)  # ln det of Lambda = rho I
-    estimates, at, fresh = 0, 0, 0
+    exact_before, running_before = exact.copy(), running.copy()
+    estimates, at, fresh, log_det = 0, 0, 0, 0.0
     period = 1
     while period <= horizon:
         if control[0] != 0:
@@ -240,33 +263,32 @@ def run_trial(
             remember(plan, period, count, room, phi, demand)
             if plan.covariance_noise > 0.0:
                 tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, period, count, room.noise.shape[0], room.noise)
+            exact_before[:], running_before[:] = exact, running
             for i in range(count):
-                n = period + i
-                if n > plan.exploration and n != fresh:
-                    sign, log_det, bad = refresh.regularize(running[0], d, plan.ridge, plan.repair, matrix, small)
-                    if bad:
-                        totals[INDEFINITE] += 1.0
-                    if refresh.wants_estimate(sign, log_det, current):
-                        done = i
-                        current = log_det
-                        break
-                if plan.input_noise == 0.0:  # input perturbation is never private, and the paper's does not clip
-                    totals[CLIPPED] += hold_to_unit_ball(phi, n - 1, 1)
-                covariance.outer(phi, n - 1, summand)
-                if plan.covariance_noise > 0.0:
-                    for j in range(size):
-                        noise[j] = plan.covariance_noise * room.noise[j, i]
-                tree.absorb(exact, running, n, summand, noise)
+                for j in range(size):
+                    room.released[j, i] = running[0, j]  # what is known before this period's record
+                _absorb(plan, period + i, i, room, phi, exact, running, summand, noise)
+            if period > plan.exploration:
+                done, log_det = _first_doubling(plan, current, period == fresh, count, room, totals)
+            if done < count:  # take the records after it back out of the tree
+                exact[:], running[:] = exact_before, running_before
+                for i in range(done):
+                    _absorb(plan, period + i, i, room, phi, exact, running, summand, noise)
+                current = log_det
+            for i in range(done):
+                totals[CLIPPED] += room.curve[6, i]
+        regret, revenue, surplus = totals[REGRET], totals[REVENUE], totals[SURPLUS]
         for i in range(done):
-            totals[REGRET] += room.line[3, i] - room.out[2, i]
-            totals[REVENUE] += room.out[2, i]
-            totals[SURPLUS] += room.out[3, i]
+            regret += room.line[3, i] - room.out[2, i]
+            revenue += room.out[2, i]
+            surplus += room.out[3, i]
+        totals[REGRET], totals[REVENUE], totals[SURPLUS] = regret, revenue, surplus
         if prices.size > 0:
             for i in range(done):
                 prices[period - 1 + i] = room.out[0, i]
         period += done
         if done < count:
-            refresh.invert(matrix, d, inverse, small)
+            refresh.confidence(running[0], d, plan.ridge, plan.repair, inverse, small)
             tilt = small[0]
             draw_tilt(plan, seed, trial, period, tilt)
             gap = objective_perturbation.minimize(
@@ -282,6 +304,44 @@ def run_trial(
         control[lane] = period - 1
     totals[ESTIMATES] = estimates
     return True
+
+
+@inlined
+def _absorb(
+    plan: Plan,
+    record: int,
+    i: int,
+    room: Stretch,
+    phi: FloatArray,
+    exact: FloatArray,
+    running: FloatArray,
+    summand: FloatArray,
+    noise: FloatArray,
+) -> None:
+    """Put one record of the stretch into the covariance tree, with the noise at its address."""
+    covariance.outer(phi, record - 1, summand)
+    if plan.covariance_noise > 0.0:
+        for j in range(summand.size):
+            noise[j] = plan.covariance_noise * room.noise[j, i]
+    tree.absorb(exact, running, record, summand, noise)
+
+
+@step
+def _first_doubling(
+    plan: Plan, current: float, fresh: bool, count: int, room: Stretch, totals: FloatArray
+) -> tuple[int, float]:
+    """How many periods of the stretch pass before one asks for an estimate (`count` if none does), and its ln det.
+
+    A period that has just been given an estimate is not asked again.
+    """
+    d = room.u.shape[0]
+    log_determinants(room.released, plan.ridge, d, count, room.test, room.pivots)
+    for i in range(1 if fresh else 0, count):
+        if not room.test[2, i] > 0.0:
+            totals[INDEFINITE] += 1.0
+        if refresh.wants_estimate(room.test[0, i], room.test[1, i], current):
+            return i, room.test[1, i]
+    return count, current
 
 
 @step

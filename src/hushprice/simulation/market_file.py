@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 
+from hushprice import checks
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.features import by_name
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
-from hushprice.simulation.market import Market, read_rows
+from hushprice.simulation.market import Market
+from hushprice.types import AnyArray, FloatArray
 
 
 class DemandTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """[demand]"""
 
-    family: Literal["logistic", "gaussian", "poisson"]
+    family: str
     theta: list[float]
     slope: float | None = None
     bound: float | None = None
@@ -28,14 +32,14 @@ class DemandTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class FeaturesTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """[features]"""
 
-    map: Literal["main", "intercept", "interactions"] = "main"
+    map: str = "main"
 
 
 class ContextsTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """[contexts]"""
 
     dimension: int
-    kind: Literal["uniform", "gaussian", "segments", "file", "sorted", "corners", "blocks", "late"] = "uniform"
+    kind: str = "uniform"
     path: str | None = None
     weights: list[float] | None = None
     points: list[list[float]] | None = None
@@ -50,34 +54,88 @@ class MarketTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     features: FeaturesTable = msgspec.field(default_factory=FeaturesTable)
 
 
+_OWNERS = {"path": "file", "weights": "segments", "points": "segments", "correlation": "gaussian"}  # key to its kind
+
+
 def load_market(path: str | Path) -> Market:
-    """The market a TOML file describes (README, "Your own market"); a path inside it is taken relative to the file."""
+    """The market a TOML file describes (docs/market_file.md); a path inside it is taken relative to the file."""
     path = Path(path)
     try:
-        table = msgspec.toml.decode(path.read_bytes(), type=MarketTable)
+        return _market(_decode(path), path)
     except OSError as problem:
-        raise InvalidInput(f"market file {str(path)!r} cannot be read: {problem.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        raise InvalidInput(f"market file {str(path)!r}: {str(problem).splitlines()[0]}") from None
-    try:
-        return _market(table, path)
-    except InvalidInput as problem:
+        raise InvalidInput(f"market file {str(path)!r} cannot be read: {problem.strerror or problem}") from None
+    except (InvalidInput, tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise InvalidInput(f"market file {str(path)!r}: {problem}") from None
+
+
+def read_rows(path: Path) -> FloatArray:
+    """Contexts from a .npy, .parquet or comma-separated file (a header line is allowed)."""
+    try:
+        if path.suffix == ".npy":
+            rows = np.asarray(np.load(path, allow_pickle=False))
+        else:
+            rows = _read_parquet(path) if path.suffix == ".parquet" else _read_text(path)
+        return rows.astype(np.float64, casting="same_kind")
+    except (OSError, EOFError, TypeError, ValueError) as problem:
+        raise InvalidInput(f"contexts.path {str(path)!r} cannot be read: {_first_line(problem)}") from None
+
+
+def _read_parquet(path: Path) -> AnyArray:
+    import polars
+
+    try:
+        return polars.read_parquet(path.read_bytes()).to_numpy()
+    except polars.exceptions.PolarsError as problem:
+        raise ValueError(problem) from None
+
+
+def _read_text(path: Path) -> FloatArray:
+    lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    if lines and not any(_is_number(cell) for cell in lines[0].split(",")):  # one number, and it is a row with a typo
+        del lines[0]
+    if not lines:
+        raise ValueError("it has no rows")
+    return np.loadtxt(lines, delimiter=",", comments=None, ndmin=2)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _first_line(problem: Exception) -> str:
+    if isinstance(problem, OSError) and problem.strerror:
+        return problem.strerror
+    return (str(problem).splitlines() or [type(problem).__name__])[0]
+
+
+def _decode(path: Path) -> MarketTable:
+    raw = tomllib.loads(path.read_bytes().decode())
+    try:
+        return msgspec.convert(raw, MarketTable)
+    except msgspec.ValidationError as problem:
+        what, _, place = str(problem).partition(" - at `$.")
+        steps = re.findall(r"\w+", place)
+        value: Any = raw
+        for step in steps:
+            value = value[int(step) if isinstance(value, list) else step]
+        got = f" {checks.shown(value)}" if what.startswith("Expected") else ""
+        where = f"{place.rstrip('`')}: " if place else ""
+        raise InvalidInput(f"{where}{what}{got}") from None
 
 
 def _market(table: MarketTable, path: Path) -> Market:
     contexts = table.contexts
-    if contexts.dimension < 0:
-        raise InvalidInput(f"contexts.dimension must be a whole number at or above 0, got {contexts.dimension}")
-    for key, kind in (("path", "file"), ("weights", "segments"), ("points", "segments"), ("correlation", "gaussian")):
+    checks.whole(0, **{"contexts.dimension": contexts.dimension})
+    for key, kind in _OWNERS.items():
         if getattr(contexts, key) is not None and contexts.kind != kind:
             raise InvalidInput(f"contexts.{key} is for contexts.kind {kind!r} alone, got kind {contexts.kind!r}")
-    rows = None
-    if contexts.path is not None:
-        rows = read_rows(path.parent / contexts.path)
     weights = contexts.weights
     if weights is None:
-        count = len(contexts.points) if contexts.points else 4
+        count = len(contexts.points or ()) or 4
         weights = [1.0 / count] * count
     return Market(
         demand=_demand(table.demand),
@@ -86,32 +144,33 @@ def _market(table: MarketTable, path: Path) -> Market:
         contexts=contexts.kind,
         correlation=contexts.correlation or 0.0,
         weights=tuple(weights),
-        points=None if contexts.points is None else _points(contexts.points),
-        rows=rows,
+        points=contexts.points,
+        rows=None if contexts.path is None else read_rows(path.parent / contexts.path),
         name=path.stem,
     )
 
 
-def _points(points: list[list[float]]) -> np.ndarray:
-    if len({len(row) for row in points}) > 1:
-        raise InvalidInput("contexts.points must have rows of one length")
-    return np.array(points, dtype=np.float64)
-
-
 def _demand(table: DemandTable) -> Demand:
-    given = {} if table.bound is None else {"bound": table.bound}
-    if table.family != "gaussian" and table.noise is not None:
+    given = {key: value for key in ("slope", "bound", "noise") if (value := getattr(table, key)) is not None}
+    if table.family == "gaussian":
+        return _gaussian(given)
+    if "noise" in given:
         raise InvalidInput(f"demand.noise is for family 'gaussian' alone, got {table.noise!r} for {table.family!r}")
     if table.family == "logistic":
-        return Logistic(slope=4.0 if table.slope is None else table.slope, **given)
+        return Logistic(**given)
     if table.family == "poisson":
-        return Poisson(slope=1.0 if table.slope is None else table.slope, **given)
-    noise = table.noise
-    if table.slope is not None:
-        if not table.slope > 0:
-            raise InvalidInput(f"demand.slope must be a positive number, got {table.slope!r}")
-        implied = table.slope**-0.5  # zeta = 1 / noise^2
-        if noise is not None and abs(noise - implied) > 1e-9:
-            raise InvalidInput(f"demand.noise {noise!r} and demand.slope {table.slope!r} disagree: slope is 1/noise^2")
-        noise = implied
-    return Gaussian(noise=1.0 if noise is None else noise, **given)
+        return Poisson(**given)
+    raise InvalidInput(f"demand.family must be one of logistic, gaussian, poisson, got {table.family!r}")
+
+
+def _gaussian(given: dict[str, float]) -> Demand:
+    """Gaussian demand from its slope zeta = 1 / noise^2, its noise, or both where they agree."""
+    slope = given.pop("slope", None)
+    if slope is not None:
+        checks.within(1e-12, 1e12, slope=slope)
+        noise = slope**-0.5
+        if not abs(given.setdefault("noise", noise) - noise) <= 1e-9 * noise:
+            raise InvalidInput(
+                f"demand.noise {given['noise']!r} must be 1/sqrt(slope), {noise!r}, where both are given"
+            )
+    return Gaussian(**given)

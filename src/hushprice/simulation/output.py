@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,23 +21,41 @@ def whole_file(path: Path) -> Iterator[Path]:
     """A temporary path that becomes `path` when the block ends well, and vanishes when it does not."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            yield temporary
-            os.replace(temporary, path)
-        except OSError as problem:
-            raise InvalidInput(f"output {str(path)!r} cannot be written: {problem.strerror or problem}") from None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        os.replace(temporary, path)
+    except OSError as problem:
+        raise InvalidInput(f"output {str(path)!r} cannot be written: {problem.strerror or problem}") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def check_parquet(path: Path) -> None:
+    """Refuse a bad output file before any work is done."""
+    if path.suffix != ".parquet":
+        raise InvalidInput(f"output must end in .parquet, got {str(path)!r}")
+    if path.is_dir():
+        raise InvalidInput(f"output must be a file, got the folder {str(path)!r}")
+    check_folder(path.parent)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written to, or made, before any work is done."""
+    there = next(each for each in (folder, *folder.parents) if os.path.exists(each))
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        raise InvalidInput(f"output folder {str(folder)!r} cannot be written to: see {str(there)!r}")
 
 
 def write_parquet(frame: polars.DataFrame, path: Path) -> None:
     """A data frame as Parquet."""
+    content = io.BytesIO()
+    frame.write_parquet(content)
     with whole_file(path) as temporary:
-        frame.write_parquet(temporary)
+        temporary.write_bytes(content.getvalue())
 
 
 def write_figure(figure: Figure, path: Path) -> None:
     """A picture; the format follows the file's ending."""
     with whole_file(path) as temporary:
-        figure.savefig(temporary, format=path.suffix.lstrip(".") or "png", dpi=150)
+        figure.savefig(temporary, format=path.suffix.lstrip("."), dpi=150)

@@ -57,6 +57,7 @@ class SimulationResult:
     claimed: EpsilonDelta | None
     proven: EpsilonDelta | None
     seconds: float
+    hindsight: bool = False  # the best fixed price, which no shop could have known
     prices: FloatArray | None = None  # (trials, horizon) when kept
 
     @property
@@ -66,7 +67,8 @@ class SimulationResult:
     @property
     def label(self) -> str:
         """The policy's name as tables and pictures show it."""
-        return f"{self.policy} ({self.calibration})" if self.calibration else self.policy
+        note = "best in hindsight" if self.hindsight else self.calibration
+        return f"{self.policy} ({note})" if note else self.policy
 
     @property
     def average_regret(self) -> Mean:
@@ -131,10 +133,13 @@ class SimulationResult:
         """Cumulative regret at the checkpoints: mean and standard error over trials."""
         import polars
 
-        runs = self.cumulative_regret
-        error = runs.std(axis=0, ddof=1) / math.sqrt(self.trials) if self.trials > 1 else np.full(runs.shape[1], np.nan)
+        means = [Mean.of(column) for column in self.cumulative_regret.T]
         return polars.DataFrame(
-            {"period": self.checkpoints, "regret": runs.mean(axis=0), "standard_error": polars.Series(error).fill_nan(None)}
+            {
+                "period": self.checkpoints,
+                "regret": [each.mean for each in means],
+                "standard_error": polars.Series([each.standard_error for each in means], dtype=polars.Float64),
+            }
         )
 
     def write(self, path: str | Path) -> None:

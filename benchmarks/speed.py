@@ -1,0 +1,105 @@
+"""How fast the simulator is, as ratios measured in one run on one core.
+
+Beside the policy stand a plain NumPy loop of the same algorithm (`naive.py`) and the clairvoyant simulation, which is
+the cost of the environment alone: arrivals, demand, regret and surplus. Machines are noisy, so ratios are what counts.
+
+    make bench                                   # about four minutes
+    python benchmarks/speed.py --quick           # smaller sizes, no 1e7
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+
+import naive
+import numpy as np
+
+from hushprice.demand.families import Logistic
+from hushprice.demand.features import main_effects
+from hushprice.simulation.market import Market, paper_market
+from hushprice.simulation.run import simulate
+
+
+def market_of(dimension: int) -> Market:
+    """The paper's instance up to d = 11; beyond, the same with theta* spread evenly."""
+    if dimension <= 11:
+        return paper_market(dimension)
+    theta = np.full(dimension, -0.5 / np.sqrt(dimension - 1))
+    theta[-1] = np.sqrt(0.75)
+    return Market(demand=Logistic(), features=main_effects(dimension - 1), theta=theta, name=f"spread, d = {dimension}")
+
+
+def nanoseconds(policy: str, horizon: int, dimension: int, calibration: str = "published", repeats: int = 3) -> float:
+    """Nanoseconds a period on one core, the fastest of some repeats."""
+    best = float("inf")
+    for repeat in range(repeats):
+        result = simulate(
+            policy,
+            calibration=calibration,
+            market=market_of(dimension),
+            horizon=horizon,
+            epsilon=2.0,
+            trials=1,
+            workers=1,
+            seed=repeat,
+        )
+        best = min(best, 1e9 * result.seconds / horizon)
+    return best
+
+
+def peak_memory(horizon: int, dimension: int) -> float:
+    """Megabytes one trial adds to a fresh process that has already compiled."""
+    code = (
+        "import resource as r; from hushprice import simulate; size = lambda: r.getrusage(r.RUSAGE_SELF).ru_maxrss;"
+        f"simulate('paper', horizon=100, dimension={dimension}, trials=1, workers=1, epsilon=2.0); before = size();"
+        f"simulate('paper', horizon={horizon}, dimension={dimension}, trials=1, workers=1, epsilon=2.0);"
+        "print((size() - before) / 1024)"
+    )
+    return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    horizon = 100_000 if quick else 1_000_000
+    simulate("paper", horizon=100, trials=1, workers=1)
+
+    print(f"d = 2, T = {horizon:,}, one core, eps1 = eps2 = 1, delta = 1/T^2 each")
+    environment = nanoseconds("clairvoyant", horizon, 2)
+    rows = [("environment alone", environment)]
+    rows += [(f"paper ({name})", nanoseconds("paper", horizon, 2, name)) for name in ("published", "printed")]
+    rows.append(("nonprivate", nanoseconds("nonprivate", horizon, 2)))
+    loop = naive.run(horizon, 2, 1.0, horizon**-2.0, "published", 1)
+    loop_cost = 1e9 * loop.seconds / horizon
+    print(f"{'':20} {'ns/period':>10} {'x environment':>14} {'NumPy loop / this':>18}")
+    for name, cost in rows:
+        print(f"{name:20} {cost:10.1f} {cost / environment:14.1f} {loop_cost / cost:18.0f}")
+    print(f"{'NumPy loop':20} {loop_cost:10.0f} {loop_cost / environment:14.0f} {1:18d}")
+
+    print("\nlinear in T: paper (published), d = 2, ns/period")
+    for size in (10**4, 10**5, 10**6) if quick else (10**4, 10**5, 10**6, 10**7):
+        print(f"  T = {size:>10,}: {nanoseconds('paper', size, 2, repeats=1 if size > 10**6 else 3):8.1f}")
+
+    print(f"\nin d: T = {horizon // 10:,}, ns/period")
+    for dimension in (2, 3, 5, 10, 20):
+        alone = nanoseconds("clairvoyant", horizon // 10, dimension)
+        cost = nanoseconds("paper", horizon // 10, dimension)
+        print(f"  d = {dimension:2d}: paper {cost:9.1f}   environment {alone:6.1f}   ratio {cost / alone:6.1f}")
+
+    print(f"\nmemory a trial adds: d = 3, T = {horizon:,}: {peak_memory(horizon, 3):.1f} MB")
+    started = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-c", "from hushprice.cli import main; main()", "--help"], capture_output=True, check=False
+    )
+    print(f"hushprice --help: {time.perf_counter() - started:.2f} s")
+    print(f"this process peaked at {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The command line: one thin file a verb. Nothing heavy is imported until a verb runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import typer
+
+from hushprice.cli.compare import compare
+from hushprice.cli.simulate import simulate
+
+app = typer.Typer(
+    name="hushprice",
+    help="Personal prices that learn demand, with a proof that bounds what later prices reveal about a customer.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(simulate)
+app.command()(compare)
+
+_INTERRUPTED = 130  # what typer makes of Ctrl-C
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context, version: bool = typer.Option(False, "--version", help="Show the version and exit.")
+) -> None:
+    if version:
+        from hushprice import __version__
+
+        typer.echo(f"hushprice {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """Run a verb; bad input is one line on stderr and exit code 2, anything else 1."""
+    from hushprice.errors import HushpriceError, InvalidInput, NotAvailable
+
+    try:
+        code = app(standalone_mode=False)
+    except (typer.TyperException, InvalidInput, NotAvailable) as problem:
+        _fail(problem, 2)
+    except HushpriceError as problem:
+        _fail(problem, 1)
+    except MemoryError:
+        _fail("not enough memory: lower --horizon or --workers", 1)
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:
+        _fail("interrupted; nothing was written", 1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(problem: Exception | str, code: int) -> NoReturn:
+    message = problem.format_message() if isinstance(problem, typer.TyperException) else str(problem)
+    sys.stderr.write(f"hushprice: {' '.join(message.split())}\n")
+    sys.exit(code)

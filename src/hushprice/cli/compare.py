@@ -1,0 +1,76 @@
+"""hushprice compare: several policies side by side on one market."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushprice.cli import options
+
+
+def compare(
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A policy; repeat for more. paper@printed picks a calibration. The best fixed price is always shown.",
+        ),
+    ] = None,
+    horizon: options.Horizon = 100_000,
+    dimension: options.Dimension = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = "2/T^2",
+    trials: options.Trials = 20,
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    exploration_periods: options.Exploration = None,
+    ridge: options.Ridge = None,
+    width: options.Width = None,
+    max_estimates: options.MaxEstimates = None,
+    market: options.MarketFile = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write comparison.png, comparison.svg and trials.parquet there."),
+    ] = None,
+    format: options.Printed = options.Format.table,
+) -> None:
+    """Compare policies: a table, and a picture of regret over time.
+
+    Examples:
+
+    \b
+      hushprice compare
+      hushprice compare --policy paper@published --policy paper@printed --dimension 3 --output demo
+    """
+    from hushprice.cli import show
+    from hushprice.simulation.compare import DEFAULT, compare_policies, write_comparison
+    from hushprice.simulation.market_file import load_market
+    from hushprice.simulation.output import check_folder
+
+    if output is not None:
+        check_folder(output)
+    options.look_here(policy or [])
+    with show.progress() as advance:
+        results = compare_policies(
+            policy or list(DEFAULT),
+            horizon=horizon,
+            dimension=dimension,
+            market=None if market is None else load_market(market),
+            epsilon=epsilon,
+            delta=delta,
+            trials=trials,
+            seed=seed,
+            workers=workers,
+            exploration_periods=exploration_periods,
+            ridge=ridge,
+            width=width,
+            max_estimates=max_estimates,
+            progress=advance,
+        )
+    files = [] if output is None else write_comparison(results, output)
+    if format is options.Format.json:
+        show.json([result.to_dict() for result in results])
+    else:
+        show.table(results, files=files)

@@ -1,0 +1,115 @@
+"""Results for people (a table) and for machines (JSON), and progress on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hushprice.simulation.result import Mean, SimulationResult
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar with time left and periods/s, on stderr and only for a person."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[rate]}"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("compiling, or reading compiled code", total=None, rate="")
+
+        def advance(done: int, whole: int) -> None:
+            if done > 0:
+                speed = bar.tasks[0].speed
+                rate = "" if speed is None else f"{speed / 1e6:.1f} M periods/s"
+                bar.update(task, description="simulating", completed=done, total=whole, rate=rate)
+
+        yield advance
+
+
+def json(value: Any) -> None:
+    """One JSON value on stdout and nothing else."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+def table(results: Sequence[SimulationResult], files: Sequence[Path] = ()) -> None:
+    """The readable table, best policy first."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    first = results[0]
+    console = Console(width=None if sys.stdout.isatty() else 118, highlight=False, markup=False, emoji=False)
+    view = Table(
+        title=f"{first.market}: {first.horizon:,} customers, {first.trials} trials, seed {first.seed}",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    view.add_column("policy")
+    for heading in ("regret x 1e4", "revenue", "of best", "surplus"):
+        view.add_column(heading, justify="right", no_wrap=True)
+    view.add_column("estimates", justify="right")
+    view.add_column("privacy claimed")
+    for result in sorted(results, key=lambda each: each.average_regret.mean or 0.0):
+        regret, revenue = result.average_regret, result.average_revenue
+        best = (revenue.mean or 0.0) + (regret.mean or 0.0)
+        view.add_row(
+            result.label,
+            _regret(regret),
+            f"{revenue.mean:.4f}",
+            f"{100 * (revenue.mean or 0.0) / best:.1f} %" if best > 0 else "-",
+            "-" if result.average_surplus.mean is None else f"{result.average_surplus.mean:.4f}",
+            f"{result.estimates.mean():.1f}",
+            _privacy(result),
+        )
+    console.print(view)
+    for line in _reading(results):
+        console.print(line, soft_wrap=True)
+    seconds = sum(result.seconds for result in results)
+    periods = sum(result.trials * result.horizon for result in results)
+    console.print(f"{seconds:.1f} s, {periods / max(seconds, 1e-9) / 1e6:.1f} million periods/s", soft_wrap=True)
+    for file in files:
+        console.print(f"wrote {file}", soft_wrap=True)
+
+
+def _regret(value: Mean) -> str:
+    shown = f"{1e4 * (value.mean or 0.0):.2f}"
+    return shown if value.standard_error is None else f"{shown} +- {1e4 * value.standard_error:.2f}"
+
+
+def _privacy(result: SimulationResult) -> str:
+    if result.claimed is None:
+        return "NOT PRIVATE"
+    return f"eps {result.claimed.epsilon:g}, delta {result.claimed.delta:.2g}"
+
+
+def _reading(results: Sequence[SimulationResult]) -> list[str]:
+    """What a newcomer should see in the table."""
+    lines = ["Regret: average revenue lost per customer against someone who knows demand exactly; lower is better."]
+    yardstick = [each for each in results if each.hindsight]
+    private = [each for each in results if each.calibration is not None]
+    if yardstick and private:
+        bar = yardstick[0].average_regret.mean or 0.0
+        better = [each.label for each in private if (each.average_regret.mean or 0.0) < bar]
+        found = ", ".join(better) or "none here"
+        lines.append(f"Private policies that beat the best single price for everyone: {found}.")
+    if any(each.claimed is not None and each.proven is None for each in results):
+        lines.append("Claimed is the paper's own statement about later prices; nothing tighter is proven here.")
+    return lines

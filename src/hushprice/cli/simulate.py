@@ -1,0 +1,85 @@
+"""hushprice simulate: one policy on one market."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushprice.cli import options
+
+
+def simulate(
+    policy: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="paper, noisy-newton, nonprivate, random, fixed, input-perturbation, clairvoyant, or module:Class.",
+        ),
+    ] = "paper",
+    calibration: Annotated[
+        str, typer.Option(metavar="NAME", help="For policy paper: printed, published or tight.")
+    ] = "published",
+    horizon: options.Horizon = 100_000,
+    dimension: options.Dimension = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = "2/T^2",
+    epsilon_covariance: options.EpsilonCovariance = None,
+    epsilon_estimate: options.EpsilonEstimate = None,
+    trials: options.Trials = 20,
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    price: options.Price = None,
+    exploration_periods: options.Exploration = None,
+    ridge: options.Ridge = None,
+    width: options.Width = None,
+    max_estimates: options.MaxEstimates = None,
+    market: options.MarketFile = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE.parquet", help="Write one row a trial there.")] = None,
+    format: options.Printed = options.Format.table,
+) -> None:
+    """Run one policy: regret, revenue, surplus and privacy.
+
+    Examples:
+
+    \b
+      hushprice simulate --policy paper --horizon 1e5 --dimension 2 --epsilon 2
+      hushprice simulate --policy fixed --price 1 --format json
+      hushprice simulate --policy nonprivate --market shop.toml --output runs.parquet
+    """
+    from hushprice.cli import show
+    from hushprice.simulation.market_file import load_market
+    from hushprice.simulation.output import check_parquet
+    from hushprice.simulation.run import simulate as run
+
+    if output is not None:
+        check_parquet(output)
+    options.look_here([policy])
+    with show.progress() as advance:
+        result = run(
+            policy,
+            calibration=calibration,
+            horizon=horizon,
+            dimension=dimension,
+            market=None if market is None else load_market(market),
+            epsilon=epsilon,
+            delta=delta,
+            epsilon_covariance=epsilon_covariance,
+            epsilon_estimate=epsilon_estimate,
+            trials=trials,
+            seed=seed,
+            workers=workers,
+            price=price,
+            exploration_periods=exploration_periods,
+            ridge=ridge,
+            width=width,
+            max_estimates=max_estimates,
+            progress=advance,
+        )
+    if output is not None:
+        result.write(output)
+    if format is options.Format.json:
+        show.json(result.to_dict())
+    else:
+        show.table([result])

@@ -1,0 +1,90 @@
+"""The first and cheapest try of `best_prices`: one climb from the price that is best without a bonus.
+
+Once a policy has learned something, the bonus is small and the best price lies near the top of revenue alone, which has
+a closed form. From there a few Newton steps arrive at a price p, and a certificate needs only three stretches: between a
+price short of p and one past it U is concave, so p is the top there; below and above, U stays under its chord plus what
+revenue can still bend. Where demand does not fall in price, U may simply rise all the way to 1.
+docs/proofs/price_search.md has the proof. Lanes without a certificate go on to the grid of lanes.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushprice.demand.family import GAUSSIAN
+from hushprice.demand.welfare import clairvoyant_price
+from hushprice.numerics.jit import inlined, step
+from hushprice.optimizer.curve import (
+    TINY,
+    Bonus,
+    Revenue,
+    arch,
+    bonus_at,
+    bonus_bounds,
+    bonus_derivatives,
+    demand_at,
+    form_range,
+    revenue_bounds,
+    revenue_derivatives,
+)
+from hushprice.optimizer.price import STACK, TOLERANCE
+from hushprice.types import FloatArray
+
+LANES = 64  # customers priced side by side
+A, B, Q0, Q1, Q2, TOP, SETTLED = (np.uint64(STACK + row * LANES) for row in range(7))
+ROWS = 7
+_STEPS = 2  # Newton steps
+_REACH = 0.9  # how far past p, in units of 1 / |slope b|: short of where revenue stops being concave
+_SHORT = 0.5  # how far short of p, as a share of p: near 0 the bonus may bend sharply
+
+
+@step
+def climb(family: int, slope: float, width: float, lanes: np.uint64, work: FloatArray) -> None:
+    """A price for every lane into row TOP; row SETTLED is 1 where it is certified, else 0."""
+    for i in range(lanes):
+        work[TOP + i] = clairvoyant_price(family, slope, work[A + i], work[B + i])
+    for _ in range(_STEPS):
+        for i in range(lanes):
+            p = work[TOP + i]
+            revenue = Revenue(family, slope, work[A + i], work[B + i])
+            bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width)
+            revenue_1, revenue_2 = revenue_derivatives(revenue, p, demand_at(revenue, p))
+            bonus_1, bonus_2 = bonus_derivatives(bonus, p)
+            following = p - (revenue_1 + bonus_1) / min(revenue_2 + bonus_2, -TINY)
+            work[TOP + i] = min(max(following, 0.0), 1.0)
+    for i in range(lanes):
+        _certify(family, slope, width, i, work)
+
+
+@inlined
+def _certify(family: int, slope: float, width: float, i: np.uint64, work: FloatArray) -> None:
+    """Is lane i's price the top of [0, 1], to TOLERANCE?"""
+    p = work[TOP + i]
+    b = work[B + i]
+    revenue = Revenue(family, slope, work[A + i], b)
+    bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width)
+    convex = width == 0.0 or (arch(bonus) >= 0.0 and bonus.q0 + bonus.q2 > 0.0)  # q > 0 and B convex on the whole line
+    left = _SHORT * p
+    right = min(p + (1.0 if family == GAUSSIAN else _REACH / max(abs(slope * b), TINY)), 1.0)
+    demand = demand_at(revenue, p)
+    at_0 = demand_at(revenue, 0.0)
+    at_left = demand_at(revenue, left)
+    at_right = demand_at(revenue, right)
+    at_1 = demand_at(revenue, 1.0)
+    gradient = revenue_derivatives(revenue, p, demand)[0] + bonus_derivatives(bonus, p)[0]
+    revenue_up, _ = revenue_bounds(revenue, left, right, at_left, at_right)
+    least, most = form_range(bonus, left, right)
+    up = revenue_up + bonus_bounds(bonus, least, most)[0]
+    inside = gradient * gradient <= -2.0 * TOLERANCE * up
+    at_end = up < 0.0 and ((p == 0.0 and gradient <= 0.0) or (p == 1.0 and gradient >= 0.0))
+    _, down = revenue_bounds(revenue, 0.0, left, at_0, at_left)
+    below = max(bonus_at(bonus, 0.0), left * at_left[0] + bonus_at(bonus, left)) + max(0.0, -down) * left * left * 0.125
+    _, down = revenue_bounds(revenue, right, 1.0, at_right, at_1)
+    rest = 1.0 - right
+    above = max(right * at_right[0] + bonus_at(bonus, right), at_1[0] + bonus_at(bonus, 1.0))
+    above += max(0.0, -down) * rest * rest * 0.125
+    value = p * demand[0] + bonus_at(bonus, p)
+    peak = (inside or at_end) and max(below, above) <= value + TOLERANCE
+    # R' = f + p b f' >= f(a) where b >= 0, and B' >= B'(0) where B is convex.
+    rises = p == 1.0 and b >= 0.0 and at_0[0] + bonus_derivatives(bonus, 0.0)[0] > 0.0
+    work[SETTLED + i] = 1.0 if convex and (peak or rises) else 0.0

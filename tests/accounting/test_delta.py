@@ -1,0 +1,38 @@
+"""Deltas as people write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hushprice.accounting.delta import parse_delta
+from hushprice.errors import InvalidInput
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        (1e-6, 1e-6),
+        ("1e-6", 1e-6),
+        ("2/T^2", 2e-10),
+        (" 2 / T**2 ", 2e-10),
+        ("1/T", 1e-5),
+        ("0.5/T", 5e-6),
+        ("1e-3/T^10", 1e-53),
+    ],
+)
+def test_numbers_and_formulas(written: Any, value: float) -> None:
+    assert parse_delta(written, 10**5) == pytest.approx(value, rel=1e-15)
+
+
+@pytest.mark.parametrize("written", ["", "T", "2/t^2", "1/T^-2", "two", "2/T^2/3", "1/T^1000"])
+def test_what_is_no_number_is_refused(written: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^delta must be a number or a formula"):
+        parse_delta(written, 10**5)
+
+
+@pytest.mark.parametrize("written", ["nan", "inf", "0", "1", "-1e-9", "0/T", 0.0, 1.0, None])
+def test_what_is_no_probability_is_refused(written: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^delta must lie strictly between"):
+        parse_delta(written, 10**5)

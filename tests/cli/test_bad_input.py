@@ -1,0 +1,107 @@
+"""Every kind of bad input: exit code 2, one line on stderr with the field and the value, nothing on stdout, no file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+BAD = {
+    "simulate --epsilon nan": ("epsilon", "nan"),
+    "simulate --epsilon inf": ("epsilon", "inf"),
+    "simulate --epsilon 0": ("epsilon", "0.0"),
+    "simulate --epsilon -1": ("epsilon", "-1.0"),
+    "simulate --epsilon one": ("--epsilon", "'one'"),
+    "simulate --epsilon-covariance nan --epsilon-estimate 1": ("epsilon_covariance", "nan"),
+    "simulate --epsilon 1 --epsilon-estimate 2": ("epsilon_estimate", "2.0"),
+    "simulate --delta nan": ("delta", "nan"),
+    "simulate --delta 0": ("delta", "0.0"),
+    "simulate --delta 1": ("delta", "1.0"),
+    "simulate --delta -1e-9": ("delta", "-1e-09"),
+    "simulate --delta 2/T^": ("delta", "2/T^"),
+    "simulate --horizon 0": ("horizon", "0"),
+    "simulate --horizon -5": ("horizon", "-5"),
+    "simulate --horizon nan": ("--horizon", "'nan'"),
+    "simulate --horizon inf": ("--horizon", "'inf'"),
+    "simulate --horizon 10.5": ("--horizon", "'10.5'"),
+    "simulate --dimension 1": ("dimension", "1"),
+    "simulate --dimension 12": ("dimension", "12"),
+    "simulate --trials 0": ("trials", "0"),
+    "simulate --seed -1": ("seed", "-1"),
+    "simulate --workers 0": ("workers", "0"),
+    "simulate --policy fixed --price 1.5": ("price", "1.5"),
+    "simulate --policy fixed --price -0.1": ("price", "-0.1"),
+    "simulate --policy fixed --price nan": ("price", "nan"),
+    "simulate --policy random --price 0.5": ("price", "0.5"),
+    "simulate --policy input-perturbation --epsilon nan": ("epsilon", "nan"),
+    "simulate --ridge 0": ("ridge", "0.0"),
+    "simulate --ridge inf": ("ridge", "inf"),
+    "simulate --width -1": ("width", "-1.0"),
+    "simulate --max-estimates 0": ("max_estimates", "0"),
+    "simulate --exploration-periods -1": ("exploration_periods", "-1"),
+    "simulate --policy papier": ("policy", "'papier'"),
+    "simulate --policy noisy-newton": ("policy", "'noisy-newton'"),
+    "simulate --policy nowhere.to:BeFound": ("policy", "'nowhere.to:BeFound'"),
+    "simulate --policy json:Nothing": ("policy", "'json:Nothing'"),
+    "simulate --calibration tight": ("calibration", "'tight'"),
+    "simulate --calibration loose": ("calibration", "'loose'"),
+    "simulate --format xml": ("--format", "'xml'"),
+    "simulate --colour red": ("--colour", "No such option"),
+    "simulat": ("simulat", "No such command"),
+    "simulate --market absent.toml": ("market", "'absent.toml'"),
+    "simulate --market .": ("market", "directory"),
+    "simulate --market broken.toml": ("broken.toml", "line 1"),
+    "simulate --market typo.toml": ("typo.toml", "`slop`"),
+    "simulate --market long.toml": ("theta", "(3,)"),
+    "simulate --market loud.toml": ("theta", "1.27"),
+    "simulate --market rows.toml": ("contexts.path row 2, entry 1", "1.5"),
+    "simulate --market good.toml --dimension 2": ("dimension", ""),
+    "simulate --output runs.csv": ("output", "'runs.csv'"),
+    "simulate --output taken/runs.parquet": ("output", "'taken'"),
+    "simulate --policy random --horizon 9 --output /proc/none/runs.parquet": ("output", "'/proc/none/runs.parquet'"),
+    "compare --policy papier": ("policy", "'papier'"),
+    "compare --policy random --policy paper@loose": ("policy", "'paper@loose'"),
+    "compare --output taken": ("output", "'taken'"),
+    "compare --epsilon nan": ("epsilon", "nan"),
+    "compare --market absent.toml": ("market", "'absent.toml'"),
+}
+CONTEXTS = "[contexts]\ndimension = 1\n"
+MARKETS = {
+    "broken": "[demand\n",
+    "typo": '[demand]\nfamily = "logistic"\nslop = 4.0\ntheta = [0.1, 0.2]\n' + CONTEXTS,
+    "long": '[demand]\nfamily = "logistic"\ntheta = [0.1, 0.2, 0.3]\n' + CONTEXTS,
+    "loud": '[demand]\nfamily = "logistic"\ntheta = [0.9, 0.9]\n' + CONTEXTS,
+    "good": '[demand]\nfamily = "logistic"\ntheta = [0.1, 0.9]\n' + CONTEXTS,
+    "rows": '[demand]\nfamily = "logistic"\ntheta = [0.1, 0.9]\n' + CONTEXTS + 'kind = "file"\npath = "rows.csv"\n',
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with market files good and bad, which the command runs in."""
+    for name, text in MARKETS.items():
+        (tmp_path / f"{name}.toml").write_text(text)
+    (tmp_path / "rows.csv").write_text("0.5\n1.5\n")
+    (tmp_path / "taken").write_text("a file, not a folder")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", BAD)
+def test_bad_input_is_one_line_that_names_field_and_value(command: str, folder: Path, call: Callable) -> None:
+    before = sorted(folder.rglob("*"))
+    code, out, err = call(command)
+    assert code == 2
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert err.startswith("hushprice: ")
+    for part in BAD[command]:
+        assert part in err
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_the_installed_script_refuses_alike(script: Callable) -> None:
+    for command in ("simulate --epsilon nan --output runs.parquet", "simulate --horizon 10.5"):
+        code, out, err = script(command)
+        assert (code, out, len(err.splitlines())) == (2, "", 1)

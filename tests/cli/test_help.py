@@ -1,0 +1,48 @@
+"""Help: quick, complete, with an example for every verb."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+from typer.main import get_command
+
+from hushprice import __version__
+from hushprice.cli import app
+
+HEAVY = ("numba", "scipy", "matplotlib", "polars", "numpy")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = f"""
+import sys
+from hushprice.cli import app
+for arguments in (["--help"], ["simulate", "--help"], ["compare", "--help"], ["--version"]):
+    app(arguments, standalone_mode=False)
+print("heavy:", [name for name in {HEAVY!r} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == "heavy: []"
+
+
+def test_every_verb_has_help_with_an_example(call: Callable) -> None:
+    verbs = get_command(app).commands  # type: ignore[attr-defined]
+    assert set(verbs) >= {"simulate", "compare"}
+    for verb in verbs:
+        code, out, err = call(f"{verb} --help")
+        assert (code, err) == (0, "")
+        assert f"\n    hushprice {verb}" in out.partition("Examples:")[2]
+        for option in verbs[verb].params:
+            assert option.help or option.name == "help", f"--{option.name} of {verb} has no help"
+
+
+def test_the_command_alone_shows_its_help(call: Callable) -> None:
+    code, out, err = call("")
+    assert (code, err) == (0, "")
+    assert "simulate" in out
+    assert "compare" in out
+
+
+def test_the_version_is_the_packages(call: Callable) -> None:
+    assert call("--version") == (0, f"hushprice {__version__}\n", "")

@@ -1,0 +1,41 @@
+"""The boundary between records and prices is held by imports: what prices cannot reach, it cannot read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PRICES = ["hushprice.engine.quoter", "hushprice.optimizer", "hushprice.releases"]
+PROBE = """
+import importlib, pkgutil, sys
+module = importlib.import_module({name!r})
+for each in pkgutil.walk_packages(getattr(module, "__path__", []), {name!r} + "."):
+    importlib.import_module(each.name)
+print(*sorted(name for name in sys.modules if name.split(".")[0] == "hushprice"))
+"""
+
+
+def loaded(name: str) -> set[str]:
+    """Every module of ours that a fresh interpreter holds after importing `name` with all its submodules."""
+    probe = subprocess.run(
+        [sys.executable, "-c", PROBE.format(name=name)], capture_output=True, text=True, check=True, timeout=120
+    )
+    return set(probe.stdout.split())
+
+
+def beyond(modules: set[str]) -> set[str]:
+    """Those on the side that reads records."""
+    return {name for name in modules if name.startswith(("hushprice.sensitive", "hushprice.releasers"))}
+
+
+@pytest.mark.parametrize("name", PRICES)
+def test_what_prices_loads_nothing_that_reads_records(name: str) -> None:
+    modules = loaded(name)
+    assert name in modules
+    assert beyond(modules) == set()
+
+
+def test_the_probe_sees_a_module_that_reads_records() -> None:
+    assert {"hushprice.sensitive.records", "hushprice.releasers.noise"} <= beyond(loaded("hushprice.engine.learner"))

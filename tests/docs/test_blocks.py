@@ -1,0 +1,63 @@
+"""What the pages show runs: Python blocks, and shell blocks after a line `<!-- runnable -->`."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PYTHON = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r"^<!-- runnable -->\n```sh\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+
+
+def blocks(pattern: re.Pattern[str]) -> Iterator[object]:
+    for page in PAGES:
+        for number, match in enumerate(pattern.finditer(page.read_text()), start=1):
+            yield pytest.param(match[1], id=f"{page.name}-{number}")
+
+
+def commands() -> Iterator[object]:
+    for page in PAGES:
+        for match in SHELL.finditer(page.read_text()):
+            for line in match[1].splitlines():
+                yield pytest.param(line, id=line[:60])
+
+
+@pytest.mark.parametrize("source", list(blocks(PYTHON)))
+def test_python_blocks_run(source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(source, "block", "exec"), {"__name__": "block"})
+
+
+@pytest.mark.parametrize("line", list(commands()))
+def test_runnable_commands_run(line, tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", line],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_has_blocks_of_both_kinds():
+    readme = (ROOT / "README.md").read_text()
+    assert len(PYTHON.findall(readme)) >= 3
+    assert len(SHELL.findall(readme)) >= 2
+
+
+def test_the_first_python_block_is_ten_lines():
+    first = PYTHON.findall((ROOT / "README.md").read_text())[0]
+    assert len([line for line in first.splitlines() if line.strip()]) <= 10

@@ -1,0 +1,45 @@
+"""docs/cli.md is what the command line says about itself."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from hushprice.cli import app
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+GROUP: Any = typer.main.get_command(app)
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return (DOCS / "cli.md").read_text()
+
+
+def section(page: str, command: str) -> str:
+    _, _, rest = page.partition(f"## `hushprice {command}`\n")
+    return rest.partition("\n## ")[0]
+
+
+def test_the_page_is_up_to_date(page):
+    generated = runpy.run_path(str(DOCS / "generate.py"))["page"]()
+    assert page == generated, "run `make docs`"
+
+
+@pytest.mark.parametrize("command", sorted(GROUP.commands))
+def test_every_option_of_every_command_is_documented(page, command):
+    text = section(page, command)
+    assert GROUP.commands[command].help
+    for parameter in GROUP.commands[command].params:
+        assert f"  {parameter.opts[0]} " in text
+        assert parameter.help, f"{command} {parameter.opts[0]} has no help text"
+
+
+def test_the_readme_names_every_command():
+    readme = (DOCS.parent / "README.md").read_text()
+    for command in GROUP.commands:
+        assert f"hushprice {command}" in readme

@@ -1,0 +1,184 @@
+"""Each statement of docs/privacy.md that carries a mark, as a test of that name."""
+
+from __future__ import annotations
+
+import re
+import stat
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hushprice import Pricer, open_pricer, simulate
+from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.events import NotPrivate
+from hushprice.engine.slots import Observation
+from hushprice.errors import BudgetExhausted, DidNotConverge, InvalidInput, RepeatedOutcome
+from hushprice.releasers import objective_perturbation
+from hushprice.releasers.noise import System, Tape
+from hushprice.releases import EstimateRelease
+from hushprice.sensitive.records import Records
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "privacy.md"
+
+
+class Counted(Tape):
+    """A tape that counts how often it is asked."""
+
+    asked = 0
+
+    def normals(self, stream, period, count):
+        Counted.asked += 1
+        return Tape.normals(self, stream, period, count)
+
+
+def simulated(horizon=40, seed=1, **settings) -> Pricer:
+    return open_pricer(horizon=horizon, contexts=1, source=Counted(seed, 0), simulation=True, **settings)
+
+
+def serve(pricer: Pricer, customers: int) -> list[float]:
+    prices = []
+    for x in np.linspace(-1.0, 1.0, customers):
+        quote = pricer.quote([x])
+        pricer.observe(quote.id, float(x > 0))
+        prices.append(quote.price)
+    return prices
+
+
+def test_the_page_and_this_file_name_the_same_tests():
+    marked = re.findall(r"✔\s+`(test_\w+)`", PAGE.read_text())
+    here = [name for name in globals() if name.startswith("test_")]
+    assert sorted(marked) == sorted(set(here) - {"test_the_page_and_this_file_name_the_same_tests"})
+
+
+def test_the_ledger_names_its_neighbours():
+    assert simulated().ledger.adjacency is Adjacency.REPLACE_ONE
+
+
+def test_nothing_is_called_proven():
+    result = simulate("paper", horizon=50, trials=1, workers=1)
+    assert result.claimed is not None
+    assert result.proven is None
+    assert result.to_dict()["privacy"]["proven"] is None
+    assert simulated().policy.proven is None
+
+
+def test_what_is_not_private_claims_nothing():
+    for name in ("nonprivate", "clairvoyant", "input-perturbation"):
+        assert simulate(name, horizon=50, trials=1, workers=1).claimed is None
+    for name, settings in (("random", {}), ("fixed", {"price": 0.5})):
+        assert simulate(name, horizon=50, trials=1, workers=1, **settings).claimed.epsilon == 0.0
+
+
+def test_every_record_is_held_to_its_bounds():
+    records = Records(dimension=2, bound=1.0)
+    records.append(np.array([3.0, 4.0]), 7.0)
+    assert np.linalg.norm(records.phi[:, 0]) == pytest.approx(1.0)
+    assert records.demand[0] == 1.0
+
+
+def test_a_release_is_sealed():
+    theta = np.zeros(2)
+    release = EstimateRelease(theta, NotPrivate())
+    theta[0] = 1.0  # the maker's array is not the release's
+    assert release.theta[0] == 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        release.theta[0] = 1.0
+    with pytest.raises(FrozenInstanceError):
+        release.theta = theta
+
+
+def test_nothing_is_drawn_that_was_not_paid_for():
+    learner = simulated(max_estimates=1).learner
+    learner.absorb(np.array([0.5, 0.5]), 1.0)
+    learner.estimate(period=2)
+    before = Counted.asked
+    with pytest.raises(BudgetExhausted):
+        learner.estimate(period=3)
+    assert Counted.asked == before
+
+
+def test_a_fit_that_fails_is_not_released(monkeypatch):
+    learner = simulated(max_estimates=3).learner
+    learner.absorb(np.array([0.5, 0.5]), 1.0)
+    monkeypatch.setattr(objective_perturbation, "TOLERANCE", -1.0)
+    spent = sum(entry.count for entry in learner.ledger.spent)
+    with pytest.raises(DidNotConverge):
+        learner.estimate(period=2)
+    assert sum(entry.count for entry in learner.ledger.spent) == spent + 1
+
+
+def test_an_outcome_counts_once():
+    pricer = simulated()
+    quote = pricer.quote([0.1])
+    pricer.observe(quote.id, 1.0)
+    with pytest.raises(RepeatedOutcome):
+        pricer.observe(quote.id, 0.0)
+    pricer.quote([0.2])
+    assert pricer.learner.records.demand[0] == 1.0
+
+
+def test_learning_follows_slot_numbers():
+    pricer = simulated(delay=2)
+    quotes = [pricer.quote([0.1]) for _ in range(3)]
+    assert pricer.learner.records.count == 0
+    pricer.quote([0.1])  # quote 4 makes slot 1 due; nothing was heard of it
+    assert pricer.learner.records.count == 1
+    assert pricer.learner.records.demand[0] == 0.0
+    assert pricer.observe(quotes[0].id, 1.0) is Observation.LATE
+    assert pricer.learner.records.demand[0] == 0.0
+    assert pricer.observe(quotes[2].id, 1.0) is Observation.RECORDED
+
+
+def test_learning_stops_at_the_horizon():
+    pricer = simulated(horizon=20)
+    serve(pricer, 20)
+    learned, asked = pricer.learner.records.count, Counted.asked
+    serve(pricer, 10)
+    assert not pricer.learning
+    assert (pricer.learner.records.count, Counted.asked) == (learned, asked)
+
+
+def test_a_seed_is_refused_outside_simulation():
+    with pytest.raises(InvalidInput, match="refused outside simulation"):
+        open_pricer(horizon=10, contexts=1, source=Tape(1, 0))
+
+
+def test_records_do_not_print():
+    pricer = simulated()
+    pricer.observe(pricer.quote([0.123456]).id, 1.0)
+    pricer.quote([0.5])
+    learner = pricer.learner
+    for holder in (pricer, learner, learner.records, learner.covariance, learner.estimates, pricer.slots):
+        assert "0.12" not in repr(holder)
+        assert "array" not in repr(holder)
+
+
+def test_a_restart_redraws_nothing(tmp_path):
+    def fresh() -> Pricer:
+        return open_pricer(horizon=60, contexts=1, source=Tape(4, 0), simulation=True, epsilon=50.0)
+
+    through, stopped = fresh(), fresh()
+    expected = serve(through, 30) + serve(through, 25)
+    first = serve(stopped, 30)
+    released = stopped.learner.covariance.state()["running"][0]
+    stopped.save(tmp_path / "shop.pricer")
+    again = Pricer.load(tmp_path / "shop.pricer", simulation=True)
+    assert stat.S_IMODE((tmp_path / "shop.pricer").stat().st_mode) == 0o600
+    np.testing.assert_array_equal(again.learner.covariance.state()["running"][0], released)
+    assert again.ledger == stopped.ledger
+    assert first + serve(again, 25) == expected
+
+
+def test_live_noise_admits_that_it_is_not_secure():
+    assert not System().secure
+    assert "not yet secure" in System().label
+
+
+def test_two_loads_of_one_file_are_not_prevented(tmp_path):
+    pricer = open_pricer(horizon=40, contexts=1)
+    serve(pricer, 5)
+    pricer.save(tmp_path / "shop.pricer")
+    one, two = Pricer.load(tmp_path / "shop.pricer"), Pricer.load(tmp_path / "shop.pricer")
+    assert one.ledger == two.ledger == pricer.ledger  # each believes that it has all of what is left

@@ -1,0 +1,125 @@
+"""Records go in, paid releases come out: the ledger is charged first, and refuses what was not bought."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hushprice.accounting.budget import split
+from hushprice.accounting.calibration import calibrate, without_noise
+from hushprice.accounting.events import NotPrivate
+from hushprice.demand.families import Logistic
+from hushprice.engine.learner import Learner
+from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.policies.tuning import Tuning
+from hushprice.releasers.noise import Tape
+from hushprice.releases import CovarianceRelease, EstimateRelease
+from hushprice.sensitive.records import Records
+from hushprice.types import FloatArray
+
+TUNING = Tuning(exploration_periods=0, ridge=1.0, width=1.0, max_estimates=3)
+CONSTANTS: dict[str, Any] = {"ridge": 1.0, "bound": 1.0, "scale": 1.0, "curvature": 9.5}
+PRIVATE = calibrate("published", split(1.0, 1e-4), horizon=20, max_estimates=3, **CONSTANTS)
+PHI = np.array([0.6, -0.8])
+
+
+def learner(**changes: Any) -> Learner:
+    given: dict[str, Any] = {"demand": Logistic(), "tuning": TUNING, "noise": PRIVATE, "source": Tape(3, 0)}
+    return Learner(dimension=2, horizon=20, **given | changes)
+
+
+class Spy:
+    """A releaser of one's own that looks at the ledger when it is asked, and claims to have cost `event`."""
+
+    owner: Any = None
+
+    def __init__(self, event: Any) -> None:
+        self.event, self.seen = event, -1
+
+    def release(self, records: Records, period: int) -> EstimateRelease:
+        self.seen = self.owner.estimates_left
+        return EstimateRelease(np.zeros(2), self.event)
+
+    def absorb(self, phi: FloatArray) -> CovarianceRelease:
+        return CovarianceRelease(np.zeros(3), 1, self.event)
+
+    def state(self) -> dict[str, FloatArray]:
+        return {}
+
+    def restore(self, state: dict[str, FloatArray], count: int) -> None:
+        """Nothing to restore."""
+
+
+def test_the_stream_is_paid_at_the_start_and_estimates_one_by_one() -> None:
+    one = learner()
+    assert [(entry.event, entry.count) for entry in one.ledger.spent] == [(one.stream_event, 1)]
+    for left in (2, 1, 0):
+        release = one.estimate(5)
+        assert (release.event, one.estimates_left, one.ledger.count(one.estimate_event)) == (
+            one.estimate_event,
+            left,
+            3 - left,
+        )
+    assert one.ledger.count(one.stream_event) == 1
+
+
+def test_more_estimates_than_were_paid_for_are_refused_before_anything_is_drawn() -> None:
+    spy = Spy(learner().estimate_event)
+    one = learner(estimates=spy)
+    spy.owner = one
+    for _ in range(3):
+        one.estimate(1)
+    spent, spy.seen = one.ledger, -1
+    with pytest.raises(BudgetExhausted, match="0 left"):
+        one.estimate(1)
+    assert (one.ledger, spy.seen) == (spent, -1)
+
+
+def test_an_estimate_is_charged_before_it_is_made() -> None:
+    spy = Spy(learner().estimate_event)
+    spy.owner = learner(estimates=spy)
+    spy.owner.estimate(1)
+    assert spy.seen == 2
+
+
+def test_a_release_that_cost_something_else_reaches_no_price() -> None:
+    free = Spy(NotPrivate())
+    with pytest.raises(BudgetExhausted, match=r"NotPrivate\(\) was released, where ContinualCovariance"):
+        learner(covariance=free).absorb(PHI, 1.0)
+    one = free.owner = learner(estimates=free)
+    with pytest.raises(BudgetExhausted, match=r"NotPrivate\(\) was released, where PerturbedEstimate"):
+        one.estimate(1)
+    assert one.estimates_left == 2
+
+
+def test_a_releaser_of_ones_own_is_used_even_when_it_counts_as_empty() -> None:
+    class Empty(Spy):
+        def __len__(self) -> int:
+            return 0
+
+    own = Empty(learner().stream_event)
+    assert learner(covariance=own).absorb(PHI, 1.0).records == 1
+    assert learner(covariance=own).covariance is own
+    assert learner(estimates=own).estimates is own
+
+
+def test_without_noise_the_releases_are_exact() -> None:
+    one = learner(noise=without_noise(1.0))
+    one.absorb(PHI, 1.0)
+    release = one.absorb(2.0 * PHI, 7.0)  # both bounds are enforced whatever comes in
+    np.testing.assert_allclose(release.packed, 2 * np.outer(PHI, PHI)[np.triu_indices(2)], rtol=1e-12)
+    assert (release.records, release.event, one.estimates_left) == (2, NotPrivate(), 3)
+    assert one.records.demand[:2].tolist() == [1.0, 1.0]
+
+
+def test_a_record_that_is_not_finite_is_refused_without_telling_its_values() -> None:
+    one = learner()
+    with pytest.raises(InvalidInput, match=r"^a record must be finite$"):
+        one.absorb(np.array([np.nan, 0.0]), 1.0)
+    assert one.records.count == 0
+
+
+def test_a_learner_prints_nothing() -> None:
+    assert repr(learner()) == "Learner(<sensitive>)"

@@ -1,0 +1,171 @@
+"""Save and load: the same pricer goes on, and anything but a saved pricer is refused in one line."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hushprice import Pricer, open_pricer
+from hushprice.demand.families import Gaussian, Poisson
+from hushprice.demand.schema import Boolean, Category, Number, Schema
+from hushprice.errors import InvalidInput
+from hushprice.releasers.covariance import PrivateCov
+from hushprice.releasers.noise import System, Tape
+from hushprice.types import FloatArray
+
+SCHEMA = Schema(
+    attributes=(Number(name="age", low=18, high=98), Category(name="region", levels=("a", "b")), Boolean(name="new"))
+)
+KINDS: dict[str, dict[str, Any]] = {
+    "paper": {"contexts": 2},
+    "printed": {"contexts": 1, "calibration": "printed", "epsilon": 50.0, "width": 3},
+    "indefinite": {"contexts": 2, "epsilon": 1.0},
+    "nonprivate": {"contexts": 2, "policy": "nonprivate"},
+    "schema": {"schema": SCHEMA, "features": "interactions"},
+    "gaussian": {"contexts": 1, "demand": Gaussian(noise=0.5), "features": "intercept"},
+    "poisson": {"contexts": 1, "demand": Poisson(slope=np.float64(1.5)), "max_estimates": np.int64(3)},
+}
+
+
+def opened(kind: str = "paper", **changes: Any) -> Pricer:
+    given: dict[str, Any] = {
+        "horizon": 60,
+        "epsilon": 3000.0,
+        "exploration_periods": 4,
+        "ridge": 1,
+        "delay": 3,
+        "source": Tape(seed=2**63 - 1, trial=6),
+        "simulation": True,
+    }
+    return open_pricer(**given | KINDS[kind] | changes)
+
+
+def run(pricer: Pricer, first: int, stop: int) -> list[tuple[str, float, int]]:
+    """Quotes first to stop; every third customer says nothing, the others answer two quotes later."""
+    quotes = []
+    for n in range(first, stop):
+        random = np.random.default_rng(n)
+        person = {"age": 15 + n, "region": "ab"[n % 2], "new": n % 3 == 0}
+        customer: Any = person if pricer.schema else random.uniform(-1, 1, pricer.features.contexts)
+        quotes.append(pricer.quote(customer))
+        if n % 3 and n - first >= 2:
+            pricer.observe(quotes[-3].id, 3.0 * random.random())
+    return [(quote.id, quote.price, quote.version) for quote in quotes]
+
+
+def facts(pricer: Pricer) -> list[Any]:
+    """Ledger, slots, records, noise and releases, in every bit."""
+    learner, quoter, slots = pricer.learner, pricer.quoter, pricer.slots
+    records, covariance = learner.records, quoter.covariance
+    return [
+        (pricer.policy, pricer.demand, pricer.features, pricer.schema, pricer.source, pricer.horizon),
+        (pricer.ledger, learner.estimates_left, pricer.learning),
+        (slots.key, slots.count, slots.learned, slots.last, slots.delay, bytes(slots.status)),
+        [(each.phi.tolist(), each.demand) for each in slots.pending],
+        (records.count, records.phi[:, : records.count].tolist(), records.demand[: records.count].tolist()),
+        (records.clipped_features, records.clipped_demands, pricer.clipped_attributes),
+        {name: array.tolist() for name, array in learner.covariance.state().items()},
+        learner.estimates.start.tolist(),  # type: ignore[attr-defined]
+        (quoter.version, quoter.indefinite, quoter.log_determinant, quoter.theta.tolist(), quoter.inverse.tolist()),
+        None if covariance is None else (covariance.packed.tolist(), covariance.records, covariance.event),
+    ]
+
+
+def reloaded(pricer: Pricer, path: Path) -> Pricer:
+    pricer.save(path)
+    return Pricer.load(path, simulation=True)
+
+
+def check_goes_on(pricer: Pricer, at: int, path: Path) -> None:
+    """The promise: the loaded pricer has the same state and gives the same ids, prices and versions from then on."""
+    run(pricer, 0, at)
+    other = reloaded(pricer, path)
+    assert facts(other) == facts(pricer)
+    assert run(other, at, 75) == run(pricer, at, 75)
+    assert facts(other) == facts(pricer)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("at", [0, 1, 4, 5, 31, 59, 60, 70])
+def test_a_loaded_pricer_goes_on_as_if_nothing_had_happened(kind: str, at: int, tmp_path: Path) -> None:
+    check_goes_on(opened(kind), at, tmp_path / "pricer")
+
+
+def test_the_kinds_above_reach_estimates_clips_and_the_end_of_learning(tmp_path: Path) -> None:
+    pricers = {kind: opened(kind) for kind in KINDS}
+    for pricer in pricers.values():
+        run(pricer, 0, 50)
+    assert sum(pricer.quoter.version > 0 for pricer in pricers.values()) >= 6
+    assert pricers["indefinite"].quoter.indefinite > 0
+    assert pricers["schema"].clipped_attributes > 0
+    assert pricers["paper"].learner.records.clipped_demands > 0
+    assert not pricers["poisson"].learning
+
+
+def test_noise_redrawn_on_load_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    restore = PrivateCov.restore
+
+    def redraw(self: PrivateCov, state: dict[str, FloatArray], count: int) -> None:
+        fresh = state["running"] + self._noise * System().normals(0, 0, state["running"].size).reshape(-1, 6)
+        restore(self, state | {"running": fresh}, count)
+
+    monkeypatch.setattr(PrivateCov, "restore", redraw)
+    with pytest.raises(AssertionError):
+        check_goes_on(opened(), 30, tmp_path / "pricer")
+
+
+def test_system_noise_is_kept_where_released_and_fresh_afterwards(tmp_path: Path) -> None:
+    pricer = opened(source=System(), simulation=False)
+    run(pricer, 0, 30)
+    pricer.save(tmp_path / "pricer")
+    one, other = (Pricer.load(tmp_path / "pricer") for _ in range(2))
+    assert facts(one) == facts(other) == facts(pricer)
+    run(one, 30, 31)
+    run(other, 30, 31)
+    first, second = (each.learner.covariance.state()["running"] for each in (one, other))
+    assert not np.any(first[0] == second[0])
+
+
+def test_a_simulated_pricer_is_refused_outside_simulation(tmp_path: Path) -> None:
+    opened().save(tmp_path / "pricer")
+    with pytest.raises(InvalidInput, match="refused outside simulation"):
+        Pricer.load(tmp_path / "pricer")
+
+
+def test_the_file_is_its_owners_alone_even_where_another_lay(tmp_path: Path) -> None:
+    path = tmp_path / "pricer"
+    path.write_text("something older")
+    path.chmod(0o644)
+    opened().save(str(path))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(tmp_path) == ["pricer"]
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "pricer"
+    pricer = opened()
+    pricer.save(path)
+    before = path.read_bytes()
+    run(pricer, 0, 10)
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InvalidInput, match=r"pricer' cannot be written: .*No space left"):
+        pricer.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["pricer"]
+
+
+@pytest.mark.parametrize("name", ["missing/pricer", ".", "x" * 300, "a\0b"])
+def test_a_path_that_cannot_be_used_is_named(name: str, tmp_path: Path) -> None:
+    for use in (opened().save, Pricer.load):
+        with pytest.raises(InvalidInput, match=r"^path '.*' cannot be (written|read): "):
+            use(tmp_path / name)
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,204 @@
+"""Files that are no saved pricer, or not one `save` could have written, and pricers that no file can hold."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushprice import Pricer, open_pricer
+from hushprice.demand.families import Logistic
+from hushprice.demand.features import Affine
+from hushprice.engine import saved
+from hushprice.errors import InvalidInput
+from hushprice.releasers.covariance import PrivateCov
+from hushprice.releasers.estimate import PrivateMLE
+from hushprice.releasers.noise import Tape
+
+Body = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("saved") / "pricer"
+    source = Tape(seed=1, trial=1)
+    pricer = open_pricer(horizon=60, contexts=1, epsilon=3000.0, delay=2, source=source, simulation=True, ridge=1.0)
+    for n in range(40):
+        pricer.observe(pricer.quote([np.sin(n)]).id, n % 2)
+    assert pricer.quoter.version > 0
+    pricer.save(path)
+    return path.read_bytes()
+
+
+def refusal(content: bytes, path: Path) -> str:
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput) as refused:
+        Pricer.load(path, simulation=True)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_one_changed_byte_anywhere_is_refused(
+    content: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(0, len(content) - 1))
+    changed = bytearray(content)
+    changed[at] ^= data.draw(st.integers(1, 255))
+    assert refusal(bytes(changed), tmp_path_factory.getbasetemp() / "changed")
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.data())
+def test_a_truncated_or_longer_file_is_refused(
+    content: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "cut"
+    assert refusal(content[: data.draw(st.integers(0, len(content) - 1))], path)
+    assert "damaged" in refusal(content + data.draw(st.binary(min_size=1)), path)
+
+
+@pytest.mark.parametrize(
+    "foreign", [b"", b"\n", b"PK\x03\x04", pickle.dumps({"format": 1}), b"\x00" * 5000, b"hushprice"]
+)
+def test_a_foreign_file_is_not_a_saved_pricer(foreign: bytes, tmp_path: Path) -> None:
+    assert "is not a saved pricer" in refusal(foreign, tmp_path / "foreign")
+
+
+def test_a_future_format_is_named(content: bytes, tmp_path: Path) -> None:
+    future = content.replace(b"hushprice pricer 1 ", b"hushprice pricer 2 ", 1)
+    assert refusal(future, tmp_path / "future").endswith("has format 2; this version reads format 1")
+
+
+def with_checksum(body: bytes) -> bytes:
+    return f"hushprice pricer {saved.FORMAT} {hashlib.sha256(body).hexdigest()}\n".encode() + body
+
+
+def rewritten(content: bytes, change: Body) -> bytes:
+    """The file with some fields replaced (`outer.inner` for a field of a field) and its checksum made to fit."""
+    given = msgspec.msgpack.decode(content.partition(b"\n")[2])
+    for name, value in change.items():
+        outer, _, inner = name.partition(".")
+        (given[outer] if inner else given)[inner or outer] = value
+    return with_checksum(msgspec.msgpack.encode(given))
+
+
+def numbers(*shape: int, value: float = 0.1) -> Any:
+    return [list(shape), np.full(shape, value).tobytes()]
+
+
+FORGED: list[Body] = [
+    {"horizon": "60"},
+    {"horizon": 0},
+    {"horizon": 61},
+    {"delay": -1},
+    {"surprise": 1},
+    {"family": "binomial"},
+    {"demand": {"slope": -1.0}},
+    {"demand": {"slope": "steep"}},
+    {"demand": {"slope": 5.0}},
+    {"map": "cubic"},
+    {"contexts": 2},
+    {"contexts": -1},
+    {"schema": {"attributes": []}},
+    {"tape": {"seed": -1, "trial": 0}},
+    {"policy": None},
+    {"policy.claimed": {"epsilon": 0.1, "delta": 1e-9}},
+    {"policy.proven": {"epsilon": 1e9, "delta": 0.5}},
+    {"policy.noise": None},
+    {"policy.horizon": 10},
+    {"status": b"\x00" * 10},
+    {"status": b"\x09" * 40},
+    {"last": 1000},
+    {"last": -1},
+    {"waiting": numbers(3, 5)},
+    {"waiting": numbers(4, 2)},
+    {"waiting": numbers(3, 2, value=np.nan)},
+    {"waiting": [[-1], b"123"]},
+    {"waiting": [[2**63, 2**63], b""]},
+    {"waiting": [["three"], b""]},
+    {"waiting": 5},
+    {"waiting": numbers()},
+    {"outcomes": numbers(2)},
+    {"outcomes": numbers(3, value=np.inf)},
+    {"phi": numbers(2, 5)},
+    {"phi": numbers(3, 37)},
+    {"phi": numbers(2, 37, value=3.0)},
+    {"demands": numbers(37, value=np.nan)},
+    {"demands": numbers(37, value=50.0)},
+    {"demands": numbers(1, 37)},
+    {"clipped": [1, 2]},
+    {"tree_exact": numbers(2, 2)},
+    {"tree_running": numbers(7, 3, value=np.nan)},
+    {"estimates_left": -1},
+    {"estimates_left": 10**6},
+    {"accepted.theta": numbers(3)},
+    {"accepted.theta": numbers(2, value=np.inf)},
+    {"accepted.covariance": numbers(2)},
+    {"accepted.covariance": numbers(3, value=np.nan)},
+    {"accepted": {"theta": numbers(2)}},
+]
+
+
+@pytest.mark.parametrize("change", FORGED, ids=lambda change: "-".join(change) or "none")
+def test_a_body_that_save_could_not_have_written_is_refused(change: Body, content: bytes, tmp_path: Path) -> None:
+    assert refusal(rewritten(content, change), tmp_path / "forged")
+
+
+@pytest.mark.parametrize("body", [b"", b"\x80", b"\x01", b"not MessagePack"])
+def test_a_body_of_another_kind_is_refused(body: bytes, tmp_path: Path) -> None:
+    assert "does not describe a pricer" in refusal(with_checksum(body), tmp_path / "forged")
+
+
+def test_the_forgeries_above_start_from_a_file_that_loads(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "pricer").write_bytes(rewritten(content, {}))
+    assert Pricer.load(tmp_path / "pricer", simulation=True).slots.count == 40
+
+
+class OwnDemand(Logistic):
+    """Called logistic, but not ours."""
+
+
+class OwnTape(Tape):
+    """A noise source of one's own."""
+
+
+class OwnCovariance(PrivateCov):
+    """A releaser of one's own."""
+
+
+class OwnEstimates(PrivateMLE):
+    """Another."""
+
+
+def test_a_pricer_with_parts_of_ones_own_is_not_half_saved(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"horizon": 60, "contexts": 1, "simulation": True}
+    stream, estimate = (entry.event for entry in open_pricer(**given).ledger.allowance)
+    source = Tape(seed=1, trial=1)
+    own_map = Affine(1, 2, lambda x: np.array([x[0], 0.0]), lambda x: np.array([0.0, -1.0]), 2.0, name="main")
+    own: dict[str, Any] = {
+        "demand": OwnDemand(),
+        "features": own_map,
+        "source": OwnTape(seed=1, trial=1),
+        "covariance": OwnCovariance(horizon=60, dimension=2, noise=stream.noise, source=source, event=stream),  # type: ignore[union-attr]
+        "estimates": OwnEstimates(
+            demand=Logistic(),
+            dimension=2,
+            noise=estimate.noise,  # type: ignore[union-attr]
+            ridge=estimate.ridge,  # type: ignore[union-attr]
+            source=source,
+            event=estimate,
+        ),
+    }
+    for part, value in own.items():
+        with pytest.raises(InvalidInput, match=f"^{part} is not one of hushprice's own"):
+            open_pricer(**given | {part: value}).save(tmp_path / "pricer")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,160 @@
+"""The certified search against an oracle that looks everywhere, and planted bugs that the same check must catch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushprice.demand.family import GAUSSIAN, LOGISTIC, POISSON
+from hushprice.demand.welfare import clairvoyant_price, revenue
+from hushprice.numerics.jit import COMPILED
+from hushprice.optimizer import price
+from hushprice.optimizer.curve import Bonus, Revenue, arch
+from hushprice.optimizer.price import STACK, TOLERANCE, best_price
+
+PROMISE = 1e-9
+SIZE = 1500 if COMPILED else 500
+work = np.zeros(STACK)
+
+FALLING = (LOGISTIC, 4.0, 0.1, -0.67)  # an everyday customer: revenue peaks at about 0.52
+FLAT = (GAUSSIAN, 1.0, 0.0, 0.0)  # revenue is zero at every price
+CORNERS = {
+    "no bonus": (*FALLING, 0.0, 0.0, 0.0, 1.0),
+    "no width": (*FALLING, 1.0, -1.0, 1.0, 0.0),
+    "bonus through the origin": (*FALLING, 0.0, 0.0, 0.3, 1.0),
+    "peak at 0": (GAUSSIAN, 1.0, -0.5, -0.5, 0.01, -0.01, 0.01, 1.0),
+    "peak at 1": (LOGISTIC, 4.0, 0.5, -0.1, 0.01, 0.0, 0.01, 1.0),
+    "q touches 0 at price 0": (*FALLING, 0.0, 0.0, 1.0, 5.0),
+    "q touches 0 at price 1": (*FALLING, 1.0, -2.0, 1.0, 5.0),
+    "q touches 0 at the revenue's peak": (*FALLING, 0.26, -1.02, 1.0, 0.1),
+    "roots at both borders, lit between": (*FALLING, 0.0, 1.0, -1.0, 1.0),
+    "roots at both borders, dark between": (*FALLING, 0.0, -1.0, 1.0, 1.0),
+    "roots inside, lit between": (*FALLING, -0.21, 1.0, -1.0, 1.0),
+    "roots inside, dark between": (*FALLING, 0.21, -1.0, 1.0, 1.0),
+    "q linear, rising": (*FALLING, -0.5, 1.0, 0.0, 1.0),
+    "q linear, falling": (*FALLING, 0.5, -1.0, 0.0, 1.0),
+    "negative definite": (*FALLING, -1.0, 0.5, -1.0, 1.0),
+    "steep": (LOGISTIC, 4.0, 125.0, -250.0, 1.0, -1.0, 1.0, 0.1),
+    "steep, demand rises": (LOGISTIC, 4.0, -125.0, 250.0, 1.0, -1.0, 1.0, 0.1),
+    "steep, wide": (LOGISTIC, 4.0, 125.0, -250.0, 1.0, -1.9, 1.0, 100.0),
+    "steep, gaussian": (GAUSSIAN, 1.0, 500.0, -1000.0, 1.0, -1.0, 1.0, 100.0),
+    "steep, poisson": (POISSON, 4.0, 2.0, -250.0, 1.0, -1.0, 1.0, 1.0),
+    "tiny": (LOGISTIC, 1e-3, 1e-9, -1e-9, 1e-12, 1e-13, 1e-12, 1e-6),
+}
+
+
+def solve(case: Any) -> float:
+    return float(best_price(*case, work))
+
+
+@pytest.mark.parametrize("name", CORNERS)
+def test_corners(name: str, customer: Any, loss: Any) -> None:
+    case = customer(*CORNERS[name])
+    assert loss(case, solve(case)) <= PROMISE
+
+
+@settings(deadline=None, derandomize=True, max_examples=200 if COMPILED else 60)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_no_price_is_worth_more(seed: int, cases: Any, loss: Any) -> None:
+    for case in cases(24 if COMPILED else 12, seed):
+        chosen = solve(case)
+        assert 0.0 <= chosen <= 1.0
+        assert loss(case, chosen) <= PROMISE, case
+
+
+PLANTED = {
+    "chord bound halved": ("bend * span * span * 0.125", "bend * span * span * 0.0625"),
+    "chord bound halved on the grid": ("* spacing * spacing * 0.125", "* spacing * spacing * 0.0625"),
+    "sign of the curvature flipped": ("return revenue_up + bonus_up,", "return -revenue_up + bonus_up,"),
+    "sign of the bonus flipped": ("return revenue_up + bonus_up,", "return revenue_up - bonus_up,"),
+    "bonus left out of the curvature": ("return revenue_up + bonus_up,", "return revenue_up,"),
+    "overhang left out": ("return bonus.width * (lift", "return 0.0 * (lift"),
+    "overhang halved": ("return bonus.width * (lift", "return 0.5 * bonus.width * (lift"),
+    "camber left out": ("camber = 0.25 *", "camber = 0.0 *"),
+    "roots not cut": ("discriminant > 0.0:", "discriminant > 1e9:"),
+    "sign of q from an end": ("form_at(bonus, 0.5 * (left + right)) > 0.0", "form_at(bonus, left) > 0.0"),
+    "steepest point of f missed": ("s_high = steepest(", "s_high = (lambda *given: max(given[-2:]))("),
+    "steep and flat mixed up": ("(s_high if high > 0.0 else s_low)", "(s_low if high > 0.0 else s_high)"),
+    "corner of p f''/f' missed": ("    one = b * (2.0 + b * least)", "    one = b * 2.0"),
+    "bonus corner taken as smooth": ("flattest = least if up > 0.0 else most", "flattest = most"),
+    "vertex of q missed": ("min(max(vertex, left), right))", "left)"),
+    "peak left too early": ("_PEAK = 1e-12", "_PEAK = 1e-6"),
+    "cells dropped too early": ("TOLERANCE = 1e-10", "TOLERANCE = 1e-6"),
+    "ends not looked at": ("not gradient_left > 0.0 > gradient_right", "not gradient_left > 1.0 > gradient_right"),
+}
+
+
+def caught(search: Any, cases: Any, loss: Any) -> bool:
+    return any(loss(case, search(*case, work)) > PROMISE for case in cases(3000, seed=0))
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_caught(bug: str, cases: Any, loss: Any, mutant: Any) -> None:
+    assert caught(mutant("best_price", PLANTED[bug]), cases, loss)
+
+
+def test_the_unmutated_copy_passes_what_catches_mutants(cases: Any, loss: Any, mutant: Any) -> None:
+    search = mutant("best_price")
+    assert all(loss(case, search(*case, work)) <= PROMISE for case in cases(SIZE, seed=0))
+
+
+@pytest.mark.parametrize("family", [LOGISTIC, GAUSSIAN, POISSON])
+@pytest.mark.parametrize("form", [(0.0, 0.0, 0.0, 1.0), (0.5, 0.1, 0.5, 0.0), (-0.5, 0.1, -0.5, 1.0)])
+def test_without_a_bonus_it_is_the_clairvoyant_price(family: int, form: tuple[float, ...]) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(300 if COMPILED else 30):
+        slope, a, b = float(rng.choice([0.5, 1.0, 4.0])), float(rng.normal()), float(rng.normal() - 0.7)
+        chosen, exact = solve((family, slope, a, b, *form)), clairvoyant_price(family, slope, a, b)
+        gap = revenue(family, slope, a, b, exact) - revenue(family, slope, a, b, chosen)
+        assert abs(gap) <= TOLERANCE
+        assert chosen == pytest.approx(exact, abs=1e-4)
+
+
+def test_two_tied_ends_go_to_the_lower_price() -> None:
+    assert solve((*FLAT, 0.25, -1.0, 1.0, 3.0)) == 0.0
+    assert solve((*FLAT, 0.25, -1.0, 1.0, 3.0 + 1e-12)) == 0.0
+
+
+@pytest.mark.parametrize("form", [(0.0, 0.0, 0.0), (0.7, 0.0, 0.0), (-0.7, 0.0, 0.0), (-1.0, 0.3, -1.0)])
+def test_a_flat_objective_goes_to_the_lowest_price(form: tuple[float, float, float]) -> None:
+    assert solve((*FLAT, *form, 1.0)) == 0.0
+
+
+def test_the_cap_does_not_matter() -> None:
+    # U is above 1 at every price, so min{1, U} is flat; the larger uncapped value decides.
+    case = (GAUSSIAN, 1.0, 1.0, -1.0, 9.0, 6.0, 1.0, 1.0)  # U = p (1 - p) + 3 + p, largest at 1
+    assert solve(case) == 1.0
+    assert solve((GAUSSIAN, 1.0, 1.0, -1.0, 9.0, -6.0, 1.0, 1.0)) == 0.0  # U = p (1 - p) + 3 - p
+
+
+def test_newton_does_not_stop_where_it_crawls(mutant: Any) -> None:
+    """Next to a root of q the second derivative is huge and a Newton step tiny, far from the peak."""
+    revenue_part, bonus = Revenue(LOGISTIC, 4.0, -0.2, -0.46), Bonus(-0.0024, 0.06, -0.06, 1.0)
+    root = math.sqrt(-arch(bonus))
+    low, high = (-bonus.q1 + root) / (2 * bonus.q2), (-bonus.q1 - root) / (2 * bonus.q2)
+    start = high - 1e-15
+    top, _ = price._newton(revenue_part, bonus, low, high, 0.5, -1e-3)
+    found, _ = price._newton(revenue_part, bonus, low, high, start, -1e-3)
+    assert found == pytest.approx(top, abs=1e-5)
+    step = "abs(gradient / min(revenue_2 + bonus_2, curvature))"
+    stops_early = mutant("_newton", ("certified or high - low <= _NARROWEST", f"certified or {step} <= _NARROWEST"))
+    assert stops_early(revenue_part, bonus, low, high, start, -1e-3)[0] > top + 0.1
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("place", range(2, 7))
+def test_the_search_ends_on_nonsense(bad: float, place: int) -> None:
+    case: list[float] = [*FALLING, 0.1, 0.1, 0.1, 1.0]
+    case[place] = bad
+    with np.errstate(all="ignore"):
+        assert 0.0 <= solve(case) <= 1.0
+
+
+def test_the_search_ends_where_demand_overflows() -> None:
+    with np.errstate(all="ignore"):
+        assert 0.0 <= solve((POISSON, 10.0, 100.0, -1.0, 0.1, 0.1, 0.1, 1.0)) <= 1.0

@@ -1,0 +1,171 @@
+"""Every policy by name, and what the catalog refuses."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hushprice.accounting.budget import EpsilonDelta, split
+from hushprice.demand.families import Logistic
+from hushprice.demand.features import main_effects
+from hushprice.errors import InvalidInput, NotAvailable
+from hushprice.policies import baselines
+from hushprice.policies.catalog import CALIBRATIONS, NAMES, build, plain, tune
+from hushprice.policies.paper import nonprivate, paper
+from hushprice.policies.protocol import Policy
+from hushprice.policies.tuning import Tuning, numerical
+
+HORIZON = 1000
+BUDGET = split(0.6, 2e-6)
+TUNING = numerical(HORIZON, 3)
+
+
+def built(name: str, **changes: Any) -> Policy:
+    given: dict[str, Any] = {
+        "horizon": HORIZON,
+        "demand": Logistic(),
+        "features": main_effects(2),
+        "budget": BUDGET,
+        "tuning": TUNING,
+    }
+    return build(name, **given | changes)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_builds_or_says_that_it_is_not_available_yet(name: str) -> None:
+    if name == "noisy-newton":
+        with pytest.raises(NotAvailable, match="policy 'noisy-newton' is not available yet; choose 'paper'"):
+            built(name)
+    else:
+        assert built(name).name == name
+
+
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+def test_every_calibration_builds_or_says_that_it_is_not_available_yet(calibration: str) -> None:
+    if calibration == "tight":
+        with pytest.raises(NotAvailable, match="calibration 'tight' is not available yet"):
+            built("paper", calibration=calibration)
+    else:
+        assert built("paper", calibration=calibration).calibration == calibration
+
+
+def test_what_is_built_is_what_the_policys_own_function_makes() -> None:
+    market: dict[str, Any] = {"horizon": HORIZON, "demand": Logistic(), "tuning": TUNING}
+    assert built("paper") == paper("published", BUDGET, **market)
+    assert built("paper", calibration="printed") == paper("printed", BUDGET, **market)
+    assert built("nonprivate") == nonprivate(tuning=TUNING)
+    assert built("random") == baselines.random()
+    assert built("fixed") == baselines.fixed()
+    assert built("fixed", price=0.25) == baselines.fixed(0.25)
+    assert built("clairvoyant") == baselines.clairvoyant()
+    assert built("input-perturbation") == baselines.input_perturbation(0.6, contexts=2, tuning=TUNING)
+
+
+def test_only_policies_with_a_guarantee_claim_one() -> None:
+    claims = {name: built(name).claimed for name in NAMES if name != "noisy-newton"}
+    assert claims == {
+        "paper": EpsilonDelta(0.6, 2e-6),
+        "nonprivate": None,
+        "random": EpsilonDelta(0.0, 0.0),
+        "fixed": EpsilonDelta(0.0, 0.0),
+        "input-perturbation": None,
+        "clairvoyant": None,
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "fixed"])
+def test_a_price_with_a_policy_that_is_not_fixed_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"price is for policy 'fixed' alone, got 0.5 with policy '{name}'"):
+        built(name, price=0.5)
+
+
+@pytest.mark.parametrize("name", ["Paper", "", "best", None])
+def test_an_unknown_name_is_refused_with_the_list(name: Any) -> None:
+    with pytest.raises(InvalidInput, match=f"policy must be one of {', '.join(NAMES)}, or module:Class, got {name!r}"):
+        built(name)
+
+
+def test_tuning_is_the_numerical_sections_with_entries_replaced() -> None:
+    assert tune(horizon=HORIZON, dimension=3) == numerical(HORIZON, 3)
+    changed = tune(horizon=HORIZON, dimension=3, exploration_periods=0, ridge=2.5, width=0.0, max_estimates=7)
+    assert changed == Tuning(exploration_periods=0, ridge=2.5, width=0.0, max_estimates=7)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"horizon": 0},
+        {"dimension": 0},
+        {"exploration_periods": 1.5},
+        {"ridge": 0.0},
+        {"width": float("nan")},
+        {"max_estimates": True},
+    ],
+)
+def test_bad_tuning_is_refused_by_name_and_value(change: dict[str, Any]) -> None:
+    ((name, value),) = change.items()
+    with pytest.raises(InvalidInput, match=f"^{name} must be .* got {value!r}$"):
+        tune(**{"horizon": 10, "dimension": 2} | change)
+
+
+MODULE = """
+class Good:
+    def __init__(self, setting): ...
+    def price(self, context): return 0.5
+    def learn(self, context, price, demand): ...
+
+class Outer:
+    Inner = Good
+
+class NoLearn:
+    def price(self, context): return 0.5
+
+class NoPrice:
+    price = 0.5
+    def learn(self, context, price, demand): ...
+
+instance = Good(None)
+def factory(setting): return Good(setting)
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "own_policies.py").write_text(MODULE)
+    (tmp_path / "broken_policies.py").write_text("1 / 0\n")
+    (tmp_path / "unreadable_policies.py").write_text("class :\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("own_policies", "broken_policies", "unreadable_policies"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return "own_policies"
+
+
+def test_a_class_of_ones_own_is_found_by_module_and_name(module: str) -> None:
+    assert plain(f"{module}:Good") is sys.modules[module].Good
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("own_policies:Missing", "cannot be imported: module 'own_policies' has no attribute 'Missing'"),
+        ("own_policies:", "cannot be imported: "),
+        ("own_policies:Good:more", "cannot be imported: "),
+        ("own_policies:Outer.Inner", "cannot be imported: "),
+        ("no_such_module_anywhere:Good", "cannot be imported: No module named 'no_such_module_anywhere'"),
+        (":Good", "cannot be imported: "),
+        (".relative:Good", "cannot be imported: "),
+        ("broken_policies:Good", "cannot be imported: division by zero"),
+        ("unreadable_policies:Good", "cannot be imported: "),
+        ("own_policies:NoLearn", "has no method 'learn'"),
+        ("own_policies:NoPrice", "has no method 'price'"),
+        ("own_policies:instance", "must be a class, got <own_policies.Good object"),
+        ("own_policies:factory", "must be a class, got <function factory"),
+    ],
+)
+def test_anything_else_is_refused_in_one_line(name: str, message: str, module: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^policy '{name}' {message}") as refusal:
+        plain(name)
+    assert "\n" not in str(refusal.value)

@@ -1,0 +1,53 @@
+"""The plain-Python solver where a full Newton step goes wrong: it halves its way and still certifies its answer."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hushprice.demand.families import Poisson
+from hushprice.releasers import reference
+from hushprice.releasers.objective_perturbation import TOLERANCE
+
+
+def family_of(slope: float, mean: Any, mean_slope: Any) -> Any:
+    return SimpleNamespace(slope=slope, mean=mean, mean_slope=mean_slope)
+
+
+def test_a_step_that_overshoots_is_halved() -> None:
+    """f(z) = arctan(9 z): Newton's method from a flat part runs to the far side and back, for ever."""
+    demand = family_of(9.0, lambda z: np.arctan(9.0 * z), lambda z: 9.0 / (1.0 + (9.0 * z) ** 2))
+    phi, observed = np.array([[1.0, 0.9, 0.8]]), np.array([0.1, 0.0, -0.1])
+    theta = np.array([1.9])
+    assert reference.minimize(demand, phi, observed, 1e-3, np.zeros(1), theta) <= TOLERANCE
+    gradient = 9.0 * phi @ (np.arctan(9.0 * theta @ phi) - observed) + 1e-3 * theta
+    assert abs(gradient[0]) < 1e-6
+
+
+@pytest.mark.parametrize("start", [[2.0, 0.0], [-1.2, 1.6]])
+def test_steep_counts_from_far_away(start: list[float]) -> None:
+    generator = np.random.default_rng(5)
+    phi = generator.normal(size=(2, 40))
+    phi /= np.maximum(1.0, np.linalg.norm(phi, axis=0))
+    theta = np.array(start)
+    gap = reference.minimize(Poisson(slope=10.0, bound=50.0), phi, np.zeros(40), 1e-2, np.zeros(2), theta)
+    assert gap <= TOLERANCE
+
+
+def test_a_family_whose_slope_is_a_lie_is_not_certified() -> None:
+    """f' declared far too large: steps are tiny, the passes run out, and the gap says so."""
+    demand = family_of(4.0, lambda z: 4.0 * z, lambda z: np.full(z.shape, 1e6))
+    theta = np.zeros(1)
+    assert reference.minimize(demand, np.ones((1, 3)), np.ones(3), 1e-3, np.zeros(1), theta) > TOLERANCE
+
+
+def test_a_direction_that_leads_nowhere_is_given_up() -> None:
+    """f decreasing, so F is not convex and no step length helps: refused, not looped over."""
+    demand = family_of(1.0, lambda z: np.where(z > 0.0, math.pi, -math.pi), lambda z: np.zeros(z.shape))
+    theta = np.array([0.3])
+    assert reference.minimize(demand, np.ones((1, 1)), np.zeros(1), 1e-3, np.zeros(1), theta) > TOLERANCE
+    assert abs(theta[0]) <= 2.0
