@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint types contracts unit coverage bench docs clean
+.PHONY: setup demo test lint types contracts compiled unit coverage bench docs clean
 
 setup: $(VENV)/.ready
 
@@ -29,8 +29,12 @@ types: setup
 contracts: setup
 	$(BIN)/lint-imports --no-cache
 
-unit: setup
+unit: setup compiled
 	$(BIN)/python -m pytest -n 2
+
+# Compile the kernels once before several test processes would each do it.
+compiled: setup
+	$(BIN)/python -c 'import hushprice; hushprice.simulate("paper", horizon=100, trials=1)'
 
 # Branch coverage of the layers a guarantee rests on, measured on the un-compiled source.
 coverage: setup

@@ -93,6 +93,7 @@ def test_the_table_is_readable_without_a_terminal(call: Callable) -> None:
     assert max(len(line) for line in out.splitlines()) <= 120
     assert "\x1b" not in out
     assert "lower is better" in out
+    assert "…" not in out  # no column is cut short
 
 
 def test_a_family_without_a_utility_model_shows_no_surplus(call: Callable, tmp_path: Path) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from hushprice.demand.family import GAUSSIAN, LOGISTIC, POISSON
-from hushprice.optimizer import curve, lanes, price
+from hushprice.optimizer import climb, curve, lanes, price
 from hushprice.optimizer.reference import dense_price
 
 FORMS = ("definite", "singular", "nearly singular", "indefinite", "indefinite arch", "negative", "linear", "constant")
@@ -54,7 +55,7 @@ def _mean(family: int, slope: float, z: Any) -> Any:
     return np.exp(slope * z) if family == POISSON else z
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _oracle(case: Case) -> float:
     demand: Any = SimpleNamespace(mean=lambda z: _mean(case.family, case.slope, z))
     return dense_price(demand, case.a, case.b, case.q0, case.q1, case.q2, case.width)
@@ -88,7 +89,9 @@ def _form(kind: str, rng: np.random.Generator) -> tuple[float, float, float]:
 def _case(family: int, kind: str, rng: np.random.Generator) -> Case:
     slope = float(rng.choice([0.1, 1.0, 4.0, 10.0]))
     wild = rng.random() < 0.3
-    steep = 10 ** rng.uniform(-3, 3 if family != POISSON else 1.5) if wild else 10 ** rng.uniform(-0.5, 1.5)  # |slope b|
+    steep = (
+        10 ** rng.uniform(-3, 3 if family != POISSON else 1.5) if wild else 10 ** rng.uniform(-0.5, 1.5)
+    )  # |slope b|
     b = steep / slope * (1 if rng.random() < 0.2 else -1)
     a = -b * rng.uniform(-0.2, 1.2) + rng.normal() * rng.choice([0.0, 0.1, 1.0])
     a = float(np.clip(a, -40 / slope, 40 / slope)) if family == POISSON else float(a)
@@ -99,7 +102,7 @@ def _case(family: int, kind: str, rng: np.random.Generator) -> Case:
 
 
 def _near_tie(case: Case, rng: np.random.Generator) -> Case:
-    """The same customer with a width at which the best price is about to jump from one peak to another, if there is one."""
+    """The same customer, with a width at which the best price is about to jump between peaks, if there is one."""
     grid = np.linspace(0.0, 1.0, 513)
     revenue, spread = case.revenue(grid), np.sqrt(np.maximum(0.0, case.form(grid)))
 
@@ -127,16 +130,30 @@ def _cases(count: int, seed: int, kinds: tuple[str, ...] = FORMS) -> Iterator[Ca
 
 def _mutant(name: str, *edits: tuple[str, str]) -> Callable[..., Any]:
     """`name` of the optimizer from edited source, un-compiled, so that a planted bug costs no compilation."""
-    source = "\n".join(inspect.getsource(module) for module in (curve, price, lanes))
-    source = re.sub(r"from __future__ .*|from hushprice.optimizer.\w+ import (\([^)]*\)|.*)", "", source)
-    source = source.replace("from hushprice.numerics.jit import inlined, step", "step = inlined = lambda function: function")
-    source = source.replace("from hushprice.numerics.jit import inlined", "inlined = lambda function: function")
-    for old, new in edits:
-        assert old in source, f"the planted bug no longer fits the source: {old}"
-        source = source.replace(old, new)
-    namespace: dict[str, Any] = {"__name__": "mutant"}
-    exec(compile(source, "mutant", "exec"), namespace)
+    sources = {module.__name__: inspect.getsource(module) for module in (curve, price, climb, lanes)}
+    for old, _ in edits:
+        assert any(old in source for source in sources.values()), f"the planted bug no longer fits the source: {old}"
+    namespace: dict[str, Any] = {}
+    try:
+        for home, source in sources.items():
+            for old, new in edits:
+                source = source.replace(old, new)
+            source = re.sub(
+                r"from hushprice.numerics.jit import .*", "step = inlined = lambda function: function", source
+            )
+            module = ModuleType(_renamed(home))
+            sys.modules[module.__name__] = module
+            exec(compile(_renamed(source), "mutant", "exec"), module.__dict__)
+            namespace.update(module.__dict__)
+    finally:
+        for home in sources:
+            sys.modules.pop(_renamed(home), None)
     return namespace[name]
+
+
+def _renamed(text: str) -> str:
+    """A mutant imports mutants."""
+    return text.replace("hushprice.optimizer.", "mutant_")
 
 
 @pytest.fixture(scope="session")

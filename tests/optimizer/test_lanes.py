@@ -9,7 +9,7 @@ import pytest
 
 from hushprice.demand.family import GAUSSIAN, LOGISTIC, POISSON
 from hushprice.numerics.jit import COMPILED
-from hushprice.optimizer import lanes
+from hushprice.optimizer import climb, lanes
 from hushprice.optimizer.lanes import LANES, WORK, best_prices
 from hushprice.optimizer.price import TOLERANCE, best_price
 
@@ -65,7 +65,7 @@ REGIMES = regimes(600 if COMPILED else 80)
 
 
 def test_every_price_keeps_the_promise(cases: Any, loss: Any) -> None:
-    for case in cases(6000 if COMPILED else 600, seed=1):
+    for case in cases(4000 if COMPILED else 600, seed=1):
         chosen = alone(case)
         assert 0.0 <= chosen <= 1.0
         assert loss(case, chosen) <= PROMISE, case
@@ -83,9 +83,9 @@ def test_a_batch_agrees_with_the_search_for_one(regime: str, customer: Any) -> N
 @pytest.mark.parametrize("regime", REGIMES)
 def test_a_price_does_not_depend_on_the_batch(regime: str) -> None:
     family, slope, width, rows = REGIMES[regime]
-    count = min(rows.shape[1], 3 * LANES + 5)
-    expected = [alone((family, slope, *row, width)) for row in rows[:, :count].T]
-    for size in (1, LANES - 1, LANES, LANES + 1, count):
+    rows = rows[:, : 3 * LANES + 5]
+    expected = [alone((family, slope, *row, width)) for row in rows.T]
+    for size in (1, LANES - 1, LANES, LANES + 1, rows.shape[1]):
         for start in (0, 7):
             prices = together(family, slope, width, rows[:, start : start + size])
             assert prices.tolist() == expected[start : start + size]
@@ -93,7 +93,7 @@ def test_a_price_does_not_depend_on_the_batch(regime: str) -> None:
 
 def test_convex_and_concave_bonuses_share_a_batch() -> None:
     rows = np.concatenate([REGIMES["easy"][3][:, :20], REGIMES["indefinite, small"][3][:, :20]], axis=1)
-    rows = rows[:, rng.permutation(40)]
+    rows = rows[:, np.random.default_rng(5).permutation(40)]
     expected = [alone((LOGISTIC, 4.0, *row, 1.0)) for row in rows.T]
     assert together(LOGISTIC, 4.0, 1.0, rows).tolist() == expected
 
@@ -110,16 +110,12 @@ def test_no_customers_leave_the_prices_alone() -> None:
     [("easy", 1.0), ("no estimate yet", 1.0), ("large bonus", 0.99), ("no bonus", 0.99), ("indefinite, small", 0.8)],
 )
 def test_most_customers_need_no_general_search(regime: str, at_least: float) -> None:
-    """A check of speed, not of prices: the general search takes six times as long."""
+    """About speed, not about prices: the general search takes six times as long."""
     family, slope, width, rows = REGIMES[regime]
-    scratch = work[STACK_ROWS : STACK_ROWS + 5 * LANES].reshape(5, LANES)
-    scratch[:] = rows[:, :LANES]
+    first, sure = int(climb.A), int(lanes._SURE)
+    work[first : first + 5 * LANES] = rows[:, :LANES].ravel()
     lanes._settle_most(family, slope, width, np.uint64(LANES), work)
-    sure = int(lanes._SURE)
     assert np.mean(work[sure : sure + LANES]) >= at_least
-
-
-STACK_ROWS = int(lanes._A)
 
 
 def test_flat_and_tied_objectives_go_to_the_lower_price() -> None:
@@ -131,8 +127,8 @@ def test_flat_and_tied_objectives_go_to_the_lower_price() -> None:
 
 
 def test_the_cap_does_not_matter() -> None:
-    assert alone((GAUSSIAN, 1.0, 1.0, -1.0, 9.0, 6.0, 1.0, 1.0)) == 1.0  # U = p (1 - p) + 3 + p
-    assert alone((GAUSSIAN, 1.0, 1.0, -1.0, 9.0, -6.0, 1.0, 1.0)) == 0.0  # U = p (1 - p) + 3 - p
+    assert alone((GAUSSIAN, 1.0, 1.0, -1.0, 9.0, 12.0, 4.0, 1.0)) == 1.0  # U = p (1 - p) + 3 + 2 p
+    assert alone((GAUSSIAN, 1.0, 1.0, -1.0, 9.0, -12.0, 4.0, 1.0)) == 0.0  # U = p (1 - p) + 3 - 2 p
 
 
 def test_a_corner_inside_the_window_is_seen(customer: Any, loss: Any) -> None:
@@ -149,22 +145,28 @@ PLANTED = {
     "bonus corner taken as smooth": ("flattest = least if up > 0.0 else most", "flattest = most"),
     "outside not asked": ("if inside or under else 0.0", "if True else 0.0"),
     "gradient not asked": ("inside = gradient", "inside = True or gradient"),
-    "window too wide": ("< work[_HIGH + i]\n", "< work[_HIGH + i] + 2 * _SPACING\n"),
+    "window too wide": ("< work[_HIGH + i]\n", "< work[_HIGH + i] + 3 * _SPACING\n"),
 }
+
+
+# Without the first try, which would settle many of the cases that tell.
+GRID_ONLY = ("climb(family, slope, width, lanes, work)\n", "work[SETTLED : SETTLED + np.uint64(LANES)] = 0.0\n")
 
 
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_caught(bug: str, cases: Any, loss: Any, mutant: Any) -> None:
-    search = mutant("best_prices", PLANTED[bug])
-    assert any(loss(case, alone(case, search)) > PROMISE for case in cases(3000, seed=0))
+    search = mutant("best_prices", GRID_ONLY, PLANTED[bug])
+    assert any(loss(case, alone(case, search)) > PROMISE for case in cases(3000, seed=16))
+
+
+def test_the_unmutated_copy_passes_what_catches_mutants(cases: Any, loss: Any, mutant: Any) -> None:
+    search = mutant("best_prices", GRID_ONLY)
+    assert all(loss(case, alone(case, search)) <= PROMISE for case in cases(700, seed=16))
 
 
 def test_a_slope_at_an_end_must_beat_the_bend_of_the_window(customer: Any, loss: Any, mutant: Any) -> None:
     """Between the last two grid prices revenue has a peak above U(1), though U rises at 1."""
-    case = customer(*AT_END)
+    case = customer(LOGISTIC, 4.0, 36.375, -37.5, 0.0, 0.0, 289.0, 1.0)
     assert loss(case, alone(case)) <= PROMISE
-    trusting = mutant("best_prices", ("needed = 0.5 * max(0.0, up) * (high - low)", "needed = 0.0"))
-    assert loss(case, alone(case, trusting)) > PROMISE
-
-
-AT_END = (LOGISTIC, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    bug = ("needed = 0.5 * max(0.0, up) * (high - low)", "needed = 0.0")
+    assert loss(case, alone(case, mutant("best_prices", GRID_ONLY, bug))) > PROMISE

@@ -44,6 +44,7 @@ CORNERS = {
     "steep, wide": (LOGISTIC, 4.0, 125.0, -250.0, 1.0, -1.9, 1.0, 100.0),
     "steep, gaussian": (GAUSSIAN, 1.0, 500.0, -1000.0, 1.0, -1.0, 1.0, 100.0),
     "steep, poisson": (POISSON, 4.0, 2.0, -250.0, 1.0, -1.0, 1.0, 1.0),
+    "a corner at 0 where revenue falls": (GAUSSIAN, 4.0, -0.0096, -1.6, 0.0, 0.0, 1.45e-5, 76.0),
     "tiny": (LOGISTIC, 1e-3, 1e-9, -1e-9, 1e-12, 1e-13, 1e-12, 1e-6),
 }
 
@@ -127,9 +128,9 @@ def test_a_flat_objective_goes_to_the_lowest_price(form: tuple[float, float, flo
 
 def test_the_cap_does_not_matter() -> None:
     # U is above 1 at every price, so min{1, U} is flat; the larger uncapped value decides.
-    case = (GAUSSIAN, 1.0, 1.0, -1.0, 9.0, 6.0, 1.0, 1.0)  # U = p (1 - p) + 3 + p, largest at 1
+    case = (GAUSSIAN, 1.0, 1.0, -1.0, 9.0, 12.0, 4.0, 1.0)  # U = p (1 - p) + 3 + 2 p, largest at 1
     assert solve(case) == 1.0
-    assert solve((GAUSSIAN, 1.0, 1.0, -1.0, 9.0, -6.0, 1.0, 1.0)) == 0.0  # U = p (1 - p) + 3 - p
+    assert solve((GAUSSIAN, 1.0, 1.0, -1.0, 9.0, -12.0, 4.0, 1.0)) == 0.0  # U = p (1 - p) + 3 - 2 p
 
 
 def test_newton_does_not_stop_where_it_crawls(mutant: Any) -> None:

@@ -50,43 +50,47 @@ def json(value: Any) -> None:
 
 def table(results: Sequence[SimulationResult], files: Sequence[Path] = ()) -> None:
     """The readable table, best policy first."""
-    from rich import box
     from rich.console import Console
     from rich.table import Table
 
     first = results[0]
     console = Console(width=None if sys.stdout.isatty() else 118, highlight=False, markup=False, emoji=False)
-    view = Table(
-        title=f"{first.market}: {first.horizon:,} customers, {first.trials} trials, seed {first.seed}",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
+    rows = [_cells(result) for result in sorted(results, key=lambda each: float(each.regret.mean()))]
+    headings = [name for name in rows[0] if console.width >= 100 or name not in _LEFT_OUT_WHEN_NARROW]
+    view = Table(box=None, padding=(0, 2, 0, 0))
+    for name in headings:
+        view.add_column(name, justify="left" if name in ("policy", "privacy claimed") else "right")
+    for row in rows:
+        view.add_row(*(row[name] for name in headings))
+    console.print(
+        f"{first.market}: {first.horizon:,} customers, {first.trials} trials, seed {first.seed}\n", soft_wrap=True
     )
-    view.add_column("policy")
-    for heading in ("regret x 1e4", "revenue", "of best", "surplus"):
-        view.add_column(heading, justify="right", no_wrap=True)
-    view.add_column("estimates", justify="right")
-    view.add_column("privacy claimed")
-    for result in sorted(results, key=lambda each: each.average_regret.mean or 0.0):
-        regret, revenue = result.average_regret, result.average_revenue
-        best = (revenue.mean or 0.0) + (regret.mean or 0.0)
-        view.add_row(
-            result.label,
-            _regret(regret),
-            f"{revenue.mean:.4f}",
-            f"{100 * (revenue.mean or 0.0) / best:.1f} %" if best > 0 else "-",
-            "-" if result.average_surplus.mean is None else f"{result.average_surplus.mean:.4f}",
-            f"{result.estimates.mean():.1f}",
-            _privacy(result),
-        )
     console.print(view)
-    for line in _reading(results):
+    for line in ("", *_reading(results)):
         console.print(line, soft_wrap=True)
     seconds = sum(result.seconds for result in results)
     periods = sum(result.trials * result.horizon for result in results)
     console.print(f"{seconds:.1f} s, {periods / max(seconds, 1e-9) / 1e6:.1f} million periods/s", soft_wrap=True)
     for file in files:
         console.print(f"wrote {file}", soft_wrap=True)
+
+
+_LEFT_OUT_WHEN_NARROW = ("of best", "estimates")
+
+
+def _cells(result: SimulationResult) -> dict[str, str]:
+    """One row of the table, by heading."""
+    revenue, surplus = float(result.revenue.mean()), result.average_surplus.mean
+    best = revenue + float(result.regret.mean())
+    return {
+        "policy": result.label,
+        "regret x 1e4": _regret(result.average_regret),
+        "revenue": f"{revenue:.4f}",
+        "of best": f"{100 * revenue / best:.1f} %" if best > 0 else "-",
+        "surplus": "-" if surplus is None else f"{surplus:.4f}",
+        "estimates": f"{result.estimates.mean():.1f}",
+        "privacy claimed": _privacy(result),
+    }
 
 
 def _regret(value: Mean) -> str:

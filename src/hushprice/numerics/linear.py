@@ -49,7 +49,9 @@ def cholesky(matrix: FloatArray, dimension: int, out: FloatArray) -> bool:
 
 
 @step
-def log_determinants(packed: FloatArray, ridge: float, dimension: int, count: int, out: FloatArray, work: FloatArray) -> None:
+def log_determinants(
+    packed: FloatArray, ridge: float, dimension: int, count: int, out: FloatArray, work: FloatArray
+) -> None:
     """Of each of `count` matrices (packed + ridge I): the sign of det, ln |det|, and 1 if positive definite, else 0.
 
     packed and work are (d (d + 1)/2, matrices), out is (3, matrices): one column a matrix, so that vector units work on
@@ -75,7 +77,7 @@ def log_determinants(packed: FloatArray, ridge: float, dimension: int, count: in
         for c in range(count):
             definite[c] = definite[c] if pivot[c] > 0.0 else 0.0  # NaN counts as not positive
             sign[c] *= pivot[c]
-        if i % 8 == 7:  # eight pivots of any size met here still fit a float
+        if i % 4 == 3:  # four pivots up to 1e76 still fit a float
             for c in range(count):
                 total[c] += log(sign[c])
                 sign[c] = 1.0

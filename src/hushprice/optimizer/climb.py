@@ -1,9 +1,9 @@
 """The first and cheapest try of `best_prices`: one climb from the price that is best without a bonus.
 
 Once a policy has learned something, the bonus is small and the best price lies near the top of revenue alone, which has
-a closed form. From there a few Newton steps arrive at a price p, and a certificate needs only three stretches: between a
-price short of p and one past it U is concave, so p is the top there; below and above, U stays under its chord plus what
-revenue can still bend. Where demand does not fall in price, U may simply rise all the way to 1.
+a closed form. From there a few Newton steps arrive at a price p, and a certificate needs only three stretches: between
+a price short of p and one past it U is concave, so p is the top there; below and above, U stays under its chord plus
+what revenue can still bend. Where demand does not fall in price, U may simply rise all the way to 1.
 docs/proofs/price_search.md has the proof. Lanes without a certificate go on to the grid of lanes.py.
 """
 
@@ -57,7 +57,7 @@ def climb(family: int, slope: float, width: float, lanes: np.uint64, work: Float
 
 
 @inlined
-def _certify(family: int, slope: float, width: float, i: np.uint64, work: FloatArray) -> None:
+def _certify(family: int, slope: float, width: float, i: int, work: FloatArray) -> None:
     """Is lane i's price the top of [0, 1], to TOLERANCE?"""
     p = work[TOP + i]
     b = work[B + i]

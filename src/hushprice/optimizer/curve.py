@@ -141,7 +141,8 @@ def bonus_bounds(bonus: Bonus, least: float, most: float) -> tuple[float, float]
     least = max(least - slack, TINY)
     most = max(most + slack, TINY)
     bend = arch(bonus)
-    slack = _ROUNDING * (bonus.q1 * bonus.q1 + 4.0 * abs(bonus.q0 * bonus.q2))
+    # The last term matters when q = q2 p^2 exactly: a stretch that touches a double root of q never counts as concave.
+    slack = _ROUNDING * (bonus.q1 * bonus.q1 + 4.0 * abs(bonus.q0 * bonus.q2)) + TINY * bonus.q2 * bonus.q2
     up = bend + slack
     down = max(bend - slack, 0.0)
     flattest = least if up > 0.0 else most

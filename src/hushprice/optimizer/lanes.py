@@ -1,9 +1,10 @@
 """`best_price` for many customers at once: a branch-free pass that settles most, the general search for the rest.
 
 A climb from the closed-form top of revenue settles nearly all customers of a policy that has learned something
-(climb.py). For the others the pass here tries a grid of prices, climbs from the best of them by Newton's method, and then asks for a certificate: the
-price reached is the top of a window around it, and U is too low everywhere outside the window. Whoever lacks one goes
-to the general search, so all prices carry the same guarantee (docs/proofs/price_search.md).
+(climb.py). For the others the pass here tries a grid of prices, climbs from the best of them by Newton's method, and
+then asks for a certificate: the price reached is the top of a window around it, and U is too low everywhere outside the
+window. Whoever lacks one goes to the general search, so all prices carry the same guarantee
+(docs/proofs/price_search.md).
 
 Speed comes from vector units, and these need care. One scratch array holds all rows at constant offsets, so that the
 compiler sees that rows never overlap; offsets and counters are unsigned, so that it sees that no index wraps; loops

@@ -123,9 +123,7 @@ def _settle(
         demand_right = demand_at(revenue, right)
         value_left = left * demand_left[0] + bonus_at(bonus, left)
         value_right = right * demand_right[0] + bonus_at(bonus, right)
-        if value_left > best_value:
-            best, best_value = left, value_left
-        if value_right > best_value:
+        if value_right > best_value:  # the left end is a grid price or the right end of the cell before
             best, best_value = right, value_right
         curvature, excess = _bounds(revenue, bonus, left, right, demand_left, demand_right)
         if curvature < 0.0:

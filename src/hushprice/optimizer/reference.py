@@ -28,8 +28,8 @@ def dense_price(demand: Demand, a: float, b: float, q0: float, q1: float, q2: fl
         return p * demand.mean(a + b * p) + width * np.sqrt(np.maximum(0.0, q0 + p * (q1 + p * q2)))
 
     grid = np.unique(np.concatenate([np.linspace(0.0, 1.0, _POINTS), _corners(q0, q1, q2)]))
+    # The first of the largest: a zoom that gains nothing over the grid is rounding, and would blur an exact 0 or 1.
     prices = np.concatenate([grid, _peaks(value, grid)])
-    prices.sort()
     return float(prices[np.argmax(value(prices))])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, cast
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -46,18 +46,14 @@ class Tape:
         checks.within(0, 2**63 - 1, seed=self.seed)
         checks.within(0, 2**32 - 1, trial=self.trial)
 
-    @property
-    def _key(self) -> int:
-        return cast(int, np.uint64(self.seed))  # one type for every seed, so that the tape is compiled once
-
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
         rows = 4 * ((count + 3) // 4)
         out = np.empty((rows, 1))
-        tape.fill_normals(self._key, self.trial, stream, period, 1, rows, out)
+        tape.fill_normals(self.seed, self.trial, stream, period, 1, rows, out)
         return out[:count, 0]
 
     def uniform(self, stream: int, period: int) -> float:
-        return float(tape.uniform(self._key, self.trial, period, stream))
+        return float(tape.uniform(self.seed, self.trial, period, stream))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from hushprice.demand import family, welfare
 from hushprice.engine.pricer import Pricer
 from hushprice.errors import InvalidInput
 from hushprice.numerics import tape
+from hushprice.optimizer import coefficients
 from hushprice.optimizer import reference as dense
 from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, Policy, Setting
 from hushprice.releasers.noise import Tape
@@ -42,7 +43,7 @@ def run_plain(job: Job, number: int, control: IntArray, lane: int) -> Trial:
     estimate_periods: list[int] = []
     prices = np.zeros(horizon if job.keep_prices else 0)
     checkpoints = set(job.checkpoints.tolist())
-    seed = np.uint64(job.seed)
+    seed = job.seed
     version = 0
     for period in range(1, horizon + 1):
         if control[0] != 0:
@@ -134,8 +135,11 @@ def _forget(x: FloatArray, price: float, demand: float) -> None:
 
 
 def _line(market: Market, x: FloatArray) -> tuple[float, float]:
+    """phi'theta* = a + b p, by the step the kernels use, so that last digits agree."""
     u, v = market.features.parts(x)
-    return float(market.theta @ u), float(market.theta @ v)
+    a, b = np.empty(1), np.empty(1)
+    coefficients.demand_line(market.theta, u.reshape(-1, 1), v.reshape(-1, 1), 1, a, b)
+    return float(a[0]), float(b[0])
 
 
 def _mean(market: Market, z: float) -> float:
@@ -150,7 +154,7 @@ def _clairvoyant(market: Market, a: float, b: float) -> float:
     return float(welfare.clairvoyant_price(market.demand.family, market.demand.slope, a, b))
 
 
-def _draw(market: Market, z: float, seed: np.uint64, trial: int, period: int) -> float:
+def _draw(market: Market, z: float, seed: int, trial: int, period: int) -> float:
     first, second = tape.uniforms(seed, trial, period, tape.DEMAND, 0)
     if market.demand.family == family.CUSTOM:
         return float(market.demand.sample(np.array([z]), np.array([first]), np.array([second]))[0])

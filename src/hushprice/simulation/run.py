@@ -27,6 +27,7 @@ from hushprice.types import FloatArray, IntArray
 
 Progress = Callable[[int, int], None]  # periods done, periods in all
 CHECKPOINTS = 200
+MOST = 10**9  # customers or trials; past this it is a slip of the keyboard
 
 
 @dataclass(slots=True)
@@ -92,16 +93,19 @@ def simulate(
     (2, EpsilonDelta(epsilon=0.0, delta=0.0))
     """
     checks.whole(1, horizon=horizon, trials=trials)
+    checks.within(1, MOST, horizon=horizon, trials=trials)
     checks.whole(0, seed=seed)
     checks.within(0, 2**63 - 1, seed=seed)
     if workers is not None:
         checks.whole(1, workers=workers)
     if market is not None and dimension is not None:
-        raise InvalidInput("dimension is given by the market; do not give both")
+        raise InvalidInput(
+            f"dimension is given by the market ({market.dimension}); got dimension {dimension!r} as well"
+        )
     market = market if market is not None else paper_market(2 if dimension is None else dimension)
-    total = 1.0 if epsilon is None and not (epsilon_covariance and epsilon_estimate) else epsilon
+    both = epsilon_covariance is not None and epsilon_estimate is not None
     budget = split(
-        total,
+        1.0 if epsilon is None and not both else epsilon,
         parse_delta(delta, horizon),
         epsilon_covariance=epsilon_covariance,
         epsilon_estimate=epsilon_estimate,
@@ -128,6 +132,8 @@ def simulate(
                 calibration=calibration,
                 price=price,
             )
+    if isinstance(policy, Policy):
+        policy.check_fits(horizon=horizon, demand=market.demand)
     job = Job(
         market=market,
         policy=policy,
@@ -200,14 +206,14 @@ def run_one(job: Job, number: int, control: IntArray, lane: int) -> Trial:
     trial = Trial(
         totals=np.zeros(kernel.TOTALS),
         regret_at=np.zeros(checkpoints.size),
-        estimate_periods=np.zeros(max(plan.max_estimates, 1), dtype=np.int64),
+        estimate_periods=np.zeros(max(min(plan.max_estimates, job.horizon), 1), dtype=np.int64),
         prices=np.zeros(job.horizon if job.keep_prices else 0),
     )
     fit = objective_perturbation.scratch(job.market.dimension)
     finished = kernel.run_trial(
         world,
         plan,
-        np.uint64(job.seed),
+        job.seed,
         number,
         job.horizon,
         checkpoints,
@@ -255,7 +261,7 @@ def best_fixed_price(world: kernel.World, seed: int, trial: int, horizon: int, c
     for _ in range(4):
         prices = np.linspace(low, high, 33)
         totals = np.zeros(prices.size)
-        if not kernel.revenue_curve(world, np.uint64(seed), trial, horizon, prices, totals, control):
+        if not kernel.revenue_curve(world, seed, trial, horizon, prices, totals, control):
             raise KeyboardInterrupt
         best = float(prices[totals.argmax()])
         reach = (high - low) / 32
@@ -266,11 +272,10 @@ def best_fixed_price(world: kernel.World, seed: int, trial: int, horizon: int, c
 def _summary(job: Job, trials: list[Trial], seconds: float) -> SimulationResult:
     totals = np.array([trial.totals for trial in trials])
     counts = totals[:, kernel.ESTIMATES].astype(np.int64)
-    policy = job.policy
-    built = isinstance(policy, Policy)
+    built = job.policy if isinstance(job.policy, Policy) else None
     return SimulationResult(
-        policy=policy.name if built else getattr(policy, "__name__", "custom"),
-        calibration=policy.calibration if built else None,
+        policy=built.name if built else getattr(job.policy, "__name__", "custom"),
+        calibration=built.calibration if built else None,
         market=job.market.name,
         horizon=job.horizon,
         dimension=job.market.dimension,
@@ -283,9 +288,9 @@ def _summary(job: Job, trials: list[Trial], seconds: float) -> SimulationResult:
         checkpoints=job.checkpoints,
         cumulative_regret=np.array([trial.regret_at for trial in trials]),
         estimate_periods=tuple(trial.estimate_periods[:n] for trial, n in zip(trials, counts, strict=True)),
-        claimed=policy.claimed if built else getattr(policy, "claimed", None),
-        proven=policy.proven if built else None,
+        claimed=built.claimed if built else getattr(job.policy, "claimed", None),
+        proven=built.proven if built else None,
         seconds=seconds,
-        hindsight=built and policy.code == FIXED and policy.price is None,
+        hindsight=built is not None and built.code == FIXED and built.price is None,
         prices=np.array([trial.prices for trial in trials]) if job.keep_prices else None,
     )
