@@ -1,4 +1,4 @@
-"""hushprice: personal prices that learn demand, while a privacy budget bounds what later prices reveal about a customer.
+"""Personal prices that learn demand, while a privacy budget bounds what later prices reveal about a customer.
 
 Names are loaded when first used, so that `import hushprice` and `hushprice --help` stay quick.
 """

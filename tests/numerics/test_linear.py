@@ -88,7 +88,7 @@ def test_log_determinant_is_numpys_at_every_scale(dimension: int, seed: int, log
     assert determinants([matrix]) == [(1.0, pytest.approx(expected, rel=1e-11, abs=1e-11), True)]
 
 
-def determinants(matrices: list[FloatArray], ridge: float = 0.0) -> list[tuple[float, float, bool]]:
+def determinants(matrices: list[np.ndarray], ridge: float = 0.0) -> list[tuple[float, float, bool]]:
     d = len(matrices[0])
     columns = np.array([matrix[np.triu_indices(d)] for matrix in matrices]).T.copy()
     out = np.full((3, len(matrices)), np.nan)

@@ -49,12 +49,12 @@ def test_a_bonus_that_is_not_convex_is_left_to_others(customer: Any) -> None:
 
 
 PLANTED = {
-    "below left out": ("max(below, above) <= value", "above <= value"),
-    "above left out": ("max(below, above) <= value", "below <= value"),
+    "above not asked": ("and above <= ceiling", ""),
+    "larger end of the bonus above forgotten": ("max(bonus_at(bonus, right), bonus_at(bonus, 1.0))", "0.0"),
     "convexity not asked": ("if convex and (peak or rises)", "if peak or rises"),
-    "gradient not asked": ("peak = (inside or at_end) and", "peak = "),
+    "gradient not asked": ("b < 0.0 and (inside or at_end) and", "b < 0.0 and"),
     "bonus left out of the curvature": ("up = revenue_up + bonus_bounds(bonus, least, most)[0]", "up = revenue_up"),
-    "slope of the bonus left out": ("at_0[0] + bonus_derivatives(bonus, 0.0)[0] > 0.0", "at_0[0] > 0.0"),
+    "slope of the bonus left out": ("demand_left[0] + bonus_derivatives(bonus, 0.0)[0] > 0.0", "demand_left[0] > 0.0"),
     "every demand rises": ("rises = p == 1.0 and b >= 0.0", "rises = p == 1.0"),
 }
 
@@ -62,5 +62,5 @@ PLANTED = {
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_caught(bug: str, cases: Any, loss: Any, mutant: Any) -> None:
     search = mutant("climb", PLANTED[bug])
-    found = ((case, settled(case, search)) for case in cases(2000, 2, CONVEX))
+    found = ((case, settled(case, search)) for case in cases(2000, 5, CONVEX))
     assert any(loss(case, chosen) > PROMISE for case, chosen in found if chosen is not None)

@@ -12,7 +12,7 @@ from hushprice.cli.simulate import simulate
 
 app = typer.Typer(
     name="hushprice",
-    help="Personal prices that learn demand, with a proof that bounds what later prices reveal about a customer.",
+    help="Personal prices that learn demand, while a privacy budget bounds what later prices reveal about a customer.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -1,9 +1,10 @@
 """The first and cheapest try of `best_prices`: one climb from the price that is best without a bonus.
 
 Once a policy has learned something, the bonus is small and the best price lies near the top of revenue alone, which has
-a closed form. From there a few Newton steps arrive at a price p, and a certificate needs only three stretches: between
-a price short of p and one past it U is concave, so p is the top there; below and above, U stays under its chord plus
-what revenue can still bend. Where demand does not fall in price, U may simply rise all the way to 1.
+a closed form. From there a few Newton steps arrive at a price p, and a certificate needs only three stretches. Between
+a price short of p and one past it, U is concave, so p is the top there. Before that stretch revenue rises and after it
+revenue falls (it has one top where demand falls in price), so its nearer end and the larger end of the convex bonus
+bound U. Where demand does not fall in price, U may simply rise all the way to 1.
 docs/proofs/price_search.md has the proof. Lanes without a certificate go on to the grid of lanes.py.
 """
 
@@ -64,27 +65,23 @@ def _certify(family: int, slope: float, width: float, i: int, work: FloatArray) 
     revenue = Revenue(family, slope, work[A + i], b)
     bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width)
     convex = width == 0.0 or (arch(bonus) >= 0.0 and bonus.q0 + bonus.q2 > 0.0)  # q > 0 and B convex on the whole line
-    left = _SHORT * p
+    left = _SHORT * p if b < 0.0 else 0.0
     right = min(p + (1.0 if family == GAUSSIAN else _REACH / max(abs(slope * b), TINY)), 1.0)
     demand = demand_at(revenue, p)
-    at_0 = demand_at(revenue, 0.0)
-    at_left = demand_at(revenue, left)
-    at_right = demand_at(revenue, right)
-    at_1 = demand_at(revenue, 1.0)
+    demand_left = demand_at(revenue, left)
+    demand_right = demand_at(revenue, right)
     gradient = revenue_derivatives(revenue, p, demand)[0] + bonus_derivatives(bonus, p)[0]
-    revenue_up, _ = revenue_bounds(revenue, left, right, at_left, at_right)
+    revenue_up, _ = revenue_bounds(revenue, left, right, demand_left, demand_right)
     least, most = form_range(bonus, left, right)
     up = revenue_up + bonus_bounds(bonus, least, most)[0]
     inside = gradient * gradient <= -2.0 * TOLERANCE * up
     at_end = up < 0.0 and ((p == 0.0 and gradient <= 0.0) or (p == 1.0 and gradient >= 0.0))
-    _, down = revenue_bounds(revenue, 0.0, left, at_0, at_left)
-    below = max(bonus_at(bonus, 0.0), left * at_left[0] + bonus_at(bonus, left)) + max(0.0, -down) * left * left * 0.125
-    _, down = revenue_bounds(revenue, right, 1.0, at_right, at_1)
-    rest = 1.0 - right
-    above = max(right * at_right[0] + bonus_at(bonus, right), at_1[0] + bonus_at(bonus, 1.0))
-    above += max(0.0, -down) * rest * rest * 0.125
-    value = p * demand[0] + bonus_at(bonus, p)
-    peak = (inside or at_end) and max(below, above) <= value + TOLERANCE
+    ceiling = p * demand[0] + bonus_at(bonus, p) + TOLERANCE
+    below = left * demand_left[0] + max(bonus_at(bonus, 0.0), bonus_at(bonus, left))
+    above = right * demand_right[0] + max(bonus_at(bonus, right), bonus_at(bonus, 1.0))
+    rising = left == 0.0 or (revenue_derivatives(revenue, left, demand_left)[0] >= 0.0 and below <= ceiling)
+    falling = right == 1.0 or (revenue_derivatives(revenue, right, demand_right)[0] <= 0.0 and above <= ceiling)
+    peak = b < 0.0 and (inside or at_end) and rising and falling
     # R' = f + p b f' >= f(a) where b >= 0, and B' >= B'(0) where B is convex.
-    rises = p == 1.0 and b >= 0.0 and at_0[0] + bonus_derivatives(bonus, 0.0)[0] > 0.0
+    rises = p == 1.0 and b >= 0.0 and demand_left[0] + bonus_derivatives(bonus, 0.0)[0] > 0.0
     work[SETTLED + i] = 1.0 if convex and (peak or rises) else 0.0

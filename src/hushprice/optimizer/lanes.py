@@ -1,7 +1,7 @@
-"""`best_price` for many customers at once: a branch-free pass that settles most, the general search for the rest.
+"""`best_price` for many customers at once: branch-free passes that settle most, the general search for the rest.
 
 A climb from the closed-form top of revenue settles nearly all customers of a policy that has learned something
-(climb.py). For the others the pass here tries a grid of prices, climbs from the best of them by Newton's method, and
+(climb.py). For the others a second pass tries a grid of prices, climbs from the best of them by Newton's method, and
 then asks for a certificate: the price reached is the top of a window around it, and U is too low everywhere outside the
 window. Whoever lacks one goes to the general search, so all prices carry the same guarantee
 (docs/proofs/price_search.md).
@@ -44,12 +44,14 @@ _WINDOW = 2 * _SPACING  # how far the window reaches to either side of the best 
 _STEPS = 4  # Newton steps; who has not arrived by then goes to the general search
 
 # Rows of the scratch, after those of climb.py.
-_PRICE, _BEST, _LOW, _HIGH, _CEILING, _LIT, _SURE, _CELL = (
-    np.uint64(STACK + row * LANES) for row in range(ROWS, ROWS + 8)
+_WHO, _PRICE, _BEST, _LOW, _HIGH, _CEILING, _LIT, _SURE, _CELL = (
+    np.uint64(STACK + row * LANES) for row in range(ROWS, ROWS + 9)
 )
-_GRID = np.uint64(STACK + (ROWS + 8) * LANES)
+_GRID = np.uint64(STACK + (ROWS + 9) * LANES)
 _LANES = np.uint64(LANES)
-WORK = STACK + (ROWS + 8 + _POINTS) * LANES  # entries of the scratch that best_prices and best_price need
+_ONE = np.uint64(1)
+_OPEN = -1.0  # not a price: this customer is not settled yet
+WORK = STACK + (ROWS + 9 + _POINTS) * LANES  # entries of the scratch that best_prices and best_price need
 
 
 @step
@@ -77,19 +79,37 @@ def best_prices(
             work[Q1 + i] = q1[first + i]
             work[Q2 + i] = q2[first + i]
         climb(family, slope, width, lanes, work)
-        settled = 0.0
         for i in range(lanes):
-            settled += work[SETTLED + i]
-        if settled < lanes:
-            _settle_most(family, slope, width, lanes, work)
-        for i in range(lanes):
-            k = first + i
-            if work[SETTLED + i] > 0.0:
-                prices[k] = work[TOP + i]
-            elif work[_SURE + i] > 0.0:
-                prices[k] = work[_PRICE + i]
-            else:
-                prices[k] = best_price(family, slope, a[k], b[k], q0[k], q1[k], q2[k], width, work)
+            prices[first + i] = work[TOP + i] if work[SETTLED + i] > 0.0 else _OPEN
+    # Who is still open is gathered from everywhere, so that the second pass has full lanes too.
+    gathered = np.uint64(0)
+    for k in range(count):
+        if prices[k] == _OPEN:
+            work[_WHO + gathered] = k
+            work[A + gathered] = a[k]
+            work[B + gathered] = b[k]
+            work[Q0 + gathered] = q0[k]
+            work[Q1 + gathered] = q1[k]
+            work[Q2 + gathered] = q2[k]
+            gathered += _ONE
+        if gathered == _LANES:
+            _settle_all(family, slope, width, gathered, prices, work)
+            gathered = np.uint64(0)
+    _settle_all(family, slope, width, gathered, prices, work)
+
+
+@step
+def _settle_all(
+    family: int, slope: float, width: float, lanes: np.uint64, prices: FloatArray, work: FloatArray
+) -> None:
+    """Price the gathered customers: most by the grid, the rest by the general search."""
+    _settle_most(family, slope, width, lanes, work)
+    for i in range(lanes):
+        price = work[_PRICE + i]
+        if work[_SURE + i] == 0.0:
+            a, b, q0, q1, q2 = work[A + i], work[B + i], work[Q0 + i], work[Q1 + i], work[Q2 + i]
+            price = best_price(family, slope, a, b, q0, q1, q2, width, work)
+        prices[np.uint64(work[_WHO + i])] = price
 
 
 @step

@@ -183,7 +183,7 @@ def respond(world: World, seed: int, trial: int, start: int, count: int, room: S
 
 @step
 def remember(plan: Plan, start: int, count: int, room: Stretch, phi: FloatArray, demand: FloatArray) -> None:
-    """Write the stretch's records into columns start - 1, ..., each held to the unit ball; curve[6] is 1 where it had to."""
+    """Write the stretch's records into columns start - 1, ..., held to the unit ball (curve[6] is 1 where needed)."""
     u, v = room.u, room.v
     if plan.input_noise > 0.0:
         u, v = room.seen_u, room.seen_v
