@@ -29,20 +29,22 @@ def exp(x: float) -> float:
     x = min(max(x, -_LARGEST), _LARGEST)
     k = np.floor(x * _LOG2_E + 0.5)
     r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
+    t = r * r  # even and odd powers apart: two short chains of operations instead of one long one
+    even = 1.0 / 479001600.0
+    odd = 1.0 / 6227020800.0
+    even = even * t + 1.0 / 3628800.0
+    odd = odd * t + 1.0 / 39916800.0
+    even = even * t + 1.0 / 40320.0
+    odd = odd * t + 1.0 / 362880.0
+    even = even * t + 1.0 / 720.0
+    odd = odd * t + 1.0 / 5040.0
+    even = even * t + 1.0 / 24.0
+    odd = odd * t + 1.0 / 120.0
+    even = even * t + 0.5
+    odd = odd * t + 1.0 / 6.0
+    even = even * t + 1.0
+    odd = odd * t + 1.0
+    p = even + odd * r
     return p * np.int64((np.int64(k) + _BIAS) << _SHIFT).view(np.float64)
 
 
@@ -57,17 +59,19 @@ def log(x: float) -> float:
         exponent = exponent + 1.0
     s = (mantissa - 1.0) / (mantissa + 1.0)
     t = s * s
-    p = 1.0 / 21.0
-    p = p * t + 1.0 / 19.0
-    p = p * t + 1.0 / 17.0
-    p = p * t + 1.0 / 15.0
-    p = p * t + 1.0 / 13.0
-    p = p * t + 1.0 / 11.0
-    p = p * t + 1.0 / 9.0
-    p = p * t + 1.0 / 7.0
-    p = p * t + 1.0 / 5.0
-    p = p * t + 1.0 / 3.0
-    p = p * t + 1.0
+    q = t * t  # as in exp
+    even = 1.0 / 21.0
+    odd = 1.0 / 19.0
+    even = even * q + 1.0 / 17.0
+    odd = odd * q + 1.0 / 15.0
+    even = even * q + 1.0 / 13.0
+    odd = odd * q + 1.0 / 11.0
+    even = even * q + 1.0 / 9.0
+    odd = odd * q + 1.0 / 7.0
+    even = even * q + 1.0 / 5.0
+    odd = odd * q + 1.0 / 3.0
+    even = even * q + 1.0
+    p = even + odd * t
     return exponent * _LN2_HIGH + (2.0 * s * p + exponent * _LN2_LOW)
 
 
