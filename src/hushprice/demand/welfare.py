@@ -20,7 +20,7 @@ def revenue(family: int, slope: float, a: float, b: float, price: float) -> floa
 
 
 @inlined
-def clairvoyant_price(family: int, slope: float, a: float, b: float) -> float:
+def clairvoyant_price(family: int, slope: float, a: float, b: float, polish: int = 2) -> float:
     """argmax over [0, 1] of p f(a + b p), in closed form.
 
     Logistic: with c = -slope b > 0 the first-order condition c p = 1 + e^(slope a - c p) gives
@@ -34,18 +34,18 @@ def clairvoyant_price(family: int, slope: float, a: float, b: float) -> float:
     if b >= 0.0:
         return 1.0
     if family == LOGISTIC:
-        return min((1.0 + _lambert_of_exp(slope * a - 1.0)) / (-slope * b), 1.0)
+        return min((1.0 + _lambert_of_exp(slope * a - 1.0, polish)) / (-slope * b), 1.0)
     return min(1.0 / (-slope * b), 1.0)
 
 
 @inlined
-def _lambert_of_exp(c: float) -> float:
+def _lambert_of_exp(c: float, polish: int) -> float:
     """W(e^c), the root of w + ln w = c: a guess within a few percent, then two steps of Fritsch, Shafer and Crowley."""
     c = max(c, -600.0)
     small = exp(min(c, 0.0))
     start = softplus(max(c, 0.0))
     w = small / (1.0 + small) if c < 0.0 else start * (1.0 - log(1.0 + start) / (2.0 + start))
-    for _ in range(2):
+    for _ in range(polish):
         z = c - log(w) - w
         t = 1.0 + w
         s = 2.0 * t * (t + 2.0 / 3.0 * z)

@@ -29,22 +29,13 @@ def exp(x: float) -> float:
     x = min(max(x, -_LARGEST), _LARGEST)
     k = np.floor(x * _LOG2_E + 0.5)
     r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-    t = r * r  # even and odd powers apart: two short chains of operations instead of one long one
-    even = 1.0 / 479001600.0
-    odd = 1.0 / 6227020800.0
-    even = even * t + 1.0 / 3628800.0
-    odd = odd * t + 1.0 / 39916800.0
-    even = even * t + 1.0 / 40320.0
-    odd = odd * t + 1.0 / 362880.0
-    even = even * t + 1.0 / 720.0
-    odd = odd * t + 1.0 / 5040.0
-    even = even * t + 1.0 / 24.0
-    odd = odd * t + 1.0 / 120.0
-    even = even * t + 0.5
-    odd = odd * t + 1.0 / 6.0
-    even = even * t + 1.0
-    odd = odd * t + 1.0
-    p = even + odd * r
+    # The Taylor polynomial in groups that do not wait for each other, rather than as one long chain.
+    r2 = r * r
+    r4 = r2 * r2
+    low = (0.5 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0))
+    middle = (1.0 / 720.0 + r * (1.0 / 5040.0)) + r2 * (1.0 / 40320.0 + r * (1.0 / 362880.0))
+    high = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + r2 * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0))
+    p = 1.0 + (r + r2 * (low + r4 * (middle + r4 * high)))
     return p * np.int64((np.int64(k) + _BIAS) << _SHIFT).view(np.float64)
 
 
@@ -59,19 +50,12 @@ def log(x: float) -> float:
         exponent = exponent + 1.0
     s = (mantissa - 1.0) / (mantissa + 1.0)
     t = s * s
-    q = t * t  # as in exp
-    even = 1.0 / 21.0
-    odd = 1.0 / 19.0
-    even = even * q + 1.0 / 17.0
-    odd = odd * q + 1.0 / 15.0
-    even = even * q + 1.0 / 13.0
-    odd = odd * q + 1.0 / 11.0
-    even = even * q + 1.0 / 9.0
-    odd = odd * q + 1.0 / 7.0
-    even = even * q + 1.0 / 5.0
-    odd = odd * q + 1.0 / 3.0
-    even = even * q + 1.0
-    p = even + odd * t
+    t2 = t * t
+    t4 = t2 * t2
+    low = (1.0 + t * (1.0 / 3.0)) + t2 * (1.0 / 5.0 + t * (1.0 / 7.0))
+    middle = (1.0 / 9.0 + t * (1.0 / 11.0)) + t2 * (1.0 / 13.0 + t * (1.0 / 15.0))
+    high = (1.0 / 17.0 + t * (1.0 / 19.0)) + t2 * (1.0 / 21.0)
+    p = low + t4 * (middle + t4 * high)
     return exponent * _LN2_HIGH + (2.0 * s * p + exponent * _LN2_LOW)
 
 

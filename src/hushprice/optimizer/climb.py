@@ -43,7 +43,7 @@ _SHORT = 0.5  # how far short of p, as a share of p: near 0 the bonus may bend s
 def climb(family: int, slope: float, width: float, lanes: np.uint64, work: FloatArray) -> None:
     """A price for every lane into row TOP; row SETTLED is 1 where it is certified, else 0."""
     for i in range(lanes):
-        work[TOP + i] = clairvoyant_price(family, slope, work[A + i], work[B + i])
+        work[TOP + i] = clairvoyant_price(family, slope, work[A + i], work[B + i], 0)  # near it is enough
     for _ in range(_STEPS):
         for i in range(lanes):
             p = work[TOP + i]
