@@ -10,7 +10,6 @@ the cost of the environment alone: arrivals, demand, regret and surplus. Machine
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
@@ -52,13 +51,20 @@ def nanoseconds(policy: str, horizon: int, dimension: int, calibration: str = "p
 
 
 def peak_memory(horizon: int, dimension: int) -> float:
-    """Megabytes one trial adds to a fresh process that has already compiled."""
-    code = (
-        "import resource as r; from hushprice import simulate; size = lambda: r.getrusage(r.RUSAGE_SELF).ru_maxrss;"
-        f"simulate('paper', horizon=100, dimension={dimension}, trials=1, workers=1, epsilon=2.0); before = size();"
-        f"simulate('paper', horizon={horizon}, dimension={dimension}, trials=1, workers=1, epsilon=2.0);"
-        "print((size() - before) / 1024)"
-    )
+    """Megabytes by which one trial raises the peak of a fresh process that has read its compiled code (Linux)."""
+    code = f"""
+import re
+from hushprice import simulate
+def run(horizon):
+    simulate("paper", horizon=horizon, dimension={dimension}, trials=1, workers=1, epsilon=2.0)
+def kilobytes(field):
+    return int(re.search(field + r":\\s+(\\d+)", open("/proc/self/status").read())[1])
+run(100)
+open("/proc/self/clear_refs", "w").write("5")  # forget the peak so far
+before = kilobytes("VmRSS")
+run({horizon})
+print((kilobytes("VmHWM") - before) / 1024)
+"""
     return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
 
 
@@ -98,7 +104,6 @@ def main() -> None:
         [sys.executable, "-c", "from hushprice.cli import main; main()", "--help"], capture_output=True, check=False
     )
     print(f"hushprice --help: {time.perf_counter() - started:.2f} s")
-    print(f"this process peaked at {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 
 if __name__ == "__main__":

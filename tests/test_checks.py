@@ -16,6 +16,7 @@ from hushprice import checks
 from hushprice.errors import InvalidInput
 
 CHECKS: dict[str, Callable[..., None]] = {
+    "finite": checks.finite,
     "positive": checks.positive,
     "non_negative": checks.non_negative,
     "at_least": lambda **values: checks.at_least(-5, **values),
@@ -45,6 +46,7 @@ NOT_NUMBERS: list[Any] = [
     {},
 ]
 RULES: dict[str, Callable[[float], bool]] = {
+    "finite": lambda x: True,
     "positive": lambda x: x > 0,
     "non_negative": lambda x: x >= 0,
     "at_least": lambda x: x >= -5,
@@ -110,6 +112,7 @@ def test_the_first_bad_value_of_several_is_named() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: checks.finite(x=math.nan), "x must be a finite number, got nan"),
         (lambda: checks.non_negative(x=-1), "x must be a number at or above 0, got -1"),
         (lambda: checks.at_least(1, x=0.5), "x must be a number at or above 1, got 0.5"),
         (lambda: checks.probability(x=1.0), "x must lie strictly between 0 and 1, got 1.0"),

@@ -10,6 +10,13 @@ from hushprice.errors import InvalidInput
 from hushprice.types import FloatArray
 
 
+def finite(**values: float) -> None:
+    """Refuse anything that is not a finite number."""
+    for name, value in values.items():
+        if not _is_number(value):
+            raise InvalidInput(f"{name} must be a finite number, got {shown(value)}")
+
+
 def positive(**values: float) -> None:
     """Refuse anything that is not a finite number above zero.
 

@@ -29,3 +29,12 @@ class UnknownQuote(HushpriceError):
 
 class RepeatedOutcome(HushpriceError):
     """The quote already has its outcome. Learning from it twice would double its sensitivity."""
+
+
+def first_line(problem: Exception) -> str:
+    """What somebody else's error says, in one line for a message of ours; its kind where it says nothing.
+
+    >>> first_line(ValueError("no such column\\nhint: look again")), first_line(EOFError())
+    ('no such column', 'EOFError')
+    """
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

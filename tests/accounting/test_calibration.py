@@ -197,6 +197,16 @@ def test_no_claim_without_noise(field: str, value: float) -> None:
         dataclasses.replace(calibrate("published", BUDGET, **PAPER), **{field: value})
 
 
+def test_noise_knows_among_how_many_estimates_its_claim_is_divided() -> None:
+    for name in NAMES:
+        noise = calibrate(name, BUDGET, **PAPER)
+        assert noise.max_estimates == PAPER["max_estimates"]
+        for value in (0, -1, 1.5, True, math.nan):
+            with pytest.raises(InvalidInput, match=r"^max_estimates must be a whole number"):
+                dataclasses.replace(noise, max_estimates=value)
+    assert calibration.without_noise(10.0).max_estimates is None
+
+
 def test_without_noise_nothing_is_claimed() -> None:
     assert calibration.without_noise(10.0) == Noise(
         covariance_noise=0.0, estimate_noise=0.0, estimate_ridge=10.0, floored=False, claimed=None

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hushprice.accounting.budget import EpsilonDelta
+from hushprice.accounting.budget import EpsilonDelta, split
+from hushprice.accounting.ledger import Ledger
+from hushprice.demand.families import Logistic
+from hushprice.demand.features import main_effects
+from hushprice.engine.pricer import Pricer
 from hushprice.errors import InvalidInput, NotAvailable
 from hushprice.numerics.jit import COMPILED
 from hushprice.policies.catalog import CALIBRATIONS, NAMES
-from hushprice.policies.protocol import PlainPolicy, Setting
+from hushprice.policies.paper import paper
+from hushprice.policies.protocol import PlainPolicy, Policy, Setting
+from hushprice.policies.tuning import numerical
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import simulate
 from hushprice.types import FloatArray
@@ -124,3 +131,18 @@ def test_a_plain_policy_that_leaves_the_interval_is_stopped(price: float) -> Non
 
     with pytest.raises(InvalidInput, match=r"price must lie in \[0, 1\]"):
         simulate(Broken, horizon=5, trials=1)
+
+
+@pytest.mark.parametrize("calibration", [each for each in CALIBRATIONS if each != "tight"])
+def test_no_tuning_buys_more_than_the_noise_was_calculated_for(calibration: str) -> None:
+    """The ridge of the fit is part of what was paid for; the ridge of Lambda acts on a release, and is free."""
+
+    def ledger(policy: Policy) -> Ledger:
+        return Pricer(policy=policy, demand=Logistic(), features=main_effects(2), horizon=HORIZON).ledger
+
+    tuning = numerical(HORIZON, 3)
+    policy = paper(calibration, split(1.0, 1e-6), horizon=HORIZON, demand=Logistic(), tuning=tuning)
+    with pytest.raises(InvalidInput, match=r"^max_estimates must be what the noise was calculated for, \d+, got 5000$"):
+        replace(policy, tuning=replace(tuning, max_estimates=5000))
+    for ridge in (1e-9, 1e9):
+        assert ledger(replace(policy, tuning=replace(tuning, ridge=ridge))) == ledger(policy)

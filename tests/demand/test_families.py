@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -165,6 +167,7 @@ def test_constants_are_those_the_paper_prints() -> None:
     assert (Logistic().bound, Logistic().scale, Logistic(slope=0.25).scale) == (1.0, 4.0, 4.0)
     assert (Gaussian().slope, Gaussian().subgaussian, Gaussian().curvature, Gaussian().scale) == (1.0, 1.0, 1.0, 1.0)
     assert (Gaussian(noise=0.5).slope, Gaussian(noise=0.5).bound) == (4.0, 3.0)
+    assert Gaussian(noise=0.5, bound=None) == Gaussian(noise=0.5, bound=3.0) == replace(Gaussian(noise=0.5))
     assert Poisson(slope=2.0).paper_curvature == Poisson(slope=2.0).curvature == 2.0 * math.exp(4.0)
 
 
@@ -179,7 +182,11 @@ def test_constants_are_those_the_paper_prints() -> None:
         (lambda: Gaussian(noise=1e-200), "noise"),
         (lambda: Gaussian(noise=1e200), "noise"),
         (lambda: Gaussian(bound=math.nan), "bound"),
+        (lambda: Gaussian(noise="four"), "noise"),  # type: ignore[arg-type]
         (lambda: Gaussian(bound=-1.0), "bound"),
+        (lambda: Gaussian(bound=math.inf), "bound"),
+        (lambda: Gaussian(bound=-math.inf), "bound"),
+        (lambda: replace(Gaussian(), bound=-math.inf), "bound"),
         (lambda: Gaussian(bound="four"), "bound"),  # type: ignore[arg-type]
         (lambda: Poisson(slope=10.5), "slope"),
         (lambda: Poisson(slope=-1.0), "slope"),
@@ -189,6 +196,14 @@ def test_constants_are_those_the_paper_prints() -> None:
 def test_parameters_out_of_range_are_refused_by_name(build: Callable[[], Demand], field: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{field} must"):
         build()
+
+
+@pytest.mark.parametrize(("field", "value"), [("noise", 0.0), ("bound", -math.inf)])
+def test_a_saved_gaussian_is_checked_as_one_that_is_made(field: str, value: float) -> None:
+    saved = asdict(Gaussian(noise=0.5))
+    assert msgspec.convert(saved, Gaussian) == Gaussian(noise=0.5)
+    with pytest.raises(msgspec.ValidationError, match=f"^{field} must"):
+        msgspec.convert(saved | {field: value}, Gaussian)
 
 
 @pytest.mark.skipif(not COMPILED, reason="there is nothing compiled to compare with")

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from hushprice import checks
 from hushprice.demand.schema import Attribute, Boolean, Category, Encoded, Number, Schema
 from hushprice.errors import InvalidInput
 
@@ -174,6 +175,12 @@ NOT_NUMBERS = [True, np.True_, "58", None, [58], 1j, np.array(58.0), np.timedelt
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, np.float64("nan"), np.float32("inf"), *NOT_NUMBERS])
 def test_what_is_not_a_finite_number_is_refused(value: object) -> None:
     assert refusal(SHOP.encode, {**CUSTOMER, "age": value}) == f"'age' must be a finite number, got {value!r}"
+
+
+@pytest.mark.parametrize("value", [math.nan, -math.inf, 10**400, 10**5000, *NOT_NUMBERS], ids=checks.shown)
+def test_a_number_is_refused_in_the_words_of_the_common_check(value: Any) -> None:
+    common = refusal(checks.finite, **{"'age'": value})
+    assert refusal(SHOP.encode, {**CUSTOMER, "age": value}) == common
 
 
 def test_an_integer_beyond_every_float_is_refused_like_infinity() -> None:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def shown() -> dict[str, float]:
     _, _, rest = (ROOT / "README.md").read_text().partition("<!-- comparison -->")
-    rows = re.findall(r"^│ (\S.*?) +│ +([\d.]+) (?:±|\+-) ", rest.partition("\n```\n")[0], flags=re.MULTILINE)
+    rows = re.findall(r"^(\S.*?)  +([\d.]+) (?:±|\+-) ", rest.partition("\n```\n")[0], flags=re.MULTILINE)
     return {name: float(regret) for name, regret in rows}
 
 

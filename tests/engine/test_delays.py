@@ -26,7 +26,12 @@ COUNT = 80 if COMPILED else 40
 CONTEXTS = np.random.default_rng(8).uniform(-1, 1, (COUNT, 2))
 TUNING = Tuning(exploration_periods=0, ridge=1.0, width=1.0, max_estimates=12)
 NOISE = Noise(
-    covariance_noise=0.2, estimate_noise=2.0, estimate_ridge=1.0, floored=True, claimed=EpsilonDelta(1.0, 1e-6)
+    covariance_noise=0.2,
+    estimate_noise=2.0,
+    estimate_ridge=1.0,
+    floored=True,
+    claimed=EpsilonDelta(1.0, 1e-6),
+    max_estimates=12,
 )
 OUTCOMES = np.random.default_rng(9).integers(0, 2, COUNT).astype(float)
 

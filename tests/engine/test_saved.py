@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 from hushprice import Pricer, open_pricer
 from hushprice.demand.families import Gaussian, Poisson
 from hushprice.demand.schema import Boolean, Category, Number, Schema
+from hushprice.engine import saved
 from hushprice.errors import InvalidInput
 from hushprice.releasers.covariance import PrivateCov
 from hushprice.releasers.noise import System, Tape
@@ -131,6 +134,34 @@ def test_system_noise_is_kept_where_released_and_fresh_afterwards(tmp_path: Path
     assert not np.any(first[0] == second[0])
 
 
+def test_a_file_older_than_the_last_quote_spends_again(tmp_path: Path) -> None:
+    """The fault, as docs/privacy.md tells it: nothing refuses the file, and what was released since is drawn anew."""
+    pricer = opened(source=System(), simulation=False)
+    run(pricer, 0, 5)
+    pricer.save(tmp_path / "pricer")
+    saved_ledger = pricer.ledger
+    given = run(pricer, 5, 40)
+    assert pricer.ledger != saved_ledger  # estimates were made since
+    stale = Pricer.load(tmp_path / "pricer")
+    assert stale.ledger == saved_ledger  # and are not known to it
+    again = run(stale, 5, 40)
+    assert [one for one, _, _ in again] == [one for one, _, _ in given]  # ids of other customers
+    first, second = (each.learner.covariance.state()["running"] for each in (pricer, stale))
+    assert not np.any(first[0] == second[0])  # the same nodes with other noise
+
+
+def test_a_file_as_old_as_the_last_quote_spends_nothing_again(tmp_path: Path) -> None:
+    pricer = opened()
+    run(pricer, 0, 30)
+    last = pricer.quote([0.1, 0.2])
+    pricer.save(tmp_path / "pricer")
+    pricer.observe(last.id, 1.0)  # an outcome after the save releases nothing
+    other = Pricer.load(tmp_path / "pricer", simulation=True)
+    assert other.ledger == pricer.ledger
+    other.observe(last.id, 1.0)
+    assert facts(other) == facts(pricer)
+
+
 def test_a_simulated_pricer_is_refused_outside_simulation(tmp_path: Path) -> None:
     opened().save(tmp_path / "pricer")
     with pytest.raises(InvalidInput, match="refused outside simulation"):
@@ -161,6 +192,48 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path: Path, monk
         pricer.save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["pricer"]
+
+
+def failing_on_folders(number: int) -> Callable[[int], None]:
+    fsync = os.fsync
+
+    def fail(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        fsync(descriptor)
+
+    return fail
+
+
+def test_the_folder_is_synced_after_the_file_is_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, synced, fsync = tmp_path / "pricer", [], os.fsync
+
+    def note(descriptor: int) -> None:
+        synced.append((stat.S_ISDIR(os.fstat(descriptor).st_mode), path.exists()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    opened().save(path)
+    assert synced == [(False, False), (True, True)]
+
+
+def test_a_folder_that_fails_to_sync_is_told_unless_it_cannot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", failing_on_folders(errno.EIO))
+    with pytest.raises(InvalidInput, match="cannot be written: "):
+        opened().save(tmp_path / "pricer")
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "fsync", failing_on_folders(errno.EINVAL))
+    opened().save(tmp_path / "pricer")
+    assert os.listdir(tmp_path) == ["pricer"]
+
+
+def test_the_state_between_pricer_and_file_does_not_print() -> None:
+    pricer = opened(contexts=1)
+    pricer.observe(pricer.quote([0.123456]).id, 1.0)
+    pricer.quote([0.5])
+    state = saved._state(pricer)
+    assert repr(state) == str(state) == "_State(<sensitive>)"
+    assert state.__rich_repr__() == []
 
 
 @pytest.mark.parametrize("name", ["missing/pricer", ".", "x" * 300, "a\0b"])

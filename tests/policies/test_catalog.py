@@ -13,9 +13,9 @@ from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
 from hushprice.errors import InvalidInput, NotAvailable
 from hushprice.policies import baselines
-from hushprice.policies.catalog import CALIBRATIONS, NAMES, build, plain, tune
+from hushprice.policies.catalog import CALIBRATIONS, NAMES, build, make_plain, plain, tune
 from hushprice.policies.paper import nonprivate, paper
-from hushprice.policies.protocol import Policy
+from hushprice.policies.protocol import Policy, Setting
 from hushprice.policies.tuning import Tuning, numerical
 
 HORIZON = 1000
@@ -50,6 +50,17 @@ def test_every_calibration_builds_or_says_that_it_is_not_available_yet(calibrati
             built("paper", calibration=calibration)
     else:
         assert built("paper", calibration=calibration).calibration == calibration
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "noisy-newton"])
+def test_an_unknown_calibration_is_refused_by_every_policy_and_a_known_one_where_it_is_used(name: str) -> None:
+    for unknown in ("bogus", "", None):
+        with pytest.raises(
+            InvalidInput, match=f"^calibration must be one of {', '.join(CALIBRATIONS)}, got {unknown!r}"
+        ):
+            built(name, calibration=unknown)
+    if name != "paper":
+        assert built(name, calibration="tight") == built(name)
 
 
 def test_what_is_built_is_what_the_policys_own_function_makes() -> None:
@@ -112,6 +123,8 @@ def test_bad_tuning_is_refused_by_name_and_value(change: dict[str, Any]) -> None
 
 
 MODULE = """
+from hushprice.accounting.budget import EpsilonDelta
+
 class Good:
     def __init__(self, setting): ...
     def price(self, context): return 0.5
@@ -126,6 +139,31 @@ class NoLearn:
 class NoPrice:
     price = 0.5
     def learn(self, context, price, demand): ...
+
+class Claiming(Good):
+    claimed = EpsilonDelta(1.0, 1e-6)
+
+class ClaimingNothing(Good):
+    claimed = None
+
+class ClaimingANumber(Good):
+    claimed = 1.0
+
+class ClaimingAPair(Good):
+    claimed = (1.0, 1e-6)
+
+class ClaimingLater(Good):
+    @property
+    def claimed(self): return EpsilonDelta(1.0, 1e-6)
+
+class TakesNothing(Good):
+    def __init__(self): ...
+
+class TakesMore(Good):
+    def __init__(self, setting, more): ...
+
+class Fails(Good):
+    def __init__(self, setting): raise ZeroDivisionError("a bug of its own")
 
 instance = Good(None)
 def factory(setting): return Good(setting)
@@ -145,6 +183,8 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_class_of_ones_own_is_found_by_module_and_name(module: str) -> None:
     assert plain(f"{module}:Good") is sys.modules[module].Good
+    for name in ("Claiming", "ClaimingNothing"):
+        assert plain(f"{module}:{name}") is getattr(sys.modules[module], name)
 
 
 @pytest.mark.parametrize(
@@ -161,6 +201,9 @@ def test_a_class_of_ones_own_is_found_by_module_and_name(module: str) -> None:
         ("unreadable_policies:Good", "cannot be imported: "),
         ("own_policies:NoLearn", "has no method 'learn'"),
         ("own_policies:NoPrice", "has no method 'price'"),
+        ("own_policies:ClaimingANumber", "must have an EpsilonDelta or None as claimed, got 1.0"),
+        ("own_policies:ClaimingAPair", r"must have an EpsilonDelta or None as claimed, got \(1.0, 1e-06\)"),
+        ("own_policies:ClaimingLater", "must have an EpsilonDelta or None as claimed, got <property"),
         ("own_policies:instance", "must be a class, got <own_policies.Good object"),
         ("own_policies:factory", "must be a class, got <function factory"),
     ],
@@ -169,3 +212,38 @@ def test_anything_else_is_refused_in_one_line(name: str, message: str, module: s
     with pytest.raises(InvalidInput, match=f"^policy '{name}' {message}") as refusal:
         plain(name)
     assert "\n" not in str(refusal.value)
+
+
+SETTING = Setting(horizon=HORIZON, demand=Logistic(), features=main_effects(2), budget=BUDGET, seed=0, trial=0)
+
+
+def test_a_plain_policy_is_made_from_its_setting(module: str) -> None:
+    factory = plain(f"{module}:Good")
+    assert type(make_plain(factory, SETTING, "Good")) is factory
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("TakesNothing", r"cannot be made from a Setting: .* takes 1 positional argument but 2 were given"),
+        ("TakesMore", r"cannot be made from a Setting: .* missing 1 required positional argument: 'more'"),
+    ],
+)
+def test_a_constructor_that_does_not_take_a_setting_is_refused_in_one_line(
+    name: str, message: str, module: str
+) -> None:
+    with pytest.raises(InvalidInput, match=f"^policy '{name}' {message}") as refusal:
+        make_plain(plain(f"{module}:{name}"), SETTING, name)
+    assert "\n" not in str(refusal.value)
+    assert isinstance(refusal.value.__cause__, TypeError)
+
+
+def test_a_class_given_as_such_has_its_claim_checked_too(module: str) -> None:
+    plain(f"{module}:Good")
+    with pytest.raises(InvalidInput, match=r"^policy 'mine' must have an EpsilonDelta or None as claimed, got 1.0$"):
+        make_plain(sys.modules[module].ClaimingANumber, SETTING, "mine")
+
+
+def test_what_fails_inside_a_constructor_surfaces_as_it_is(module: str) -> None:
+    with pytest.raises(ZeroDivisionError, match="a bug of its own"):
+        make_plain(plain(f"{module}:Fails"), SETTING, "Fails")

@@ -31,6 +31,11 @@ SMALL, LARGE = EpsilonDelta(0.5, 1e-5), EpsilonDelta(2.0, 1e-4)
         ({"noise": None}, "noise is for policies that learn, got None for 'paper'"),
         ({"tuning": None}, "tuning is for policies that learn, got None for 'paper'"),
         ({"code": RANDOM}, "tuning is for policies that learn, got Tuning"),
+        (
+            {"tuning": replace(TUNING, max_estimates=5000)},
+            f"^max_estimates must be what the noise was calculated for, {TUNING.max_estimates}, got 5000$",
+        ),
+        ({"tuning": replace(TUNING, max_estimates=1)}, "^max_estimates must be what the noise was calculated for"),
         ({"input_noise": -1.0}, "input_noise must be a number at or above 0, got -1.0"),
         ({"input_noise": float("inf")}, "input_noise must be a number at or above 0, got inf"),
     ],
@@ -38,6 +43,12 @@ SMALL, LARGE = EpsilonDelta(0.5, 1e-5), EpsilonDelta(2.0, 1e-4)
 def test_a_policy_that_contradicts_itself_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         replace(PAPER, **change)
+
+
+def test_what_acts_on_releases_alone_may_change_under_the_same_noise() -> None:
+    other = replace(TUNING, ridge=1e-9, width=0.0, exploration_periods=0)
+    assert replace(PAPER, tuning=other).noise == PAPER.noise
+    assert replace(nonprivate(tuning=TUNING), tuning=replace(TUNING, max_estimates=5000)).claimed is None
 
 
 def test_what_is_proven_may_be_less_than_what_is_claimed_and_never_without_a_claim() -> None:

@@ -41,12 +41,15 @@ class Noise:
     estimate_ridge: float  # rho after PrivateMLE raised it
     floored: bool  # is an indefinite Lambda repaired by an eigenvalue floor, or left as it is
     claimed: EpsilonDelta | None
+    max_estimates: int | None = None  # D_inf, how many estimates share the claim; None where nothing is claimed
 
     def __post_init__(self) -> None:
         # A claim without noise, or noise that overflowed, must not get as far as a release.
         check = checks.non_negative if self.claimed is None else checks.positive
         check(covariance_noise=self.covariance_noise, estimate_noise=self.estimate_noise)
         checks.positive(estimate_ridge=self.estimate_ridge)
+        if self.claimed is not None or self.max_estimates is not None:
+            checks.whole(1, max_estimates=self.max_estimates)  # a claim is for so many estimates and no more
 
 
 def levels(horizon: int) -> int:
@@ -132,6 +135,7 @@ def calibrate(
         estimate_ridge=estimate_ridge(call, constants, ridge),
         floored=as_printed,
         claimed=budget.total,
+        max_estimates=max_estimates,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from hushprice import checks
@@ -19,10 +20,23 @@ def parse_delta(delta: float | str, horizon: int) -> float:
     if isinstance(delta, str):
         formula = _FORMULA.match(delta)
         try:
-            value = float(formula[1]) / horizon ** int(formula[2] or 1) if formula else float(delta)
-        except (ValueError, OverflowError):  # the second: a power of T that no float can hold
-            raise InvalidInput(f"delta must be a number or a formula such as 2/T^2, got {delta!r}") from None
+            value = _evaluate(float(formula[1]), int(formula[2] or 1), horizon) if formula else float(delta)
+        except ValueError:
+            raise InvalidInput(
+                f"delta must be a number or a formula such as 2/T^2, got {checks.shown(delta)}"
+            ) from None
+        if formula and value == 0:
+            raise InvalidInput(
+                f"delta must lie strictly between 0 and 1, got {checks.shown(delta)}, which is 0 at horizon {horizon}"
+            )
     else:
         value = delta
     checks.probability(delta=value)
     return value
+
+
+def _evaluate(numerator: float, power: int, horizon: int) -> float:
+    try:
+        return numerator / math.pow(horizon, power)
+    except OverflowError:  # a power of T that no float can hold
+        return 0.0

@@ -90,17 +90,21 @@ class Gaussian(_Built):
     """
 
     noise: float = 1.0
-    bound: float = -math.inf  # stands for the default; NaN would let a miscomputed bound pass as one
+    bound: float = 5.0  # at noise 1; a value is needed here, or the protocol's property would answer
     name: ClassVar[str] = "gaussian"
     family: ClassVar[int] = family.GAUSSIAN
     paper_curvature: ClassVar[float] = 1.0
     curvature: ClassVar[float] = 1.0
     largest_revenue: ClassVar[float] = 1.0
 
-    def __post_init__(self) -> None:
+    def __init__(self, *, noise: float = 1.0, bound: float | None = None) -> None:
+        checks.within(1e-6, 1e6, noise=noise)
+        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "bound", 1.0 + 4.0 * noise if bound is None else bound)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:  # msgspec calls this one alone when it reads a file
         checks.within(1e-6, 1e6, noise=self.noise)
-        if self.bound == -math.inf:
-            object.__setattr__(self, "bound", 1.0 + 4.0 * self.noise)
         checks.positive(bound=self.bound)
 
     @property

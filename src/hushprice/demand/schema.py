@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
+from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.types import FloatArray
 
@@ -50,13 +50,13 @@ class Number:
     def __post_init__(self) -> None:
         _check_names("attribute names", self.name)
         for bound in ("low", "high"):
-            object.__setattr__(self, bound, _finite(f"{bound} of {self.name!r}", getattr(self, bound)))
+            object.__setattr__(self, bound, _number(f"{bound} of {self.name!r}", getattr(self, bound)))
         if not 0 < self.high - self.low < math.inf:  # an infinite width would send every value to -1
             raise InvalidInput(f"{self.name!r} needs low < high, a finite width apart, got [{self.low}, {self.high}]")
 
     def encode(self, value: object) -> list[float]:
         """The clipped value on [-1, 1]; both ends are exact."""
-        inside = min(max(_finite(repr(self.name), value), self.low), self.high)
+        inside = min(max(_number(repr(self.name), value), self.low), self.high)
         return [2.0 * ((inside - self.low) / (self.high - self.low)) - 1.0]
 
 
@@ -80,7 +80,7 @@ class Category:
     def encode(self, value: object) -> list[float]:
         """The indicators of the levels after the base."""
         if not (isinstance(value, str) and value in self.levels):
-            raise InvalidInput(f"{self.name!r} must be one of {_shown(self.levels)}, got {_shown(value)}")
+            raise InvalidInput(f"{self.name!r} must be one of {checks.shown(self.levels)}, got {checks.shown(value)}")
         return [float(value == level) for level in self.levels[1:]]
 
 
@@ -97,7 +97,7 @@ class Boolean:
     def encode(self, value: object) -> list[float]:
         """+1 or -1; 0 and 1 are refused, because a number here is as likely a mixed-up field as a flag."""
         if not isinstance(value, (bool, np.bool_)):
-            raise InvalidInput(f"{self.name!r} must be True or False, got {_shown(value)}")
+            raise InvalidInput(f"{self.name!r} must be True or False, got {checks.shown(value)}")
         return [1.0 if value else -1.0]
 
 
@@ -114,7 +114,9 @@ class Schema:
         object.__setattr__(self, "attributes", _items("attributes", self.attributes, at_least=1))
         for index, each in enumerate(self.attributes):
             if not isinstance(each, Attribute):
-                raise InvalidInput(f"attributes[{index}] must be a Number, Category or Boolean, got {_shown(each)}")
+                raise InvalidInput(
+                    f"attributes[{index}] must be a Number, Category or Boolean, got {checks.shown(each)}"
+                )
         _check_names("attribute names", *[each.name for each in self.attributes])
         _check_names("entry names", *self.names)  # a Number may be called "region=north"
 
@@ -156,7 +158,7 @@ def _attribute(label: str, data: Any) -> Attribute:
     for each, keys in ((Number, ["name", "low", "high"]), (Category, ["name", "levels"]), (Boolean, ["name"])):
         if kind == each.kind:
             return each(**{key: value for key, value in _fields(label, data, ["kind", *keys]).items() if key != "kind"})
-    raise InvalidInput(f"{label} must have the kind number, category or boolean, got {_shown(kind)}")
+    raise InvalidInput(f"{label} must have the kind number, category or boolean, got {checks.shown(kind)}")
 
 
 def _fields(label: str, data: Any, declared: list[str]) -> Mapping[str, Any]:
@@ -164,7 +166,7 @@ def _fields(label: str, data: Any, declared: list[str]) -> Mapping[str, Any]:
         raise InvalidInput(f"{label} must be a mapping of names to values, got a {type(data).__name__}")
     for name in (*data, *declared):
         if name not in declared:  # its value is not shown: nobody declared what it may hold
-            raise InvalidInput(f"{label} has the unknown field {_shown(name)}")
+            raise InvalidInput(f"{label} has the unknown field {checks.shown(name)}")
         if name not in data:
             raise InvalidInput(f"{label} lacks the field {name!r}")
     return data
@@ -172,29 +174,18 @@ def _fields(label: str, data: Any, declared: list[str]) -> Mapping[str, Any]:
 
 def _items(label: str, value: Any, at_least: int) -> tuple[Any, ...]:
     if not isinstance(value, (list, tuple)) or len(value) < at_least:  # not any iterable: a str is one too
-        raise InvalidInput(f"{label} must be a list of at least {at_least}, got {_shown(value)}")
+        raise InvalidInput(f"{label} must be a list of at least {at_least}, got {checks.shown(value)}")
     return tuple(value)
 
 
 def _check_names(label: str, *names: str) -> None:
     for name in names:
         if type(name) is not str or not name:  # not a subclass: a str Enum formats as something else
-            raise InvalidInput(f"{label} must be non-empty strings, got {_shown(name)}")
+            raise InvalidInput(f"{label} must be non-empty strings, got {checks.shown(name)}")
     if len(set(names)) < len(names):
         raise InvalidInput(f"{label} must be distinct, got {max(names, key=names.count)!r} twice")
 
 
-def _finite(label: str, value: object) -> float:
-    with suppress(OverflowError):  # an integer beyond every float
-        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.timedelta64)):
-            if math.isfinite(value):  # above: a bool is an int to Python, a timedelta64 an integer to NumPy
-                return float(value)
-    raise InvalidInput(f"{label} must be a finite number, got {_shown(value)}")
-
-
-def _shown(value: object) -> str:
-    try:
-        text = " ".join(repr(value).splitlines())
-    except ValueError:  # Python prints no integer above 4300 digits
-        text = f"a very long {type(value).__name__}"
-    return text if len(text) <= 80 else f"{text[:80]}..."  # one readable line, whatever was sent
+def _number(label: str, value: Any) -> float:
+    checks.finite(**{label: value})
+    return float(value)

@@ -7,10 +7,11 @@ pricer.observe(quote.id, 1)
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -49,7 +50,10 @@ class Quote:
 
 
 class Pricer:
-    """Learns demand from past customers and quotes personal prices, inside a privacy budget fixed at the start."""
+    """Learns demand from past customers and quotes personal prices, inside a privacy budget fixed at the start.
+
+    Threads may share a pricer: `quote`, `observe` and `save` take turns. Processes may not.
+    """
 
     def __init__(
         self,
@@ -82,6 +86,7 @@ class Pricer:
         self.schema = schema
         self.source = source
         self.clipped_attributes = 0  # raw data: for the operator
+        self._lock = threading.RLock()  # one slot at a time, and the releasers' scratch is shared
         self._exploration = policy.tuning.exploration_periods
         self.slots = Slots(horizon=horizon, delay=delay)
         self.quoter = Quoter(
@@ -108,20 +113,22 @@ class Pricer:
         Bad input is refused before anything changes. After the horizon prices go on and learning has stopped. A fit
         that fails (DidNotConverge) stays paid for, and the same customer may be quoted again, from the last estimate.
         """
-        context, clipped = self._context(customer)
-        u, v = self.features.parts(context)
-        period = self.slots.count + 1
-        self._learn(period)
-        if period <= min(self._exploration, self.horizon):
-            price = self.source.uniform(tape.EXPLORATION, period)
-        else:
-            price = self.quoter.price_of(u, v)
-        self.clipped_attributes += clipped
-        return Quote(self.slots.open(u + price * v), price, self.quoter.version)
+        with self._lock:
+            context, clipped = self._context(customer)
+            u, v = self.features.parts(context)
+            period = self.slots.count + 1
+            self._learn(period)
+            if period <= min(self._exploration, self.horizon):
+                price = self.source.uniform(tape.EXPLORATION, period)
+            else:
+                price = self.quoter.price_of(u, v)
+            self.clipped_attributes += clipped
+            return Quote(self.slots.open(u + price * v), price, self.quoter.version)
 
     def observe(self, quote_id: str, demand: float) -> Observation:
-        """What the quoted customer bought. May come late, out of order, or never; never counts twice."""
-        return self.slots.observe(quote_id, demand)
+        """What the quoted customer bought: a number, or True or False. Late, out of order or never; never twice."""
+        with self._lock:
+            return self.slots.observe(quote_id, demand)
 
     @property
     def ledger(self) -> Ledger:
@@ -135,13 +142,16 @@ class Pricer:
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file, in one piece or not at all. It holds raw records: guard it like the records."""
-        saved.save(self, Path(path))
+        with self._lock:
+            saved.save(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path, *, simulation: bool = False) -> Self:
         """Take up where `save` left off. Released noise is read back, never drawn again.
 
-        Load a file once: two pricers living on from one file would spend the same budget twice.
+        Load a file once, and only if nothing was quoted after it was saved. Two pricers living on from one file spend
+        the same budget twice. So does one that lives on from a file older than the last quote: what was released since
+        is forgotten, and released again with fresh noise. Nothing detects either.
         """
         return saved.load(cls, Path(path), simulation=simulation)
 
@@ -170,6 +180,12 @@ class Pricer:
         if outside.size:
             raise InvalidInput(f"context[{outside[0]}] must lie in [-1, 1], got {float(context[outside[0]])!r}")
         return context, 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
 
     def __repr__(self) -> str:
         return f"Pricer(policy={self.policy.name!r}, quotes={self.slots.count}, horizon={self.horizon})"

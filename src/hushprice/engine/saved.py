@@ -7,6 +7,7 @@ map, a releaser, a noise source) cannot be rebuilt from a file, and saving it is
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -77,6 +78,12 @@ class _State(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     estimates_left: int
     indefinite: int
     accepted: _Accepted | None
+
+    def __repr__(self) -> str:
+        return "_State(<sensitive>)"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:  # msgspec's own lists every field
+        return []
 
 
 def save(pricer: Pricer, path: Path) -> None:
@@ -222,5 +229,20 @@ def _write(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, path)
+        _sync_folder(path.parent)
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the replacement last: the old file, back after a power cut, would be stale and spend again."""
+    if os.name == "nt":  # opens no folder
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as problem:
+        if problem.errno != errno.EINVAL:  # a file system that cannot sync a folder
+            raise
+    finally:
+        os.close(handle)

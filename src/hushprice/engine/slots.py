@@ -7,11 +7,12 @@ counts as no purchase. So what is learned when depends on slot numbers alone, an
 from __future__ import annotations
 
 import hmac
-import math
 import secrets
 from collections import deque
 from dataclasses import dataclass
 from enum import Enum
+
+import numpy as np
 
 from hushprice import checks
 from hushprice.errors import RepeatedOutcome, UnknownQuote
@@ -24,7 +25,7 @@ class Observation(Enum):
     """What became of an outcome."""
 
     RECORDED = "recorded"
-    LATE = "late"  # its slot was already learned as no purchase; logged, not learned
+    LATE = "late"  # its slot was already learned as no purchase; noted as late, its value is dropped
     NOT_LEARNED = "not learned"  # learning ended before its slot: at the horizon, or with the last estimate
 
 
@@ -71,9 +72,10 @@ class Slots:
         return self._id(self.count)
 
     def observe(self, quote_id: str, demand: float) -> Observation:
-        """Take an outcome for a quote; an unknown or repeated id is refused and changes nothing."""
+        """Take an outcome for a quote; an unknown or repeated id is refused and changes nothing. True is one sale."""
         slot = self._slot(quote_id)
-        checks.at_least(-math.inf, demand=demand)
+        bought = float(demand) if isinstance(demand, (bool, np.bool_)) else demand
+        checks.finite(demand=bought)
         status = self.status[slot - 1]
         if status in (_OBSERVED, _LATE):
             raise RepeatedOutcome(f"quote {quote_id!r} already has an outcome; nothing was changed")
@@ -83,7 +85,7 @@ class Slots:
         self.status[slot - 1] = _OBSERVED
         if slot > self.last:
             return Observation.NOT_LEARNED
-        self.pending[slot - self.learned - 1].demand = float(demand)
+        self.pending[slot - self.learned - 1].demand = float(bought)
         return Observation.RECORDED
 
     def close(self) -> None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from hushprice import checks
-from hushprice.accounting.budget import PrivacyBudget
+from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
-from hushprice.errors import InvalidInput, NotAvailable
+from hushprice.errors import InvalidInput, NotAvailable, first_line
 from hushprice.policies import baselines
 from hushprice.policies.paper import nonprivate, paper
 from hushprice.policies.protocol import PlainPolicy, Policy, Setting
@@ -57,6 +57,8 @@ def build(
     """The built-in policy of that name."""
     if price is not None and name != "fixed":
         raise InvalidInput(f"price is for policy 'fixed' alone, got {price!r} with policy {name!r}")
+    if calibration not in CALIBRATIONS:  # also where the policy has no use for one
+        raise InvalidInput(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {calibration!r}")
     match name:
         case "paper":
             return paper(calibration, budget, horizon=horizon, demand=demand, tuning=tuning)
@@ -81,14 +83,26 @@ def plain(name: str) -> PlainFactory:
     try:
         factory = getattr(importlib.import_module(module), attribute)
     except Exception as problem:  # whatever the module does when it is imported
-        raise InvalidInput(f"policy {name!r} cannot be imported: {_first_line(problem)}") from problem
+        raise InvalidInput(f"policy {name!r} cannot be imported: {first_line(problem)}") from problem
     if not isinstance(factory, type):
         raise InvalidInput(f"policy {name!r} must be a class, got {checks.shown(factory)}")
     for method in ("price", "learn"):
         if not callable(getattr(factory, method, None)):
             raise InvalidInput(f"policy {name!r} has no method {method!r}")
+    _check_claim(factory, name)
     return factory
 
 
-def _first_line(problem: Exception) -> str:
-    return (str(problem).splitlines() or [type(problem).__name__])[0]
+def make_plain(factory: PlainFactory, setting: Setting, name: str) -> PlainPolicy:
+    """The plain policy for one trial; a constructor that does not take a Setting is refused by the policy's name."""
+    _check_claim(factory, name)  # again, since a class may be given as such and not by its name
+    try:
+        return factory(setting)
+    except TypeError as problem:
+        raise InvalidInput(f"policy {name!r} cannot be made from a Setting: {first_line(problem)}") from problem
+
+
+def _check_claim(factory: PlainFactory, name: str) -> None:
+    claimed = getattr(factory, "claimed", None)
+    if not (claimed is None or isinstance(claimed, EpsilonDelta)):
+        raise InvalidInput(f"policy {name!r} must have an EpsilonDelta or None as claimed, got {checks.shown(claimed)}")

@@ -46,6 +46,15 @@ class Policy:
             raise InvalidInput(
                 f"claimed must be what the noise was bought with, {self.noise.claimed}, got {self.claimed}"
             )
+        # The claim is divided among a number of estimates, so `tuning` may not ask for another number. Its other
+        # entries are free: PrivateMLE fits with noise.estimate_ridge, and tuning.ridge, which is Lambda's, the width
+        # and the exploration periods act on nothing but releases.
+        if self.noise is not None and self.tuning is not None:
+            if self.noise.max_estimates not in (None, self.tuning.max_estimates):
+                raise InvalidInput(
+                    f"max_estimates must be what the noise was calculated for, {self.noise.max_estimates}, "
+                    f"got {self.tuning.max_estimates}"
+                )
         if self.proven is not None and not (self.claimed is not None and _covers(self.claimed, self.proven)):
             raise InvalidInput(f"claimed must cover what is proven, {self.proven}, got {self.claimed}")
 

@@ -11,29 +11,37 @@ from hushprice.policies.catalog import CALIBRATIONS, NAMES
 from hushprice.simulation.output import write_figure, write_parquet
 from hushprice.simulation.picture import regret_picture
 from hushprice.simulation.result import SimulationResult
-from hushprice.simulation.run import Progress, simulate
+from hushprice.simulation.run import Progress, prepare, run
 
 DEFAULT = ("paper@published", "paper@printed", "nonprivate", "input-perturbation", "random", "fixed")
 YARDSTICK = "fixed"  # the best one price for everyone, in hindsight: what personalization has to beat
 
 
 def compare_policies(
-    policies: Sequence[str], *, progress: Progress | None = None, **settings: Any
+    policies: Sequence[str],
+    *,
+    trials: int = 20,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **setting: Any,
 ) -> list[SimulationResult]:
-    """One result a policy. `name@calibration` picks a calibration; settings go to `simulate`.
+    """One result a policy, all of them checked before the first one runs.
+
+    `name@calibration` picks a calibration; `setting` is what `prepare` takes.
 
     >>> [each.policy for each in compare_policies(["random"], horizon=500, trials=2, workers=1)]
     ['random', 'fixed']
     """
     chosen = [_parse(name) for name in dict.fromkeys([*policies, YARDSTICK])]
+    jobs = [prepare(policy, calibration=calibration, **setting) for policy, calibration in chosen]
     results: list[SimulationResult] = []
-    for index, (policy, calibration) in enumerate(chosen):
+    for index, job in enumerate(jobs):
 
         def advance(done: int, whole: int, before: int = index) -> None:
             if progress is not None:
-                progress(before * whole + done, len(chosen) * whole)
+                progress(before * whole + done, len(jobs) * whole)
 
-        results.append(simulate(policy, calibration=calibration, progress=advance, **settings))
+        results.append(run(job, trials=trials, workers=workers, progress=advance))
     return results
 
 
@@ -51,7 +59,7 @@ def write_comparison(results: Sequence[SimulationResult], folder: Path) -> list[
 
 
 def _parse(name: str) -> tuple[str, str]:
-    """Policy and calibration; a misspelt name is refused here, before any policy has run."""
+    """Policy and calibration."""
     policy, at, calibration = name.partition("@")
     if at and (policy != "paper" or calibration not in CALIBRATIONS):
         known = ", ".join(f"paper@{each}" for each in CALIBRATIONS)

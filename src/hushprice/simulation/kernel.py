@@ -7,8 +7,6 @@ comes out does not depend on the length of the stretches.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from hushprice.demand import family, features, welfare
@@ -20,82 +18,21 @@ from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, RANDOM
 from hushprice.releasers import covariance, objective_perturbation, tree
 from hushprice.sensitive.records import hold_to_unit_ball
 from hushprice.simulation import contexts
-from hushprice.simulation.contexts import Stream
+from hushprice.simulation.room import (
+    CLIPPED,
+    ESTIMATES,
+    FAILED,
+    INDEFINITE,
+    REGRET,
+    REVENUE,
+    STRETCH,
+    SURPLUS,
+    Plan,
+    Stretch,
+    World,
+    scratch,
+)
 from hushprice.types import FloatArray, IntArray
-
-STRETCH = 256
-
-
-class World(NamedTuple):
-    """A market as the kernels take it."""
-
-    family: int
-    slope: float
-    bound: float
-    map: int
-    theta: FloatArray
-    stream: Stream
-
-
-class Plan(NamedTuple):
-    """A policy as the kernels take it."""
-
-    code: int
-    exploration: int
-    ridge: float
-    width: float
-    max_estimates: int
-    covariance_noise: float
-    estimate_noise: float
-    estimate_ridge: float
-    repair: int
-    input_noise: float
-    price: float
-    levels: int  # of the covariance tree
-
-
-class Stretch(NamedTuple):
-    """Scratch for one stretch of periods, one column a period."""
-
-    x: FloatArray  # contexts
-    u: FloatArray  # features of the true context
-    v: FloatArray
-    seen_x: FloatArray  # what the policy sees of them (input perturbation)
-    seen_u: FloatArray
-    seen_v: FloatArray
-    line: FloatArray  # rows: a*, b*, clairvoyant price, clairvoyant revenue
-    curve: FloatArray  # rows: a, b, q0, q1, q2, two of scratch (the second tells which records were clipped)
-    out: FloatArray  # rows: price, z*, revenue, surplus, demand
-    noise: FloatArray  # covariance noise
-    released: FloatArray  # covariance released before each period
-    pivots: FloatArray  # scratch of its determinant
-    test: FloatArray  # rows: sign, ln |det|, definite
-    search: FloatArray  # scratch of the price search
-
-
-TOTALS = 7
-REGRET, REVENUE, SURPLUS, ESTIMATES, INDEFINITE, CLIPPED, GAP = range(TOTALS)
-
-
-@step
-def scratch(k: int, d: int) -> Stretch:
-    """Room for one stretch."""
-    return Stretch(
-        np.empty((k, STRETCH)),
-        np.empty((d, STRETCH)),
-        np.empty((d, STRETCH)),
-        np.empty((k, STRETCH)),
-        np.empty((d, STRETCH)),
-        np.empty((d, STRETCH)),
-        np.empty((4, STRETCH)),
-        np.empty((7, STRETCH)),
-        np.empty((5, STRETCH)),
-        np.empty((4 * ((packed_size(d) + 3) // 4), STRETCH)),
-        np.empty((packed_size(d), STRETCH)),
-        np.empty((packed_size(d), STRETCH)),
-        np.empty((3, STRETCH)),
-        np.empty(lanes.WORK),
-    )
 
 
 @step
@@ -183,7 +120,7 @@ def respond(world: World, seed: int, trial: int, start: int, count: int, room: S
 
 @step
 def remember(plan: Plan, start: int, count: int, room: Stretch, phi: FloatArray, demand: FloatArray) -> None:
-    """Write the stretch's records into columns start - 1, ..., held to the unit ball (curve[6] is 1 where needed)."""
+    """Write the stretch's records into columns start - 1, ..., each held to the unit ball."""
     u, v = room.u, room.v
     if plan.input_noise > 0.0:
         u, v = room.seen_u, room.seen_v
@@ -194,7 +131,7 @@ def remember(plan: Plan, start: int, count: int, room: Stretch, phi: FloatArray,
             row[i] = left[i] + price[i] * right[i]
     for i in range(count):
         demand[start - 1 + i] = room.out[4, i]
-    norm2, clipped = room.curve[5], room.curve[6]
+    norm2, clipped = room.curve[5], room.clipped
     for i in range(count):
         norm2[i] = 0.0
         clipped[i] = 0.0
@@ -226,11 +163,11 @@ def run_trial(
     prices: FloatArray,
     fit: FloatArray,
     control: IntArray,
-    lane: int,
+    counter: int,
 ) -> bool:
-    """Run one trial; False when control[0] was raised meanwhile.
+    """Run one trial; False when control[0] was raised meanwhile or an estimate failed.
 
-    `prices` is (T,) to keep every price, or empty; `fit` is the estimate's scratch; control[lane] counts periods.
+    `prices` is (T,) to keep every price, or empty; `fit` is the estimate's scratch; control[counter] counts periods.
     """
     d, k = world.theta.size, world.stream.size
     room = scratch(k, d)
@@ -246,7 +183,7 @@ def run_trial(
         inverse[j, j] = 1.0 / plan.ridge
     current = d * np.log(plan.ridge)  # ln det of Lambda = rho I
     exact_before, running_before = exact.copy(), running.copy()
-    estimates, at, fresh, log_det = 0, 0, 0, 0.0
+    estimates, at, estimated_at, log_det = 0, 0, 0, 0.0
     period = 1
     while period <= horizon:
         if control[0] != 0:
@@ -269,14 +206,14 @@ def run_trial(
                     room.released[j, i] = running[0, j]  # what is known before this period's record
                 _absorb(plan, period + i, i, room, phi, exact, running, summand, noise)
             if period > plan.exploration:
-                done, log_det = _first_doubling(plan, current, period == fresh, count, room, totals)
+                done, log_det = _first_doubling(plan, current, period == estimated_at, count, room, totals)
             if done < count:  # take the records after it back out of the tree
                 exact[:], running[:] = exact_before, running_before
                 for i in range(done):
                     _absorb(plan, period + i, i, room, phi, exact, running, summand, noise)
                 current = log_det
             for i in range(done):
-                totals[CLIPPED] += room.curve[6, i]
+                totals[CLIPPED] += room.clipped[i]
         regret, revenue, surplus = totals[REGRET], totals[REVENUE], totals[SURPLUS]
         for i in range(done):
             regret += room.line[3, i] - room.out[2, i]
@@ -294,14 +231,16 @@ def run_trial(
             gap = objective_perturbation.minimize(
                 world.family, world.slope, phi, demand, period - 1, plan.estimate_ridge, tilt, theta, fit
             )
-            totals[GAP] = max(totals[GAP], gap)
+            if not gap <= objective_perturbation.TOLERANCE:
+                totals[FAILED] = 1.0  # the gap itself stays here
+                return False
             estimate_periods[estimates] = period
             estimates += 1
-            fresh = period
+            estimated_at = period
         elif period - 1 == checkpoints[at]:
             regret_at[at] = totals[REGRET]
             at += 1
-        control[lane] = period - 1
+        control[counter] = period - 1
     totals[ESTIMATES] = estimates
     return True
 
@@ -328,15 +267,15 @@ def _absorb(
 
 @step
 def _first_doubling(
-    plan: Plan, current: float, fresh: bool, count: int, room: Stretch, totals: FloatArray
+    plan: Plan, current: float, asked: bool, count: int, room: Stretch, totals: FloatArray
 ) -> tuple[int, float]:
     """How many periods of the stretch pass before one asks for an estimate (`count` if none does), and its ln det.
 
-    A period that has just been given an estimate is not asked again.
+    The first period is not asked again where it has `asked` already.
     """
     d = room.u.shape[0]
     log_determinants(room.released, plan.ridge, d, count, room.test, room.pivots)
-    for i in range(1 if fresh else 0, count):
+    for i in range(1 if asked else 0, count):
         if not room.test[2, i] > 0.0:
             totals[INDEFINITE] += 1.0
         if refresh.wants_estimate(room.test[0, i], room.test[1, i], current):
@@ -351,27 +290,3 @@ def draw_tilt(plan: Plan, seed: int, trial: int, period: int, tilt: FloatArray) 
     tape.fill_normals(seed, trial, tape.ESTIMATE_NOISE, period, 1, draws.shape[0], draws)
     for j in range(tilt.size):
         tilt[j] = plan.estimate_noise * draws[j, 0]
-
-
-@step
-def revenue_curve(
-    world: World, seed: int, trial: int, horizon: int, prices: FloatArray, totals: FloatArray, control: IntArray
-) -> bool:
-    """Total expected revenue of each of the given fixed prices over the whole horizon."""
-    room = scratch(world.stream.size, world.theta.size)
-    a, b = room.line[0], room.line[1]
-    sums = np.zeros((prices.size, STRETCH))
-    for start in range(1, horizon + 1, STRETCH):
-        if control[0] != 0:
-            return False
-        count = min(STRETCH, horizon - start + 1)
-        contexts.fill(world.stream, seed, trial, start, count, room.x)
-        features.fill(world.map, room.x, count, room.u, room.v)
-        coefficients.demand_line(world.theta, room.u, room.v, count, a, b)
-        for m in range(prices.size):
-            p, row = prices[m], sums[m]
-            for i in range(count):
-                row[i] += p * family.mean(world.family, world.slope, a[i] + b[i] * p)
-    for m in range(prices.size):
-        totals[m] = np.sum(sums[m])
-    return True

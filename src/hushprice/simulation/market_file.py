@@ -14,7 +14,7 @@ from hushprice import checks
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.features import by_name
 from hushprice.demand.protocol import Demand
-from hushprice.errors import InvalidInput
+from hushprice.errors import InvalidInput, first_line
 from hushprice.simulation.market import Market
 from hushprice.types import AnyArray, FloatArray
 
@@ -77,7 +77,8 @@ def read_rows(path: Path) -> FloatArray:
             rows = _read_parquet(path) if path.suffix == ".parquet" else _read_text(path)
         return rows.astype(np.float64, casting="same_kind")
     except (OSError, EOFError, TypeError, ValueError) as problem:
-        raise InvalidInput(f"contexts.path {str(path)!r} cannot be read: {_first_line(problem)}") from None
+        why = getattr(problem, "strerror", None) or first_line(problem)  # the first is without the path
+        raise InvalidInput(f"contexts.path {str(path)!r} cannot be read: {why}") from None
 
 
 def _read_parquet(path: Path) -> AnyArray:
@@ -104,12 +105,6 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _first_line(problem: Exception) -> str:
-    if isinstance(problem, OSError) and problem.strerror:
-        return problem.strerror
-    return (str(problem).splitlines() or [type(problem).__name__])[0]
 
 
 def _decode(path: Path) -> MarketTable:

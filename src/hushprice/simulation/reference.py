@@ -7,7 +7,6 @@ reference the compiled backend is tested against: the same tape gives the same p
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,27 +17,25 @@ from hushprice.errors import InvalidInput
 from hushprice.numerics import tape
 from hushprice.optimizer import coefficients
 from hushprice.optimizer import reference as dense
+from hushprice.policies.catalog import make_plain
 from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, Policy, Setting
 from hushprice.releasers.noise import Tape
-from hushprice.simulation import contexts, kernel
+from hushprice.simulation import contexts, room
+from hushprice.simulation.hindsight import best_fixed_price
 from hushprice.simulation.market import Market
+from hushprice.simulation.trial import Job, Trial
 from hushprice.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from hushprice.simulation.run import Job, Trial
 
 Quote = Callable[[int, FloatArray], float]  # period and context to price
 Learn = Callable[[FloatArray, float, float], None]
 
 
-def run_plain(job: Job, number: int, control: IntArray, lane: int) -> Trial:
+def run_plain(job: Job, number: int, control: IntArray, counter: int) -> Trial:
     """One trial, period by period."""
-    from hushprice.simulation.run import Trial
-
     market, horizon = job.market, job.horizon
     stream = market.stream(horizon)
     quote, learn, pricer = _agent(job, number)
-    totals = np.zeros(kernel.TOTALS)
+    totals = np.zeros(room.TOTALS)
     regret_at: list[float] = []
     estimate_periods: list[int] = []
     prices = np.zeros(horizon if job.keep_prices else 0)
@@ -58,19 +55,19 @@ def run_plain(job: Job, number: int, control: IntArray, lane: int) -> Trial:
         learn(x, price, demand)
         revenue = price * _mean(market, a + b * price)
         best = _clairvoyant(market, a, b)
-        totals[kernel.REGRET] += best * _mean(market, a + b * best) - revenue
-        totals[kernel.REVENUE] += revenue
-        totals[kernel.SURPLUS] += welfare.surplus(market.demand.family, market.demand.slope, a + b * price)
+        totals[room.REGRET] += best * _mean(market, a + b * best) - revenue
+        totals[room.REVENUE] += revenue
+        totals[room.SURPLUS] += welfare.surplus(market.demand.family, market.demand.slope, a + b * price)
         if job.keep_prices:
             prices[period - 1] = price
         if pricer is not None and pricer.quoter.version > version:
             version = pricer.quoter.version
             estimate_periods.append(period)
         if period in checkpoints:
-            regret_at.append(totals[kernel.REGRET])
-        control[lane] = period
-    totals[kernel.ESTIMATES] = version
-    totals[kernel.INDEFINITE] = 0 if pricer is None else pricer.quoter.indefinite
+            regret_at.append(totals[room.REGRET])
+        control[counter] = period
+    totals[room.ESTIMATES] = version
+    totals[room.INDEFINITE] = 0 if pricer is None else pricer.quoter.indefinite
     return Trial(totals, np.array(regret_at), np.array(estimate_periods, dtype=np.int64), prices)
 
 
@@ -87,7 +84,7 @@ def _agent(job: Job, number: int) -> tuple[Quote, Learn, Pricer | None]:
             seed=job.seed,
             trial=number,
         )
-        own = policy(setting)
+        own = make_plain(policy, setting, getattr(policy, "__name__", "custom"))
         return lambda period, x: float(own.price(x)), own.learn, None
     if policy.code == LEARNING:
         return _learning(job, policy, source)
@@ -98,8 +95,6 @@ def _agent(job: Job, number: int) -> tuple[Quote, Learn, Pricer | None]:
         if price is None:
             if not market.compiled:
                 raise InvalidInput("price is needed for policy 'fixed' in a market with parts of your own")
-            from hushprice.simulation.run import best_fixed_price
-
             stop = np.zeros(1, dtype=np.int64)
             price = best_fixed_price(market.world(job.horizon), job.seed, number, job.horizon, stop)
         return lambda period, x: price, _forget, None

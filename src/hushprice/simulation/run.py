@@ -7,59 +7,49 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from hushprice import checks
-from hushprice.accounting.budget import PrivacyBudget, split
+from hushprice.accounting.budget import split
 from hushprice.accounting.delta import parse_delta
-from hushprice.errors import DidNotConverge, InvalidInput
-from hushprice.optimizer import refresh
+from hushprice.errors import InvalidInput
 from hushprice.policies.baselines import fixed
 from hushprice.policies.catalog import PlainFactory, build, plain, tune
 from hushprice.policies.protocol import FIXED, Policy
-from hushprice.releasers import objective_perturbation, tree
-from hushprice.simulation import kernel
+from hushprice.simulation import room
 from hushprice.simulation.market import Market, paper_market
+from hushprice.simulation.reference import run_plain
 from hushprice.simulation.result import SimulationResult
-from hushprice.types import FloatArray, IntArray
+from hushprice.simulation.trial import Job, Trial, run_compiled
+from hushprice.types import IntArray
 
 Progress = Callable[[int, int], None]  # periods done, periods in all
-CHECKPOINTS = 200
 MOST = 10**9  # customers or trials; past this it is a slip of the keyboard
 
 
-@dataclass(slots=True)
-class Trial:
-    """What one trial leaves."""
-
-    totals: FloatArray
-    regret_at: FloatArray
-    estimate_periods: IntArray
-    prices: FloatArray
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Job:
-    """Everything a trial depends on besides its number."""
-
-    market: Market
-    policy: Policy | PlainFactory
-    budget: PrivacyBudget
-    horizon: int
-    seed: int
-    backend: str = "compiled"
-    keep_prices: bool = False
-
-    @property
-    def checkpoints(self) -> IntArray:
-        """Periods at which cumulative regret is kept: evenly spaced, the last one is the horizon."""
-        count = min(CHECKPOINTS, self.horizon)
-        return np.unique(np.linspace(self.horizon / count, self.horizon, count).round().astype(np.int64))
-
-
 def simulate(
+    policy: str | Policy | PlainFactory = "paper",
+    *,
+    trials: int = 20,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **setting: Any,
+) -> SimulationResult:
+    """Run `trials` trials and summarize them.
+
+    `setting` is what `prepare` takes, `horizon` first of all: dimension or market; epsilon, delta, epsilon_covariance,
+    epsilon_estimate; calibration; price; exploration_periods, ridge, width, max_estimates; seed; backend; keep_prices.
+
+    >>> result = simulate("fixed", price=1.0, horizon=1000, trials=2, workers=1)
+    >>> result.trials, result.claimed
+    (2, EpsilonDelta(epsilon=0.0, delta=0.0))
+    """
+    return run(prepare(policy, **setting), trials=trials, workers=workers, progress=progress)
+
+
+def prepare(
     policy: str | Policy | PlainFactory = "paper",
     *,
     horizon: int,
@@ -75,33 +65,23 @@ def simulate(
     ridge: float | None = None,
     width: float | None = None,
     max_estimates: int | None = None,
-    trials: int = 20,
     seed: int = 0,
-    workers: int | None = None,
     backend: str = "auto",
     keep_prices: bool = False,
-    progress: Progress | None = None,
-) -> SimulationResult:
-    """Run `trials` trials and summarize them.
+) -> Job:
+    """Everything a run needs, checked before any of it starts.
 
-    Without a market it is the paper's instance in `dimension` (default 2). `epsilon` and `delta` are the totals
-    eps1 + eps2 and delta1 + delta2; a cell "eps = 0.1" of the paper's tables is epsilon=0.2, delta="2/T^2".
+    Without a market it is the paper's instance in `dimension` (default 2). `epsilon` (default 1) and `delta` are the
+    totals eps1 + eps2 and delta1 + delta2; a cell "eps = 0.1" of the paper's tables is epsilon=0.2, delta="2/T^2".
     `backend` is "compiled", "python" (the engine object itself, slow, for parts of your own), or "auto".
-
-    >>> result = simulate("fixed", price=1.0, horizon=1000, trials=2, workers=1)
-    >>> result.trials, result.claimed
-    (2, EpsilonDelta(epsilon=0.0, delta=0.0))
     """
-    checks.whole(1, horizon=horizon, trials=trials)
-    checks.within(1, MOST, horizon=horizon, trials=trials)
+    checks.whole(1, horizon=horizon)
+    checks.within(1, MOST, horizon=horizon)
     checks.whole(0, seed=seed)
     checks.within(0, 2**63 - 1, seed=seed)
-    if workers is not None:
-        checks.whole(1, workers=workers)
     if market is not None and dimension is not None:
-        raise InvalidInput(
-            f"dimension is given by the market ({market.dimension}); got dimension {dimension!r} as well"
-        )
+        given = f"dimension is given by the market ({market.dimension})"
+        raise InvalidInput(f"{given}; got dimension {dimension!r} as well")
     market = market if market is not None else paper_market(2 if dimension is None else dimension)
     both = epsilon_covariance is not None and epsilon_estimate is not None
     budget = split(
@@ -134,7 +114,7 @@ def simulate(
             )
     if isinstance(policy, Policy):
         policy.check_fits(horizon=horizon, demand=market.demand)
-    job = Job(
+    return Job(
         market=market,
         policy=policy,
         budget=budget,
@@ -143,6 +123,14 @@ def simulate(
         backend=_backend(backend, market, policy),
         keep_prices=keep_prices,
     )
+
+
+def run(job: Job, *, trials: int, workers: int | None = None, progress: Progress | None = None) -> SimulationResult:
+    """The trials 0 .. trials - 1 of a job, summarized."""
+    checks.whole(1, trials=trials)
+    checks.within(1, MOST, trials=trials)
+    if workers is not None:
+        checks.whole(1, workers=workers)
     if job.backend == "compiled":
         _warm_up()
     started = time.perf_counter()
@@ -191,87 +179,16 @@ def run_trials(job: Job, numbers: range, workers: int, progress: Progress | None
     return [future.result() for future in futures]
 
 
-def run_one(job: Job, number: int, control: IntArray, lane: int) -> Trial:
-    """One trial."""
-    if job.backend == "python":
-        from hushprice.simulation.reference import run_plain
-
-        return run_plain(job, number, control, lane)
-    assert isinstance(job.policy, Policy)
-    world = job.market.world(job.horizon)
-    plan = plan_of(job.policy, job.horizon)
-    if job.policy.code == FIXED and job.policy.price is None:
-        plan = plan._replace(price=best_fixed_price(world, job.seed, number, job.horizon, control))
-    checkpoints = job.checkpoints
-    trial = Trial(
-        totals=np.zeros(kernel.TOTALS),
-        regret_at=np.zeros(checkpoints.size),
-        estimate_periods=np.zeros(max(min(plan.max_estimates, job.horizon), 1), dtype=np.int64),
-        prices=np.zeros(job.horizon if job.keep_prices else 0),
-    )
-    fit = objective_perturbation.scratch(job.market.dimension)
-    finished = kernel.run_trial(
-        world,
-        plan,
-        job.seed,
-        number,
-        job.horizon,
-        checkpoints,
-        trial.regret_at,
-        trial.totals,
-        trial.estimate_periods,
-        trial.prices,
-        fit,
-        control,
-        lane,
-    )
-    if not finished:
-        raise KeyboardInterrupt
-    if not trial.totals[kernel.GAP] <= objective_perturbation.TOLERANCE:
-        raise DidNotConverge("an estimate did not reach its certified tolerance")
-    return trial
-
-
-def plan_of(policy: Policy, horizon: int) -> kernel.Plan:
-    """The policy as the kernels take it."""
-    if policy.tuning is None or policy.noise is None:
-        price = 0.0 if policy.price is None else float(policy.price)
-        return kernel.Plan(policy.code, 0, 1.0, 0.0, 0, 0.0, 0.0, 1.0, refresh.AS_IS, 0.0, price, 1)
-    tuning, noise = policy.tuning, policy.noise
-    return kernel.Plan(
-        policy.code,
-        min(tuning.exploration_periods, horizon),
-        float(tuning.ridge),
-        float(tuning.width),
-        tuning.max_estimates,
-        noise.covariance_noise,
-        noise.estimate_noise,
-        float(noise.estimate_ridge),
-        refresh.FLOOR if noise.floored else refresh.AS_IS,
-        policy.input_noise,
-        0.0,
-        tree.levels(horizon),
-    )
-
-
-def best_fixed_price(world: kernel.World, seed: int, trial: int, horizon: int, control: IntArray) -> float:
-    """The one price that would have earned most on this trial's customers: a grid, narrowed three times."""
-    low, high = 0.0, 1.0
-    best = 0.0
-    for _ in range(4):
-        prices = np.linspace(low, high, 33)
-        totals = np.zeros(prices.size)
-        if not kernel.revenue_curve(world, seed, trial, horizon, prices, totals, control):
-            raise KeyboardInterrupt
-        best = float(prices[totals.argmax()])
-        reach = (high - low) / 32
-        low, high = max(0.0, best - reach), min(1.0, best + reach)
-    return best
+def run_one(job: Job, number: int, control: IntArray, counter: int) -> Trial:
+    """One trial, on the job's backend."""
+    if job.backend == "compiled" and isinstance(job.policy, Policy):
+        return run_compiled(job, job.policy, number, control, counter)
+    return run_plain(job, number, control, counter)
 
 
 def _summary(job: Job, trials: list[Trial], seconds: float) -> SimulationResult:
     totals = np.array([trial.totals for trial in trials])
-    counts = totals[:, kernel.ESTIMATES].astype(np.int64)
+    counts = totals[:, room.ESTIMATES].astype(np.int64)
     built = job.policy if isinstance(job.policy, Policy) else None
     return SimulationResult(
         policy=built.name if built else getattr(job.policy, "__name__", "custom"),
@@ -280,11 +197,11 @@ def _summary(job: Job, trials: list[Trial], seconds: float) -> SimulationResult:
         horizon=job.horizon,
         dimension=job.market.dimension,
         seed=job.seed,
-        regret=totals[:, kernel.REGRET] / job.horizon,
-        revenue=totals[:, kernel.REVENUE] / job.horizon,
-        surplus=totals[:, kernel.SURPLUS] / job.horizon,
+        regret=totals[:, room.REGRET] / job.horizon,
+        revenue=totals[:, room.REVENUE] / job.horizon,
+        surplus=totals[:, room.SURPLUS] / job.horizon,
         estimates=counts,
-        indefinite=totals[:, kernel.INDEFINITE].astype(np.int64),
+        indefinite=totals[:, room.INDEFINITE].astype(np.int64),
         checkpoints=job.checkpoints,
         cumulative_regret=np.array([trial.regret_at for trial in trials]),
         estimate_periods=tuple(trial.estimate_periods[:n] for trial, n in zip(trials, counts, strict=True)),

@@ -1,0 +1,89 @@
+"""A market and a policy as the kernels take them, and the scratch they work in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hushprice.numerics.jit import step
+from hushprice.numerics.linear import packed_size
+from hushprice.optimizer import lanes
+from hushprice.simulation.contexts import Stream
+from hushprice.types import FloatArray
+
+STRETCH = 512
+
+
+class World(NamedTuple):
+    """A market as the kernels take it."""
+
+    family: int
+    slope: float
+    bound: float
+    map: int
+    theta: FloatArray
+    stream: Stream
+
+
+class Plan(NamedTuple):
+    """A policy as the kernels take it."""
+
+    code: int
+    exploration: int
+    ridge: float
+    width: float
+    max_estimates: int
+    covariance_noise: float
+    estimate_noise: float
+    estimate_ridge: float
+    repair: int
+    input_noise: float
+    price: float
+    levels: int  # of the covariance tree
+
+
+class Stretch(NamedTuple):
+    """Scratch for one stretch of periods, one column a period."""
+
+    x: FloatArray  # contexts
+    u: FloatArray  # features of the true context
+    v: FloatArray
+    seen_x: FloatArray  # what the policy sees of them (input perturbation)
+    seen_u: FloatArray
+    seen_v: FloatArray
+    line: FloatArray  # rows: a*, b*, clairvoyant price, clairvoyant revenue
+    curve: FloatArray  # rows: a, b, q0, q1, q2, two of scratch
+    clipped: FloatArray  # 1 where a record had to be scaled into the unit ball
+    out: FloatArray  # rows: price, z*, revenue, surplus, demand
+    noise: FloatArray  # covariance noise
+    released: FloatArray  # covariance released before each period
+    pivots: FloatArray  # scratch of its determinant
+    test: FloatArray  # rows: sign, ln |det|, definite
+    search: FloatArray  # scratch of the price search
+
+
+TOTALS = 7  # what a trial adds up; FAILED is 1 when an estimate missed its certified tolerance
+REGRET, REVENUE, SURPLUS, ESTIMATES, INDEFINITE, CLIPPED, FAILED = range(TOTALS)
+
+
+@step
+def scratch(k: int, d: int) -> Stretch:
+    """Room for one stretch."""
+    return Stretch(
+        np.empty((k, STRETCH)),
+        np.empty((d, STRETCH)),
+        np.empty((d, STRETCH)),
+        np.empty((k, STRETCH)),
+        np.empty((d, STRETCH)),
+        np.empty((d, STRETCH)),
+        np.empty((4, STRETCH)),
+        np.empty((7, STRETCH)),
+        np.empty(STRETCH),
+        np.empty((5, STRETCH)),
+        np.empty((4 * ((packed_size(d) + 3) // 4), STRETCH)),
+        np.empty((packed_size(d), STRETCH)),
+        np.empty((packed_size(d), STRETCH)),
+        np.empty((3, STRETCH)),
+        np.empty(lanes.WORK),
+    )

@@ -1,0 +1,107 @@
+"""One trial: what it depends on, what it leaves, and how the compiled backend runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushprice.accounting.budget import PrivacyBudget
+from hushprice.errors import DidNotConverge
+from hushprice.optimizer import refresh
+from hushprice.policies.catalog import PlainFactory
+from hushprice.policies.protocol import FIXED, Policy
+from hushprice.releasers import objective_perturbation, tree
+from hushprice.simulation import kernel, room
+from hushprice.simulation.hindsight import best_fixed_price
+from hushprice.simulation.market import Market
+from hushprice.types import FloatArray, IntArray
+
+CHECKPOINTS = 200
+
+
+@dataclass(slots=True)
+class Trial:
+    """What one trial leaves."""
+
+    totals: FloatArray
+    regret_at: FloatArray
+    estimate_periods: IntArray
+    prices: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Job:
+    """Everything a trial depends on besides its number."""
+
+    market: Market
+    policy: Policy | PlainFactory
+    budget: PrivacyBudget
+    horizon: int
+    seed: int
+    backend: str = "compiled"
+    keep_prices: bool = False
+
+    @property
+    def checkpoints(self) -> IntArray:
+        """Periods at which cumulative regret is kept: evenly spaced, the last one is the horizon."""
+        count = min(CHECKPOINTS, self.horizon)
+        return np.unique(np.linspace(self.horizon / count, self.horizon, count).round().astype(np.int64))
+
+
+def run_compiled(job: Job, policy: Policy, number: int, control: IntArray, counter: int) -> Trial:
+    """One trial of a built-in policy on a built-in market."""
+    world = job.market.world(job.horizon)
+    plan = plan_of(policy, job.horizon)
+    if policy.code == FIXED and policy.price is None:
+        plan = plan._replace(price=best_fixed_price(world, job.seed, number, job.horizon, control))
+    checkpoints = job.checkpoints
+    trial = Trial(
+        totals=np.zeros(room.TOTALS),
+        regret_at=np.zeros(checkpoints.size),
+        estimate_periods=np.zeros(max(plan.max_estimates, 1), dtype=np.int64),
+        prices=np.zeros(job.horizon if job.keep_prices else 0),
+    )
+    fit = objective_perturbation.scratch(job.market.dimension)
+    finished = kernel.run_trial(
+        world,
+        plan,
+        job.seed,
+        number,
+        job.horizon,
+        checkpoints,
+        trial.regret_at,
+        trial.totals,
+        trial.estimate_periods,
+        trial.prices,
+        fit,
+        control,
+        counter,
+    )
+    if trial.totals[room.FAILED] > 0.0:
+        raise DidNotConverge("an estimate did not reach its certified tolerance")
+    if not finished:
+        raise KeyboardInterrupt
+    return trial
+
+
+def plan_of(policy: Policy, horizon: int) -> room.Plan:
+    """The policy as the kernels take it."""
+    if policy.tuning is None or policy.noise is None:
+        price = 0.0 if policy.price is None else float(policy.price)
+        return room.Plan(policy.code, 0, 1.0, 0.0, 0, 0.0, 0.0, 1.0, refresh.AS_IS, 0.0, price, 1)
+    tuning, noise = policy.tuning, policy.noise
+    return room.Plan(
+        policy.code,
+        min(tuning.exploration_periods, horizon),
+        float(tuning.ridge),
+        float(tuning.width),
+        min(tuning.max_estimates, horizon),
+        noise.covariance_noise,
+        noise.estimate_noise,
+        float(noise.estimate_ridge),
+        refresh.FLOOR if noise.floored else refresh.AS_IS,
+        policy.input_noise,
+        0.0,
+        tree.levels(horizon),
+    )

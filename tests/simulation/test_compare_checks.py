@@ -1,0 +1,56 @@
+"""A comparison refuses what it cannot run before it runs anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hushprice.errors import HushpriceError, InvalidInput, NotAvailable
+from hushprice.simulation import compare
+from hushprice.simulation.market import paper_market
+
+SMALL: dict[str, Any] = {"horizon": 500, "trials": 3, "workers": 1}
+
+
+@pytest.mark.parametrize(
+    ("policies", "settings", "kind", "message"),
+    [
+        (["paper", "paper@tight"], {}, NotAvailable, "calibration 'tight' is not available yet"),
+        (["random", "noisy-newton"], {}, NotAvailable, "policy 'noisy-newton' is not available yet"),
+        (["random", "no_such_module:Own"], {}, InvalidInput, "policy 'no_such_module:Own' cannot be imported"),
+        (["random", "json:JSONDecoder"], {}, InvalidInput, "policy 'json:JSONDecoder' has no method 'price'"),
+        (["random", "paper"], {"epsilon": 1e-310}, InvalidInput, "covariance_noise must be a positive number"),
+        (["random", "paper"], {"price": 0.5}, InvalidInput, "price is for policy 'fixed' alone"),
+        (["random"], {"ridge": 0.0}, InvalidInput, "ridge must"),
+        (["random"], {"horizon": 0}, InvalidInput, "horizon must"),
+    ],
+)
+def test_every_policy_is_made_before_the_first_one_runs(
+    policies: list[str],
+    settings: dict[str, Any],
+    kind: type[HushpriceError],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def run_too_early(*args: Any, **settings: Any) -> None:
+        pytest.fail("a policy ran before every policy was made")
+
+    monkeypatch.setattr(compare, "simulate", run_too_early)
+    with pytest.raises(kind, match=f"^{message}"):
+        compare.compare_policies(policies, **SMALL | settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"epsilon_covariance": 0.3, "epsilon_estimate": 0.7},
+        {"epsilon_estimate": 0.7},
+        {"market": paper_market(3)},
+        {"dimension": 3, "delta": 1e-6},
+        {"epsilon": None, "market": None, "dimension": None, "max_estimates": None, "backend": "compiled"},
+    ],
+)
+def test_what_simulate_takes_passes_the_check(settings: dict[str, Any]) -> None:
+    results = compare.compare_policies(["paper"], **SMALL | settings)
+    assert [each.policy for each in results] == ["paper", "fixed"]
