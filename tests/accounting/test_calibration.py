@@ -81,7 +81,7 @@ def test_the_printed_sigma_is_6606() -> None:
 
 @pytest.mark.parametrize(("name", "b1", "b2"), [("printed", 8.0, 38.0), ("published", 2.0, 9.5)])
 def test_the_constants_behind_the_noise(name: str, b1: float, b2: float) -> None:
-    """design.md, section 5: what is left of nu and of rho once the per-call epsilon and delta are taken out."""
+    """docs/readings.md: what is left of nu and of rho once the per-call epsilon and delta are taken out."""
     call = calibration.per_estimate(BUDGET.estimates, 34, halved=name == "printed")
     noise = calibrate(name, BUDGET, **PAPER)
     unit = math.sqrt(8 * math.log(2 / call.delta) + 4 * call.epsilon) / call.epsilon
@@ -204,6 +204,8 @@ def test_noise_knows_among_how_many_estimates_its_claim_is_divided() -> None:
         for value in (0, -1, 1.5, True, math.nan):
             with pytest.raises(InvalidInput, match=r"^max_estimates must be a whole number"):
                 dataclasses.replace(noise, max_estimates=value)
+        with pytest.raises(InvalidInput, match=r"^max_estimates must be given"):
+            dataclasses.replace(noise, max_estimates=None)
     assert calibration.without_noise(10.0).max_estimates is None
 
 

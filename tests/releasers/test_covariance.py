@@ -15,7 +15,7 @@ from hushprice.numerics import tape
 from hushprice.numerics.jit import COMPILED
 from hushprice.numerics.linear import unpack
 from hushprice.releasers import tree
-from hushprice.releasers.covariance import CovarianceReleaser, PrivateCov, outer
+from hushprice.releasers.covariance import CovarianceReleaser, PrivateCov, outers
 from hushprice.releasers.noise import Tape
 from hushprice.releases import CovarianceRelease
 
@@ -67,7 +67,7 @@ def test_without_noise_every_release_is_the_covariance(dimension: int) -> None:
 
 def test_outer_packs_the_upper_triangle_row_by_row() -> None:
     packed = np.empty(6)
-    outer(np.array([[9.0, 2.0], [9.0, 3.0], [9.0, 5.0]]), 1, packed)
+    outers(np.array([[9.0, 2.0], [9.0, 3.0], [9.0, 5.0]]), 1, 1, packed.reshape(-1, 1))
     np.testing.assert_array_equal(packed, [4.0, 6.0, 10.0, 9.0, 15.0, 25.0])
 
 

@@ -131,3 +131,26 @@ def test_past_the_last_level_nothing_is_written() -> None:
     np.testing.assert_array_equal(room, before)
     np.testing.assert_array_equal(running[0], 3.0)
     np.testing.assert_array_equal(guard, 0.0)
+
+
+@pytest.mark.parametrize("first", [1, 2, 7, 64, 90])
+@pytest.mark.parametrize("count", [1, 5, 33])
+def test_many_records_at_once_are_the_same_records_one_by_one(first: int, count: int) -> None:
+    rng = np.random.default_rng(first)
+    summands, noises = rng.normal(size=(3, first + count)), rng.normal(size=(3, first + count))
+    levels = 7  # records past 127 have no node, one by one and together
+    one = np.zeros((levels, 3)), np.zeros((levels + 1, 3))
+    many = np.zeros((levels, 3)), np.zeros((levels + 1, 3))
+    for n in range(1, first):
+        for state in (one, many):
+            tree.absorb(*state, n, summands[:, n].copy(), 0.5 * noises[:, n])
+    before = []
+    for n in range(first, first + count):
+        before.append(one[1][0].copy())
+        tree.absorb(*one, n, summands[:, n].copy(), 0.5 * noises[:, n])
+    released = np.full((3, count), np.nan)
+    columns = summands[:, first:].copy(), noises[:, first:].copy()
+    tree.absorb_many(*many, first, count, *columns, 0.5, released)
+    np.testing.assert_array_equal(released.T, before)
+    for mine, theirs in zip(many, one, strict=True):
+        np.testing.assert_array_equal(mine, theirs)

@@ -36,7 +36,7 @@ def test_every_policy_is_made_before_the_first_one_runs(
     def run_too_early(*args: Any, **settings: Any) -> None:
         pytest.fail("a policy ran before every policy was made")
 
-    monkeypatch.setattr(compare, "simulate", run_too_early)
+    monkeypatch.setattr(compare, "run", run_too_early)
     with pytest.raises(kind, match=f"^{message}"):
         compare.compare_policies(policies, **SMALL | settings)
 

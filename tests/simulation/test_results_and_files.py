@@ -84,7 +84,7 @@ def test_a_misspelt_policy_is_refused_before_any_policy_runs(monkeypatch: pytest
     def run_too_early(*args: Any, **settings: Any) -> None:
         pytest.fail("a policy ran before every name was checked")
 
-    monkeypatch.setattr(compare, "simulate", run_too_early)
+    monkeypatch.setattr(compare, "run", run_too_early)
     with pytest.raises(InvalidInput) as caught:
         compare.compare_policies(["random", name], **SMALL)
     assert repr(name) in str(caught.value)

@@ -48,8 +48,10 @@ class Noise:
         check = checks.non_negative if self.claimed is None else checks.positive
         check(covariance_noise=self.covariance_noise, estimate_noise=self.estimate_noise)
         checks.positive(estimate_ridge=self.estimate_ridge)
-        if self.claimed is not None or self.max_estimates is not None:
-            checks.whole(1, max_estimates=self.max_estimates)  # a claim is for so many estimates and no more
+        if self.max_estimates is not None:
+            checks.whole(1, max_estimates=self.max_estimates)
+        elif self.claimed is not None:  # a claim is for so many estimates and no more
+            raise InvalidInput("max_estimates must be given where something is claimed, got None")
 
 
 def levels(horizon: int) -> int:

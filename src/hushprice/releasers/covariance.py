@@ -10,7 +10,7 @@ from hushprice import checks
 from hushprice.accounting.events import ContinualCovariance, Event, NotPrivate
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.numerics import tape
-from hushprice.numerics.jit import inlined
+from hushprice.numerics.jit import step
 from hushprice.numerics.linear import packed_size
 from hushprice.releasers import tree
 from hushprice.releasers.noise import NoiseSource
@@ -34,14 +34,16 @@ class CovarianceReleaser(Protocol):
         ...
 
 
-@inlined
-def outer(phi: FloatArray, column: int, out: FloatArray) -> None:
-    """phi phi' of one column of phi (d, records), packed."""
+@step
+def outers(phi: FloatArray, start: int, count: int, out: FloatArray) -> None:
+    """phi phi' of the columns start .. start + count - 1 of phi (d, records), packed, one column each."""
     k = 0
     for i in range(phi.shape[0]):
-        left = phi[i, column]
+        left = phi[i, start : start + count]
         for j in range(i, phi.shape[0]):
-            out[k] = left * phi[j, column]
+            right, target = phi[j, start : start + count], out[k]
+            for c in range(count):
+                target[c] = left[c] * right[c]
             k += 1
 
 
@@ -71,7 +73,7 @@ class PrivateCov:
         if self._count + 1 >= self._horizon:
             raise BudgetExhausted(f"{self._count} records are all that a horizon of {self._horizon} periods sums")
         self._count += 1
-        outer(phi.reshape(-1, 1), 0, self._summand)
+        outers(phi.reshape(-1, 1), 0, 1, self._summand.reshape(-1, 1))
         noise = np.zeros(self._summand.size)
         if self._noise > 0.0:
             noise = self._noise * self._source.normals(tape.COVARIANCE_NOISE, self._count, noise.size)

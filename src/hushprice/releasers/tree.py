@@ -11,7 +11,7 @@ suffix sums instead of nodes makes a period cost O(1) additions on average inste
 from __future__ import annotations
 
 from hushprice.accounting.calibration import levels as levels  # noise and tree must agree on the number of levels
-from hushprice.numerics.jit import inlined
+from hushprice.numerics.jit import inlined, step
 from hushprice.types import FloatArray
 
 
@@ -22,17 +22,53 @@ def absorb(exact: FloatArray, running: FloatArray, count: int, summand: FloatArr
     exact is (levels, size), running is (levels + 1, size) with a zero last row, summand and noise are (size,). A record
     past the tree's 2^levels - 1 has no node and changes nothing: alg:private-cov releases nothing after T - 1.
     """
-    level = 0
-    while (count >> level) & 1 == 0:  # least significant bit of n
-        level += 1
+    level = _level(count)
     if count >> exact.shape[0] != 0:
         return
     for k in range(summand.size):
-        node = summand[k]
-        for below in range(level):
-            node += exact[below, k]
-            exact[below, k] = 0.0
-        exact[level, k] = node
-        release = running[level + 1, k] + (node + noise[k])
-        for at in range(level + 1):
-            running[at, k] = release
+        _close(exact, running, k, level, summand[k], noise[k])
+
+
+@step
+def absorb_many(
+    exact: FloatArray,
+    running: FloatArray,
+    first: int,
+    count: int,
+    summands: FloatArray,
+    noise: FloatArray,
+    scale: float,
+    released: FloatArray,
+) -> None:
+    """`absorb` records first .. first + count - 1, one column each, and note in `released` what was known before each.
+
+    Entry by entry of the sums rather than record by record: entries never meet, and one entry's nodes stay at hand.
+    """
+    for k in range(summands.shape[0]):
+        for i in range(count):
+            record = first + i
+            released[k, i] = running[0, k]
+            if record >> exact.shape[0] == 0:
+                _close(exact, running, k, _level(record), summands[k, i], scale * noise[k, i])
+
+
+@inlined
+def _level(count: int) -> int:
+    """The least significant bit of n."""
+    level = 0
+    while (count >> level) & 1 == 0:
+        level += 1
+    return level
+
+
+@inlined
+def _close(exact: FloatArray, running: FloatArray, k: int, level: int, summand: float, noise: float) -> None:
+    """Entry k of the node at `level`: its exact sum, its noise, the new release."""
+    node = summand
+    for below in range(level):
+        node += exact[below, k]
+        exact[below, k] = 0.0
+    exact[level, k] = node
+    release = running[level + 1, k] + (node + noise)
+    for at in range(level + 1):
+        running[at, k] = release

@@ -11,7 +11,7 @@ import numpy as np
 
 from hushprice.demand import family, features, welfare
 from hushprice.numerics import tape
-from hushprice.numerics.jit import inlined, step
+from hushprice.numerics.jit import step
 from hushprice.numerics.linear import log_determinants, packed_size
 from hushprice.optimizer import coefficients, lanes, refresh
 from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, RANDOM
@@ -176,7 +176,6 @@ def run_trial(
     capacity = horizon if learns else 1
     phi, demand = np.empty((d, capacity)), np.empty(capacity)
     exact, running = np.zeros((plan.levels, size)), np.zeros((plan.levels + 1, size))
-    summand, noise = np.empty(size), np.zeros(size)
     theta, inverse = np.zeros(d), np.zeros((d, d))
     small = np.empty((2 * d + 1, d))
     for j in range(d):
@@ -201,16 +200,17 @@ def run_trial(
             if plan.covariance_noise > 0.0:
                 tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, period, count, room.noise.shape[0], room.noise)
             exact_before[:], running_before[:] = exact, running
-            for i in range(count):
-                for j in range(size):
-                    room.released[j, i] = running[0, j]  # what is known before this period's record
-                _absorb(plan, period + i, i, room, phi, exact, running, summand, noise)
+            covariance.outers(phi, period - 1, count, room.summands)
+            tree.absorb_many(
+                exact, running, period, count, room.summands, room.noise, plan.covariance_noise, room.released
+            )
             if period > plan.exploration:
                 done, log_det = _first_doubling(plan, current, period == estimated_at, count, room, totals)
             if done < count:  # take the records after it back out of the tree
                 exact[:], running[:] = exact_before, running_before
-                for i in range(done):
-                    _absorb(plan, period + i, i, room, phi, exact, running, summand, noise)
+                tree.absorb_many(
+                    exact, running, period, done, room.summands, room.noise, plan.covariance_noise, room.pivots
+                )
                 current = log_det
             for i in range(done):
                 totals[CLIPPED] += room.clipped[i]
@@ -243,26 +243,6 @@ def run_trial(
         control[counter] = period - 1
     totals[ESTIMATES] = estimates
     return True
-
-
-@inlined
-def _absorb(
-    plan: Plan,
-    record: int,
-    i: int,
-    room: Stretch,
-    phi: FloatArray,
-    exact: FloatArray,
-    running: FloatArray,
-    summand: FloatArray,
-    noise: FloatArray,
-) -> None:
-    """Put one record of the stretch into the covariance tree, with the noise at its address."""
-    covariance.outer(phi, record - 1, summand)
-    if plan.covariance_noise > 0.0:
-        for j in range(summand.size):
-            noise[j] = plan.covariance_noise * room.noise[j, i]
-    tree.absorb(exact, running, record, summand, noise)
 
 
 @step

@@ -57,6 +57,7 @@ class Stretch(NamedTuple):
     clipped: FloatArray  # 1 where a record had to be scaled into the unit ball
     out: FloatArray  # rows: price, z*, revenue, surplus, demand
     noise: FloatArray  # covariance noise
+    summands: FloatArray  # phi phi' of each record
     released: FloatArray  # covariance released before each period
     pivots: FloatArray  # scratch of its determinant
     test: FloatArray  # rows: sign, ln |det|, definite
@@ -81,7 +82,8 @@ def scratch(k: int, d: int) -> Stretch:
         np.empty((7, STRETCH)),
         np.empty(STRETCH),
         np.empty((5, STRETCH)),
-        np.empty((4 * ((packed_size(d) + 3) // 4), STRETCH)),
+        np.zeros((4 * ((packed_size(d) + 3) // 4), STRETCH)),
+        np.empty((packed_size(d), STRETCH)),
         np.empty((packed_size(d), STRETCH)),
         np.empty((packed_size(d), STRETCH)),
         np.empty((3, STRETCH)),
