@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from hushprice.demand.families import Logistic
+from hushprice.demand.features import Affine, main_effects
 from hushprice.errors import HushpriceError, InvalidInput, NotAvailable
 from hushprice.simulation import compare
-from hushprice.simulation.market import paper_market
+from hushprice.simulation.compare import compare_policies
+from hushprice.simulation.market import Market, paper_market
 
 SMALL: dict[str, Any] = {"horizon": 500, "trials": 3, "workers": 1}
 
@@ -54,3 +58,16 @@ def test_every_policy_is_made_before_the_first_one_runs(
 def test_what_simulate_takes_passes_the_check(settings: dict[str, Any]) -> None:
     results = compare.compare_policies(["paper"], **SMALL | settings)
     assert [each.policy for each in results] == ["paper", "fixed"]
+
+
+def test_the_best_fixed_price_is_shown_in_a_market_with_parts_of_your_own() -> None:
+    built = main_effects(1)
+    own = Affine(1, 2, lambda x: np.array([x[0], 0.0]), lambda x: np.array([0.0, -1.0]), 2**0.5)
+    settings: dict[str, Any] = {"horizon": 60, "trials": 2, "workers": 1}
+    theta = np.array([-0.3, 0.9])
+    yardsticks = [
+        compare_policies(["random"], market=Market(demand=Logistic(), features=features, theta=theta), **settings)[-1]
+        for features in (built, own)
+    ]
+    assert [each.hindsight for each in yardsticks] == [True, True]
+    np.testing.assert_allclose(yardsticks[1].regret, yardsticks[0].regret, rtol=1e-9)

@@ -21,7 +21,7 @@ from hushprice.policies.catalog import make_plain
 from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, Policy, Setting
 from hushprice.releasers.noise import Tape
 from hushprice.simulation import contexts, room
-from hushprice.simulation.hindsight import best_fixed_price
+from hushprice.simulation.hindsight import narrow
 from hushprice.simulation.market import Market
 from hushprice.simulation.trial import Job, Trial
 from hushprice.types import FloatArray, IntArray
@@ -91,14 +91,19 @@ def _agent(job: Job, number: int) -> tuple[Quote, Learn, Pricer | None]:
     if policy.code == CLAIRVOYANT:
         return lambda period, x: _clairvoyant(market, *_line(market, x)), _forget, None
     if policy.code == FIXED:
-        price = policy.price
-        if price is None:
-            if not market.compiled:
-                raise InvalidInput("price is needed for policy 'fixed' in a market with parts of your own")
-            stop = np.zeros(1, dtype=np.int64)
-            price = best_fixed_price(market.world(job.horizon), job.seed, number, job.horizon, stop)
+        price = _best_fixed(job, number) if policy.price is None else policy.price
         return lambda period, x: price, _forget, None
     return lambda period, x: source.uniform(tape.EXPLORATION, period), _forget, None
+
+
+def _best_fixed(job: Job, number: int) -> float:
+    """The best fixed price in hindsight, in any market: every customer's demand line, then prices side by side."""
+    market, stream = job.market, job.market.stream(job.horizon)
+    contexts_of_all = np.empty((max(stream.size, 1), job.horizon))
+    contexts.fill(stream, job.seed, number, 1, job.horizon, contexts_of_all)
+    lines = [_line(market, x) for x in contexts_of_all[: stream.size].T]
+    a, b = np.array(lines).T
+    return narrow(lambda prices: np.array([np.sum(p * market.demand.mean(a + b * p)) for p in prices]))
 
 
 def _learning(job: Job, policy: Policy, source: Tape) -> tuple[Quote, Learn, Pricer]:
