@@ -137,9 +137,9 @@ def run(horizon: int, dimension: int, epsilon: float, delta: float, calibration:
 
     theta, estimates = np.zeros(dimension), 0
     inverse, determinant = np.eye(dimension) / RIDGE, RIDGE**dimension  # of Lambda^p
-    ridge = RIDGE * np.eye(dimension)
-    exact = np.zeros((horizon.bit_length(), dimension, dimension))  # Sigma(l) of alg:private-cov
-    noisy = np.zeros_like(exact)  # Sigma-hat(l)
+    # The tree releases the exact sum plus the noise of its open nodes, so only the noise needs a slot per level.
+    exact = RIDGE * np.eye(dimension)  # rho I + sum of phi phi'
+    open_noise = np.zeros((horizon.bit_length(), dimension, dimension))
     upper = np.triu_indices(dimension)
     entry = np.zeros((dimension, dimension), dtype=int)  # which draw each entry of the symmetric noise takes
     entry[upper] = entry.T[upper] = np.arange(len(upper[0]))
@@ -147,7 +147,7 @@ def run(horizon: int, dimension: int, epsilon: float, delta: float, calibration:
     for n in range(horizon):  # n records are known
         if n >= EXPLORATION:
             if estimates < max_estimates:
-                released = ridge + noisy.sum(axis=0)
+                released = exact + open_noise.sum(axis=0)
                 grown = np.linalg.det(released)  # as released, sign included; a repair is for the price alone
                 if grown > 2 * determinant:
                     determinant, estimates = grown, estimates + 1
@@ -164,12 +164,11 @@ def run(horizon: int, dimension: int, epsilon: float, delta: float, calibration:
         phi[-1] = -prices[n] / root
         demands[n] = tastes[n] < 1 / (1 + math.exp(-ZETA * (phi @ theta_star)))
         if estimates < max_estimates:
-            level = ((n + 1) & -(n + 1)).bit_length() - 1  # least significant bit of the number of records
-            exact[level] = phi[:, None] * phi + exact[:level].sum(axis=0)
-            exact[:level] = noisy[:level] = 0.0
-            noisy[level] = exact[level]
+            exact += phi[:, None] * phi
             if noise.covariance > 0:
-                noisy[level] += noise.covariance * rng.standard_normal(len(upper[0]))[entry]
+                level = ((n + 1) & -(n + 1)).bit_length() - 1  # least significant bit of the number of records
+                open_noise[:level] = 0.0
+                open_noise[level] = noise.covariance * rng.standard_normal(len(upper[0]))[entry]
     seconds = time.perf_counter() - started
     return Result(regret(contexts, prices, theta_star), estimates, seconds, prices)
 

@@ -10,6 +10,7 @@ the cost of the environment alone: arrivals, demand, regret and surplus. Machine
 from __future__ import annotations
 
 import argparse
+import statistics
 import subprocess
 import sys
 import time
@@ -22,6 +23,13 @@ from hushprice.demand.features import main_effects
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.run import simulate
 
+ROWS = (
+    ("environment alone", "clairvoyant", "published"),
+    ("paper (published)", "paper", "published"),
+    ("paper (printed)", "paper", "printed"),
+    ("nonprivate", "nonprivate", "published"),
+)
+
 
 def market_of(dimension: int) -> Market:
     """The paper's instance up to d = 11; beyond, the same with theta* spread evenly."""
@@ -32,22 +40,35 @@ def market_of(dimension: int) -> Market:
     return Market(demand=Logistic(), features=main_effects(dimension - 1), theta=theta, name=f"spread, d = {dimension}")
 
 
+def once(policy: str, horizon: int, dimension: int, calibration: str, seed: int) -> float:
+    """Nanoseconds a period of one trial on one core."""
+    result = simulate(
+        policy,
+        calibration=calibration,
+        market=market_of(dimension),
+        horizon=horizon,
+        epsilon=2.0,
+        trials=1,
+        workers=1,
+        seed=seed,
+    )
+    return 1e9 * result.seconds / horizon
+
+
 def nanoseconds(policy: str, horizon: int, dimension: int, calibration: str = "published", repeats: int = 3) -> float:
-    """Nanoseconds a period on one core, the fastest of some repeats."""
-    best = float("inf")
-    for repeat in range(repeats):
-        result = simulate(
-            policy,
-            calibration=calibration,
-            market=market_of(dimension),
-            horizon=horizon,
-            epsilon=2.0,
-            trials=1,
-            workers=1,
-            seed=repeat,
-        )
-        best = min(best, 1e9 * result.seconds / horizon)
-    return best
+    """The median of some repeats."""
+    return statistics.median(once(policy, horizon, dimension, calibration, seed) for seed in range(repeats))
+
+
+def side_by_side(horizon: int) -> dict[str, float]:
+    """Median of three rounds; each round times every row once, so that a slow spell of the machine meets all alike."""
+    rows: dict[str, list[float]] = {}
+    for seed in range(3):
+        for name, policy, calibration in ROWS:
+            rows.setdefault(name, []).append(once(policy, horizon, 2, calibration, seed))
+        loop = naive.run(horizon, 2, 1.0, horizon**-2.0, "published", seed)
+        rows.setdefault("NumPy loop", []).append(1e9 * loop.seconds / horizon)
+    return {name: statistics.median(times) for name, times in rows.items()}
 
 
 def peak_memory(horizon: int, dimension: int) -> float:
@@ -77,16 +98,11 @@ def main() -> None:
     simulate("paper", horizon=100, trials=1, workers=1)
 
     print(f"d = 2, T = {horizon:,}, one core, eps1 = eps2 = 1, delta = 1/T^2 each")
-    environment = nanoseconds("clairvoyant", horizon, 2)
-    rows = [("environment alone", environment)]
-    rows += [(f"paper ({name})", nanoseconds("paper", horizon, 2, name)) for name in ("published", "printed")]
-    rows.append(("nonprivate", nanoseconds("nonprivate", horizon, 2)))
-    loop = naive.run(horizon, 2, 1.0, horizon**-2.0, "published", 1)
-    loop_cost = 1e9 * loop.seconds / horizon
+    costs = side_by_side(horizon)
+    environment, loop = costs["environment alone"], costs["NumPy loop"]
     print(f"{'':20} {'ns/period':>10} {'x environment':>14} {'NumPy loop / this':>18}")
-    for name, cost in rows:
-        print(f"{name:20} {cost:10.1f} {cost / environment:14.1f} {loop_cost / cost:18.0f}")
-    print(f"{'NumPy loop':20} {loop_cost:10.0f} {loop_cost / environment:14.0f} {1:18d}")
+    for name, cost in costs.items():
+        print(f"{name:20} {cost:10.1f} {cost / environment:14.1f} {loop / cost:18.0f}")
 
     print("\nlinear in T: paper (published), d = 2, ns/period")
     for size in (10**4, 10**5, 10**6) if quick else (10**4, 10**5, 10**6, 10**7):
