@@ -1,14 +1,17 @@
-"""The ledger: what was paid for, what has been spent, and a refusal of anything else."""
+"""The ledger: what was paid for, what has been spent and what that proves, and a refusal of anything else."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from hushprice import checks
+from hushprice.accounting import accountant
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.events import Event
-from hushprice.errors import BudgetExhausted
+from hushprice.accounting.loss import Loss, compose, loss_of
+from hushprice.errors import BudgetExhausted, InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +25,35 @@ class Entry:
         checks.whole(1, count=self.count)
 
 
+def loss_of_all(entries: Iterable[Entry], adjacency: Adjacency) -> Loss:
+    """What these releases can reveal together, whatever their order and however each was chosen in view of others."""
+    return compose(loss_of(entry.event, entry.count, adjacency) for entry in entries)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ledger:
-    """An allowance fixed in advance, and the entries spent against it.
+    """A budget fixed in advance, and the entries spent against it.
 
-    The paper reserves the whole budget before the first price (cor:privacy-algo): `claimed` is that reservation,
-    whatever has been spent so far, and None when nothing is claimed. What is not in the allowance cannot be spent.
+    With an `allowance` the releases are planned, as in the paper (cor:privacy-algo): all of it must fit the claim before
+    the first price, and what is not in it cannot be spent. Without one anything may be spent that still fits the claim:
+    a filter. `claimed` is None where nothing is claimed.
     """
 
     adjacency: Adjacency
     claimed: EpsilonDelta | None
-    allowance: tuple[Entry, ...]
+    allowance: tuple[Entry, ...] | None = None
     spent: tuple[Entry, ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.adjacency, Adjacency):
+            raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(self.adjacency)}")
+        if self.allowance is not None and not self._fits(self.allowance):
+            raise InvalidInput(f"claimed must cover the allowance, which needs more than {self.claimed}")
         for entry in self.spent:
-            if self.remaining(entry.event) < 0:
+            if self.allowance is not None and self.remaining(entry.event) < 0:
                 raise BudgetExhausted(f"{entry!r} was spent, which is more than was paid for")
+        if self.allowance is None and not self._fits(self.spent):
+            raise BudgetExhausted(f"what was spent needs more than {self.claimed}")
 
     def spend(self, event: Event, count: int = 1) -> Ledger:
         """The ledger after `count` more releases of this kind; refuses what was not paid for.
@@ -46,19 +61,41 @@ class Ledger:
         Called before noise is drawn, so a refusal means that nothing happened.
         """
         checks.whole(1, count=count)
-        left = self.remaining(event)
-        if count > left:
-            raise BudgetExhausted(f"{count} more of {event!r} would pass the budget: {left} left")
+        if self.allowance is not None:
+            left = self.remaining(event)
+            if count > left:
+                raise BudgetExhausted(f"{count} more of {event!r} would pass the budget: {left} left")
         counts = {entry.event: entry.count for entry in self.spent}
         counts[event] = counts.get(event, 0) + count
-        # In the allowance's order, so that a ledger tells what was spent and not when.
-        paid = dict.fromkeys(entry.event for entry in self.allowance)
-        return replace(self, spent=tuple(Entry(kind, counts[kind]) for kind in paid if kind in counts))
+        if self.allowance is not None:
+            # In the allowance's order, so that a ledger tells what was spent and not when.
+            paid = dict.fromkeys(entry.event for entry in self.allowance)
+            counts = {kind: counts[kind] for kind in paid if kind in counts}
+        return replace(self, spent=tuple(Entry(kind, number) for kind, number in counts.items()))
 
     def count(self, event: Event) -> int:
         """How often this kind of release has happened."""
         return sum(entry.count for entry in self.spent if entry.event == event)
 
     def remaining(self, event: Event) -> int:
-        """How often it may still happen; an unknown kind may never."""
-        return sum(entry.count for entry in self.allowance if entry.event == event) - self.count(event)
+        """How often it may still happen under the allowance; an unknown kind may never."""
+        return sum(entry.count for entry in self.allowance or () if entry.event == event) - self.count(event)
+
+    def epsilon(self, delta: float) -> float:
+        """What has been spent so far, proven at this delta; infinity where no finite epsilon covers it."""
+        return accountant.epsilon_of(loss_of_all(self.spent, self.adjacency), delta)
+
+    @property
+    def proven(self) -> EpsilonDelta | None:
+        """What the whole allowance proves at the claim's delta, spent or not; None where nothing is claimed."""
+        if self.claimed is None:
+            return None
+        entries = self.spent if self.allowance is None else self.allowance
+        return EpsilonDelta(
+            accountant.epsilon_of(loss_of_all(entries, self.adjacency), self.claimed.delta), self.claimed.delta
+        )
+
+    def _fits(self, entries: tuple[Entry, ...]) -> bool:
+        if self.claimed is None or not entries:
+            return True
+        return accountant.epsilon_of(loss_of_all(entries, self.adjacency), self.claimed.delta) <= self.claimed.epsilon

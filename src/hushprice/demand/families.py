@@ -70,6 +70,7 @@ class Logistic(_Built):
     family: ClassVar[int] = family.LOGISTIC
     paper_curvature: ClassVar[float] = (1 + math.e**2) ** 2 / math.e**2
     largest_revenue: ClassVar[float] = 1.0
+    lowest: ClassVar[float] = 0.0
     subgaussian: ClassVar[float] = 0.5  # a variable on an interval of length 1 (Hoeffding); the paper states 1
 
     def __post_init__(self) -> None:
@@ -79,6 +80,10 @@ class Logistic(_Built):
     @property
     def curvature(self) -> float:
         return max(1.0, self.slope / 4, (2 + 2 * math.cosh(2 * self.slope)) / self.slope)
+
+    @property
+    def steepest(self) -> float:
+        return self.slope / 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +100,7 @@ class Gaussian(_Built):
     family: ClassVar[int] = family.GAUSSIAN
     paper_curvature: ClassVar[float] = 1.0
     curvature: ClassVar[float] = 1.0
+    steepest: ClassVar[float] = 1.0
     largest_revenue: ClassVar[float] = 1.0
 
     def __init__(self, *, noise: float = 1.0, bound: float | None = None) -> None:
@@ -110,6 +116,10 @@ class Gaussian(_Built):
     @property
     def slope(self) -> float:
         return 1.0 / self.noise**2
+
+    @property
+    def lowest(self) -> float:
+        return -self.bound
 
     @property
     def subgaussian(self) -> float:
@@ -128,6 +138,7 @@ class Poisson(_Built):
     bound: float = 10.0
     name: ClassVar[str] = "poisson"
     family: ClassVar[int] = family.POISSON
+    lowest: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         checks.within(1e-3, 10.0, slope=self.slope)
@@ -140,6 +151,10 @@ class Poisson(_Built):
     @property
     def curvature(self) -> float:
         return max(self.slope, 1.0 / self.slope) * math.exp(2 * self.slope)
+
+    @property
+    def steepest(self) -> float:
+        return self.slope * math.exp(2 * self.slope)
 
     @property
     def subgaussian(self) -> float:

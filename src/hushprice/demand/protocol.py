@@ -35,6 +35,11 @@ class Demand(Protocol):
         ...
 
     @property
+    def lowest(self) -> float:
+        """The least demand: records are clipped to [lowest, bound]. A family that does not say gets -bound."""
+        return -self.bound
+
+    @property
     def subgaussian(self) -> float:
         """s: E exp(l (y - f)) <= exp(l^2 s^2 / 2)."""
         ...
@@ -43,6 +48,11 @@ class Demand(Protocol):
     def curvature(self) -> float:
         """K: 1/K <= f'(z) <= K for |z| <= 2."""
         ...
+
+    @property
+    def steepest(self) -> float:
+        """sup f'(z) for |z| <= 2: what one record can add to the likelihood's curvature. K bounds it from above."""
+        return self.curvature
 
     @property
     def scale(self) -> float:

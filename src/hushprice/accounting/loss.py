@@ -1,0 +1,101 @@
+"""From an event to its privacy loss: how much likelier what was released can be in one world than in its neighbour.
+
+The loss of everything together is at most G + sum_i (shift_i + scale_i R_i), where G is the loss of one mu-GDP release,
+N(mu^2/2, mu^2), and the R_i are independent lengths of a standard normal vector in one or two dimensions, independent
+of G. Releases may be chosen one after the other, each in view of those before (docs/proofs/composition.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hushprice.accounting import sensitivity
+from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.events import CovarianceStream, Event, NotPrivate, PerturbedEstimate
+from hushprice.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Radial:
+    """`count` independent losses, each at most shift + scale R, R the length of a normal vector in `degree` dims."""
+
+    count: int
+    shift: float
+    scale: float
+    degree: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loss:
+    """A bound on the privacy loss of some releases."""
+
+    mu_squared: float = 0.0  # of all Gaussian releases together
+    radials: tuple[Radial, ...] = ()
+    coordinates: int = 0  # noise numbers drawn on a grid rather than from the real line
+    unbounded: bool = False  # something was released without noise
+
+    @property
+    def mu(self) -> float:
+        return math.sqrt(self.mu_squared)
+
+
+def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
+    """The loss of `count` releases of this kind. An event of an unknown kind is refused."""
+    match event:
+        case CovarianceStream():
+            return _of_stream(event, count, adjacency)
+        case PerturbedEstimate():
+            return _of_estimate(event, count, adjacency)
+        case NotPrivate():
+            return Loss(unbounded=True)
+    raise InvalidInput(f"no accountant knows the event {event!r}")
+
+
+def compose(losses: Iterable[Loss]) -> Loss:
+    """The loss of all of them together."""
+    losses = tuple(losses)
+    return Loss(
+        mu_squared=math.fsum(loss.mu_squared for loss in losses),
+        radials=tuple(radial for loss in losses for radial in loss.radials),
+        coordinates=sum(loss.coordinates for loss in losses),
+        unbounded=any(loss.unbounded for loss in losses),
+    )
+
+
+def _of_stream(event: CovarianceStream, count: int, adjacency: Adjacency) -> Loss:
+    """One record moves C x by its own change times a column of C (docs/proofs/continual_release.md)."""
+    moved = sensitivity.of_covariance(adjacency) * event.strategy.column_norm(event.steps)
+    numbers = stream_numbers(event)
+    if event.grid > 0.0:
+        # What is added to the noise is rounded to the grid: two worlds' roundings differ by at most one grid step a
+        # number, and the fixed-point filter before it by far less than another (releasers/exact.py).
+        moved += 2.0 * event.grid * math.sqrt(numbers)
+    return Loss(
+        mu_squared=count * (moved / event.noise) ** 2,
+        coordinates=count * numbers if event.grid > 0.0 else 0,
+    )
+
+
+def stream_numbers(event: CovarianceStream) -> int:
+    """Noise numbers in the whole stream: one row a record, whether a row of the filter or a node of the tree."""
+    return event.steps * event.entries
+
+
+def _of_estimate(event: PerturbedEstimate, count: int, adjacency: Adjacency) -> Loss:
+    """docs/proofs/objective_perturbation.md: the exact minimizer's loss is radial, the output noise's is Gaussian."""
+    match adjacency:
+        case Adjacency.REPLACE_ONE:  # the gradients' difference lies in the plane of the two records' features
+            change, degree = event.difference, 2
+        case Adjacency.ZERO_OUT:  # along the one record's features
+            change, degree = event.gradient, 1
+    scale = change / event.noise
+    shift = math.log1p(event.curvature / event.ridge) + 0.5 * scale * scale
+    moved = 2.0 * event.distance + event.output_grid * math.sqrt(event.dimension)
+    gridded = int(event.grid > 0.0) + int(event.output_grid > 0.0)
+    return Loss(
+        mu_squared=count * (moved / event.output_noise) ** 2,
+        radials=(Radial(count, shift, scale, degree),),
+        coordinates=count * gridded * event.dimension,
+    )

@@ -1,0 +1,81 @@
+"""How far one record can move what is released: the numbers every guarantee rests on, and nothing else.
+
+They follow from ||phi|| <= 1 and lowest <= y <= B_Y, which sensitive/records.py enforces, and from the demand family's
+true constants, never from a calibration's. docs/proofs/sensitivity.md proves each.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushprice import checks
+from hushprice.accounting.adjacency import Adjacency
+from hushprice.demand import family
+from hushprice.demand.protocol import Demand
+
+RADIUS = 2.0  # alg:private-mle, line 4: ||theta|| <= 2
+_ANGLES = 1500  # of the search for the largest difference
+
+
+def of_covariance(adjacency: Adjacency) -> float:
+    """The largest change of phi phi' in Frobenius norm, and of its upper triangle.
+
+    Replaced: ||xx' - yy'||^2 = |x|^4 + |y|^4 - 2 (x'y)^2 <= 2. Zeroed out: |x|^2 <= 1. The paper takes 1 for both.
+    """
+    match adjacency:
+        case Adjacency.REPLACE_ONE:
+            return math.sqrt(2.0)
+        case Adjacency.ZERO_OUT:
+            return 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LossBounds:
+    """What one record's loss can do on the ball ||theta|| <= 2."""
+
+    gradient: float  # sup ||gradient||
+    difference: float  # sup ||gradient - another record's gradient|| at the same theta
+    curvature: float  # sup of the Hessian's one eigenvalue
+
+    def __post_init__(self) -> None:
+        checks.positive(gradient=self.gradient, difference=self.difference, curvature=self.curvature)
+
+
+def of_loss(demand: Demand) -> LossBounds:
+    """The bounds for a demand family: the gradient is slope (f(z) - y) phi, the Hessian slope f'(z) phi phi'."""
+    low, high = np.asarray(demand.mean(np.array([-RADIUS, RADIUS])), dtype=float)  # f increases
+    reach = max(high - lowest(demand), demand.bound - low)
+    gradient = float(demand.slope * reach)
+    difference = 2.0 * gradient
+    if demand.family == family.LOGISTIC and lowest(demand) == 0.0 and demand.bound == 1.0:
+        difference = min(difference, logistic_difference(float(demand.slope)))
+    return LossBounds(gradient=gradient, difference=difference, curvature=float(demand.slope * steepest(demand)))
+
+
+def lowest(demand: Demand) -> float:
+    """The least demand; -B_Y where a family of one's own does not say."""
+    return float(getattr(demand, "lowest", -demand.bound))
+
+
+def steepest(demand: Demand) -> float:
+    """sup f' on |z| <= 2; K, which bounds it, where a family of one's own does not say."""
+    return float(getattr(demand, "steepest", demand.curvature))
+
+
+@functools.lru_cache(maxsize=64)
+def logistic_difference(slope: float) -> float:
+    """A bound on ||grad - grad'|| of two logistic losses on the ball, y in [0, 1]; below 2 sup ||grad||.
+
+    With g(h) = f(2 cos h) it is slope sqrt(q), q = g(h)^2 + g(k)^2 - 2 g(h) g(k) cos(h + k), largest over a grid of
+    angles in [0, pi/2] and raised by what q can gain between grid points, |dq/dh| <= 2 + 2 slope. Elsewhere on the ball
+    q is at most (f(2) + 1/2)^2 or 2 f(2)^2.
+    """
+    angles, spacing = np.linspace(0.0, math.pi / 2, _ANGLES, retstep=True)
+    g = 1.0 / (1.0 + np.exp(-slope * RADIUS * np.cos(angles)))
+    squares = g[:, None] ** 2 + g[None, :] ** 2 - 2.0 * np.outer(g, g) * np.cos(angles[:, None] + angles[None, :])
+    between = (2.0 + 2.0 * slope) * float(spacing)  # half a step in each of the two angles
+    return slope * max(math.sqrt(float(squares.max()) + between), float(g[0]) + 0.5, math.sqrt(2.0) * float(g[0]))

@@ -1,0 +1,146 @@
+"""The least noise that the accountant can prove a budget with: calibration `tight`.
+
+The two shares of the budget decide how noise is divided between covariances and estimates. Each share alone gives a
+first answer in closed form; then all noise is scaled by one factor until everything together, accounted jointly, costs
+exactly the whole budget. Every choice uses public numbers only.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import replace
+
+from scipy.optimize import brentq, minimize_scalar
+
+from hushprice import checks
+from hushprice.accounting import accountant, gaussian, sensitivity
+from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget
+from hushprice.accounting.events import FROBENIUS
+from hushprice.accounting.ledger import Entry, loss_of_all
+from hushprice.accounting.loss import Loss, Radial
+from hushprice.accounting.noise import Noise, events, strategy_of
+from hushprice.accounting.sensitivity import LossBounds
+from hushprice.accounting.streams import steps_of
+from hushprice.errors import InvalidInput
+
+OUTPUT_SHARE = 0.05  # of an estimate's mu that goes into hiding how far the solver stopped; costs 0.1 % of the budget
+
+
+def covariance_noise(share: EpsilonDelta, horizon: int, *, strategy: str, adjacency: Adjacency) -> float:
+    """Noise of the covariance stream alone: sensitivity times the strategy's longest column, over mu."""
+    column = strategy_of(strategy, horizon).column_norm(steps_of(horizon))
+    return sensitivity.of_covariance(adjacency) * column / gaussian.mu_of(share.epsilon, share.delta)
+
+
+def largest_deviation(noise: Noise, horizon: int) -> float:
+    """The largest standard deviation of an entry of any released covariance."""
+    return noise.covariance_noise * strategy_of(noise.strategy, horizon).row_norm(steps_of(horizon))
+
+
+def output_noise(share: EpsilonDelta, calls: int, distance: float) -> float:
+    """Noise that hides a change of 2 `distance` in each of `calls` estimates at OUTPUT_SHARE of their mu."""
+    return 2.0 * distance * math.sqrt(calls) / (OUTPUT_SHARE * gaussian.mu_of(share.epsilon, share.delta))
+
+
+@functools.lru_cache(maxsize=256)
+def calibrate(
+    budget: PrivacyBudget,
+    *,
+    horizon: int,
+    dimension: int,
+    max_estimates: int,
+    ridge: float,
+    losses: LossBounds,
+    adjacency: Adjacency,
+    strategy: str = "toeplitz",
+) -> Noise:
+    """The least noise, up to rounding, whose events cost at most the budget's total."""
+    checks.whole(1, horizon=horizon, dimension=dimension, max_estimates=max_estimates)
+    checks.positive(ridge=ridge)
+    sigma = covariance_noise(budget.covariance, horizon, strategy=strategy, adjacency=adjacency)
+    nu, raised = _estimate(budget.estimates, max_estimates, dimension, ridge, losses, adjacency)
+
+    def scaled(factor: float) -> Noise:
+        return with_output_noise(
+            Noise(
+                covariance_noise=factor * sigma,
+                estimate_noise=factor * nu,
+                estimate_ridge=max(ridge, factor * raised),
+                output_noise=1.0,
+                strategy=strategy,
+                layout=FROBENIUS,
+                floored=True,
+                claimed=budget.total,
+                max_estimates=max_estimates,
+            ),
+            budget,
+            horizon=horizon,
+            dimension=dimension,
+            losses=losses,
+        )
+
+    def excess(log_factor: float) -> float:
+        noise = scaled(math.exp(log_factor))
+        epsilon = proven_epsilon(noise, horizon=horizon, dimension=dimension, losses=losses, adjacency=adjacency)
+        return math.log(max(epsilon, 1e-300) / budget.total.epsilon)
+
+    low, high = math.log(0.05), math.log(20.0)
+    if not (excess(low) > 0.0 > excess(high)):
+        raise InvalidInput(f"epsilon {budget.total.epsilon!r} at delta {budget.total.delta!r} is out of reach")
+    root = brentq(excess, low, high, xtol=1e-10, rtol=1e-10)
+    while excess(root) > 0.0:  # errors are made to fall on the private side
+        root += 1e-9
+    return scaled(math.exp(root))
+
+
+def with_output_noise(
+    noise: Noise, budget: PrivacyBudget, *, horizon: int, dimension: int, losses: LossBounds
+) -> Noise:
+    """The same with the output noise that the solver's inexactness asks for, in live use as in simulation."""
+    assert noise.max_estimates is not None
+    _, estimate = events(noise, horizon=horizon, dimension=dimension, losses=losses, live=True)
+    return replace(noise, output_noise=output_noise(budget.estimates, noise.max_estimates, estimate.distance))
+
+
+def proven_epsilon(
+    noise: Noise, *, horizon: int, dimension: int, losses: LossBounds, adjacency: Adjacency
+) -> float:
+    """What all releases this noise was bought for cost together at the claim's delta, drawn live."""
+    assert noise.claimed is not None and noise.max_estimates is not None
+    stream, estimate = events(noise, horizon=horizon, dimension=dimension, losses=losses, live=True)
+    loss = loss_of_all((Entry(stream, 1), Entry(estimate, noise.max_estimates)), adjacency)
+    return accountant.epsilon_of(loss, noise.claimed.delta)
+
+
+def _estimate(
+    share: EpsilonDelta, calls: int, dimension: int, ridge: float, losses: LossBounds, adjacency: Adjacency
+) -> tuple[float, float]:
+    """nu and the ridge for the estimates alone.
+
+    A larger ridge needs less noise but pulls the estimate to zero. On the scale of the gradient noise has mean square
+    d nu^2 and the ridge pulls by at most ridge^2, as ||theta*|| <= 1: take the ridge with the least sum.
+    """
+    replaced = adjacency is Adjacency.REPLACE_ONE
+    change, degree = (losses.difference, 2) if replaced else (losses.gradient, 1)
+
+    def nu_for(ridge: float) -> float:
+        def excess(log_nu: float) -> float:
+            scale = change / math.exp(log_nu)
+            radial = Radial(calls, math.log1p(losses.curvature / ridge) + 0.5 * scale * scale, scale, degree)
+            return accountant.renyi_epsilon(Loss(radials=(radial,)), share.delta)[0] - share.epsilon
+
+        start = math.log(change)
+        return math.exp(brentq(excess, start - 7.0, start + 30.0, xtol=1e-6, rtol=1e-9))
+
+    # The determinant's part of the loss alone must leave most of epsilon to the noise.
+    least = max(ridge, losses.curvature / math.expm1(0.9 * share.epsilon / calls))
+    found = minimize_scalar(
+        lambda log_ridge: dimension * nu_for(math.exp(log_ridge)) ** 2 + math.exp(2.0 * log_ridge),
+        bounds=(math.log(least), math.log(least) + 7.0),
+        method="bounded",
+        options={"xatol": 1e-3},
+    )
+    chosen = math.exp(float(found.x))
+    return nu_for(chosen), chosen
