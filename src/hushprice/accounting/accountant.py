@@ -142,9 +142,9 @@ def _tilted_law(radials: tuple[Radial, ...], tilt: float, delta: float) -> _Tilt
     for radial, (weights, log_mass) in zip(radials, lengths, strict=True):
         spectrum *= np.fft.rfft(weights, padded) ** radial.count
         log_moment += radial.count * log_mass
-    law = np.fft.irfft(spectrum, padded)[:size]
+    law: FloatArray = np.fft.irfft(spectrum, padded)[:size]
     kept = np.flatnonzero(law > _ROUNDING)
-    return _TiltedLaw(kept * width, np.log(law[kept]), log_moment, math.log(2.0 * _ROUNDING * size))
+    return _TiltedLaw(kept.astype(np.float64) * width, np.log(law[kept]), log_moment, math.log(2.0 * _ROUNDING * size))
 
 
 def _tilted_length(radial: Radial, width: float, tilt: float, delta: float) -> tuple[FloatArray, float]:

@@ -17,7 +17,7 @@ from hushprice import checks
 from hushprice.accounting import accountant, gaussian, sensitivity
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget
-from hushprice.accounting.events import FROBENIUS
+from hushprice.accounting.events import FROBENIUS, PerturbedEstimate
 from hushprice.accounting.ledger import Entry, loss_of_all
 from hushprice.accounting.loss import Loss, Radial
 from hushprice.accounting.noise import Noise, events, strategy_of
@@ -99,14 +99,12 @@ def with_output_noise(
     noise: Noise, budget: PrivacyBudget, *, horizon: int, dimension: int, losses: LossBounds
 ) -> Noise:
     """The same with the output noise that the solver's inexactness asks for, in live use as in simulation."""
-    assert noise.max_estimates is not None
     _, estimate = events(noise, horizon=horizon, dimension=dimension, losses=losses, live=True)
+    assert noise.max_estimates is not None and isinstance(estimate, PerturbedEstimate)  # something is claimed
     return replace(noise, output_noise=output_noise(budget.estimates, noise.max_estimates, estimate.distance))
 
 
-def proven_epsilon(
-    noise: Noise, *, horizon: int, dimension: int, losses: LossBounds, adjacency: Adjacency
-) -> float:
+def proven_epsilon(noise: Noise, *, horizon: int, dimension: int, losses: LossBounds, adjacency: Adjacency) -> float:
     """What all releases this noise was bought for cost together at the claim's delta, drawn live."""
     assert noise.claimed is not None and noise.max_estimates is not None
     stream, estimate = events(noise, horizon=horizon, dimension=dimension, losses=losses, live=True)

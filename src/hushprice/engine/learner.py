@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from hushprice.accounting.calibration import Noise, events, open_ledger
-from hushprice.accounting.events import Event
+from hushprice.accounting import sensitivity
+from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.events import CovarianceStream, Event, NotPrivate
+from hushprice.accounting.noise import Noise, events, open_ledger
 from hushprice.demand.protocol import Demand
 from hushprice.errors import BudgetExhausted
 from hushprice.policies.tuning import Tuning
 from hushprice.releasers.covariance import CovarianceReleaser, PrivateCov
 from hushprice.releasers.estimate import EstimateReleaser, PrivateMLE
-from hushprice.releasers.noise import NoiseSource
+from hushprice.releasers.exact import ExactCov
+from hushprice.releasers.noise import NoiseSource, System, Tape
 from hushprice.releases import CovarianceRelease, EstimateRelease
 from hushprice.sensitive.records import Records
 from hushprice.types import FloatArray
@@ -27,26 +30,32 @@ class Learner:
         tuning: Tuning,
         noise: Noise,
         source: NoiseSource,
+        adjacency: Adjacency = Adjacency.REPLACE_ONE,
         covariance: CovarianceReleaser | None = None,
         estimates: EstimateReleaser | None = None,
     ) -> None:
-        self.stream_event, self.estimate_event = events(noise, horizon, dimension)
-        ledger = open_ledger(noise, horizon=horizon, dimension=dimension, max_estimates=tuning.max_estimates)
+        live = not source.simulated
+        losses = sensitivity.of_loss(demand)
+        self.stream_event, self.estimate_event = events(
+            noise, horizon=horizon, dimension=dimension, losses=losses, live=live
+        )
+        ledger = open_ledger(
+            noise,
+            horizon=horizon,
+            dimension=dimension,
+            losses=losses,
+            max_estimates=tuning.max_estimates,
+            live=live,
+            adjacency=adjacency,
+        )
         self.ledger = ledger.spend(self.stream_event)  # the stream is one release, paid in full at the start
-        self.records = Records(dimension, demand.bound)
+        self.records = Records(dimension, demand.bound, sensitivity.lowest(demand))
         if covariance is None:
-            covariance = PrivateCov(
-                horizon=horizon,
-                dimension=dimension,
-                noise=noise.covariance_noise,
-                source=source,
-                event=self.stream_event,
-            )
+            covariance = _covariance(horizon, dimension, source, self.stream_event)
         if estimates is None:
             estimates = PrivateMLE(
                 demand=demand,
                 dimension=dimension,
-                noise=noise.estimate_noise,
                 ridge=noise.estimate_ridge,
                 source=source,
                 event=self.estimate_event,
@@ -74,6 +83,16 @@ class Learner:
 
     def __repr__(self) -> str:
         return "Learner(<sensitive>)"
+
+
+def _covariance(
+    horizon: int, dimension: int, source: NoiseSource, event: CovarianceStream | NotPrivate
+) -> CovarianceReleaser:
+    """Ideal noise from a tape, exact noise from the operating system; without noise the two are the same sums."""
+    if isinstance(source, System) and isinstance(event, CovarianceStream):
+        return ExactCov(event=event, source=source)
+    tape = source if isinstance(source, Tape) else Tape(0, 0)
+    return PrivateCov(horizon=horizon, dimension=dimension, source=tape, event=event)
 
 
 def _refuse_unpaid(event: Event, paid: Event) -> None:

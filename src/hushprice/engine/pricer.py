@@ -73,7 +73,7 @@ class Pricer:
         checks.whole(0, delay=delay)
         if policy.tuning is None or policy.noise is None or policy.input_noise > 0:
             raise InvalidInput(f"policy must be one that learns ('paper' or 'nonprivate'), got {policy.name!r}")
-        policy.check_fits(horizon=horizon, demand=demand)
+        policy.check_fits(horizon=horizon, demand=demand, dimension=features.dimension)
         if schema is not None and schema.dimension != features.contexts:
             raise InvalidInput(f"schema gives contexts of length {schema.dimension}, features take {features.contexts}")
         source = System() if source is None else source
@@ -103,6 +103,7 @@ class Pricer:
             tuning=policy.tuning,
             noise=policy.noise,
             source=source,
+            adjacency=policy.adjacency,
             covariance=covariance,
             estimates=estimates,
         )
@@ -201,7 +202,7 @@ def open_pricer(
     epsilon_covariance: float | None = None,
     epsilon_estimate: float | None = None,
     policy: str = "paper",
-    calibration: str = "published",
+    calibration: str = "tight",
     demand: Demand | None = None,
     features: str | FeatureMap = "main",
     exploration_periods: int | None = None,

@@ -28,13 +28,14 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.protocol import Policy
 from hushprice.releasers.covariance import PrivateCov
 from hushprice.releasers.estimate import PrivateMLE
+from hushprice.releasers.exact import ExactCov
 from hushprice.releasers.noise import System, Tape
 from hushprice.releases import CovarianceRelease, EstimateRelease
 
 if TYPE_CHECKING:
     from hushprice.engine.pricer import Pricer
 
-FORMAT = 1
+FORMAT = 2
 _HEAD = re.compile(rb"hushprice pricer ([0-9]{1,9}) ([0-9a-f]{64})\n")
 _FAMILIES: dict[str, Any] = {
     "logistic": families.Logistic,
@@ -73,8 +74,7 @@ class _State(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     phi: np.ndarray
     demands: np.ndarray
     clipped: tuple[int, int, int]  # features, demands, attributes
-    tree_exact: np.ndarray
-    tree_running: np.ndarray
+    covariance: bytes  # the releaser's own; released noise is in it
     estimates_left: int
     indefinite: int
     accepted: _Accepted | None
@@ -119,7 +119,7 @@ def load(kind: type[AnyPricer], path: Path, *, simulation: bool) -> AnyPricer:
 
 def _state(pricer: Pricer) -> _State:
     learner, quoter, slots = pricer.learner, pricer.quoter, pricer.slots
-    records, tree, release = learner.records, learner.covariance.state(), quoter.covariance
+    records, release = learner.records, quoter.covariance
     return _State(
         horizon=pricer.horizon,
         delay=slots.delay,
@@ -138,8 +138,7 @@ def _state(pricer: Pricer) -> _State:
         phi=records.phi[:, : records.count],
         demands=records.demand[: records.count],
         clipped=(records.clipped_features, records.clipped_demands, pricer.clipped_attributes),
-        tree_exact=tree["exact"],
-        tree_running=tree["running"],
+        covariance=cast(PrivateCov | ExactCov, learner.covariance).state(),
         estimates_left=learner.estimates_left,
         indefinite=quoter.indefinite,
         accepted=None if release is None else _Accepted(quoter.theta, release.packed, release.records, quoter.version),
@@ -161,7 +160,7 @@ def _pricer(kind: type[AnyPricer], state: _State, simulation: bool) -> AnyPricer
     learner, quoter, slots = pricer.learner, pricer.quoter, pricer.slots
     learner.records.restore(state.phi, state.demands)
     learner.records.clipped_features, learner.records.clipped_demands, pricer.clipped_attributes = state.clipped
-    learner.covariance.restore({"exact": state.tree_exact, "running": state.tree_running}, state.demands.size)
+    cast(PrivateCov | ExactCov, learner.covariance).restore(state.covariance, state.demands.size)
     if state.estimates_left < learner.estimates_left:
         learner.ledger = learner.ledger.spend(learner.estimate_event, learner.estimates_left - state.estimates_left)
     if state.accepted is not None:
@@ -187,7 +186,6 @@ def _check(state: _State, pricer: Pricer) -> None:
         "last": state.last in (learned, pricer.slots.last),
         "waiting": state.waiting.shape == (waiting, pricer.features.dimension) and np.isfinite(state.waiting).all(),
         "outcomes": state.outcomes.shape == (waiting,) and not np.isinf(state.outcomes).any(),
-        "tree": np.isfinite(state.tree_exact).all() and np.isfinite(state.tree_running).all(),
         "estimates_left": 0 <= state.estimates_left <= pricer.learner.estimates_left,
     }
     for field, fits in sound.items():
@@ -201,7 +199,7 @@ def _refuse_foreign_parts(pricer: Pricer) -> None:
         "demand": type(demand) is _FAMILIES.get(demand.name),
         "features": features.name in MAPS and features == by_name(features.name, features.contexts),
         "source": type(pricer.source) in (System, Tape),
-        "covariance": type(pricer.learner.covariance) is PrivateCov,
+        "covariance": type(pricer.learner.covariance) in (PrivateCov, ExactCov),
         "estimates": type(pricer.learner.estimates) is PrivateMLE,
     }
     for part, known in own.items():

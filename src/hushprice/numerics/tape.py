@@ -23,6 +23,7 @@ EXPLORATION = 3
 COVARIANCE_NOISE = 4
 ESTIMATE_NOISE = 5
 INPUT_NOISE = 6
+OUTPUT_NOISE = 7
 
 Words: TypeAlias = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 

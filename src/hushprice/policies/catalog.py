@@ -9,6 +9,7 @@ from typing import Any
 
 from hushprice import checks
 from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget
+from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput, NotAvailable, first_line
@@ -18,7 +19,6 @@ from hushprice.policies.protocol import PlainPolicy, Policy, Setting
 from hushprice.policies.tuning import Tuning, numerical
 
 NAMES = ("paper", "noisy-newton", "nonprivate", "random", "fixed", "input-perturbation", "clairvoyant")
-CALIBRATIONS = ("printed", "published", "tight")
 
 PlainFactory = Callable[[Setting], PlainPolicy]
 
@@ -61,7 +61,9 @@ def build(
         raise InvalidInput(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {calibration!r}")
     match name:
         case "paper":
-            return paper(calibration, budget, horizon=horizon, demand=demand, tuning=tuning)
+            return paper(
+                calibration, budget, horizon=horizon, dimension=features.dimension, demand=demand, tuning=tuning
+            )
         case "nonprivate":
             return nonprivate(tuning=tuning)
         case "random":

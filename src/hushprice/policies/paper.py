@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from hushprice.accounting import calibration as calibrations
+from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.budget import PrivacyBudget
+from hushprice.accounting.noise import without_noise
 from hushprice.demand.protocol import Demand
-from hushprice.policies.protocol import LEARNING, Policy, constants_of
+from hushprice.policies.protocol import LEARNING, Policy, basis_of, proven
 from hushprice.policies.tuning import Tuning
 
 
-def paper(calibration: str, budget: PrivacyBudget, *, horizon: int, demand: Demand, tuning: Tuning) -> Policy:
-    """The paper's policy under one calibration. Claims the budget (cor:privacy-algo); proven is not known yet."""
-    constants = constants_of(demand)
+def paper(
+    calibration: str,
+    budget: PrivacyBudget,
+    *,
+    horizon: int,
+    dimension: int,
+    demand: Demand,
+    tuning: Tuning,
+    adjacency: Adjacency = Adjacency.REPLACE_ONE,
+) -> Policy:
+    """The paper's policy under one calibration. It claims the budget (cor:privacy-algo), and proves what it can."""
+    basis = basis_of(demand, dimension)
     noise = calibrations.calibrate(
         calibration,
         budget,
         horizon=horizon,
+        dimension=dimension,
         max_estimates=tuning.max_estimates,
         ridge=tuning.ridge,
-        bound=constants.bound,
-        scale=constants.scale,
-        curvature=constants.curvature,
+        constants=basis.constants,
+        losses=basis.losses,
+        adjacency=adjacency,
     )
     return Policy(
         name="paper",
@@ -29,11 +41,13 @@ def paper(calibration: str, budget: PrivacyBudget, *, horizon: int, demand: Dema
         tuning=tuning,
         noise=noise,
         horizon=horizon,
-        constants=constants,
+        basis=basis,
+        adjacency=adjacency,
         claimed=noise.claimed,
+        proven=proven(noise, horizon=horizon, basis=basis, adjacency=adjacency),
     )
 
 
 def nonprivate(*, tuning: Tuning) -> Policy:
     """Both noise steps off, as in tab:non-private. PrivateMLE keeps the ridge it is given: no epsilon raises it."""
-    return Policy(name="nonprivate", code=LEARNING, tuning=tuning, noise=calibrations.without_noise(tuning.ridge))
+    return Policy(name="nonprivate", code=LEARNING, tuning=tuning, noise=without_noise(tuning.ridge))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
 from hushprice import checks
+from hushprice.accounting import sensitivity, tight
+from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget
-from hushprice.accounting.calibration import Constants, Noise
+from hushprice.accounting.noise import Noise
+from hushprice.accounting.paper_noise import Constants
+from hushprice.accounting.sensitivity import LossBounds
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
@@ -22,6 +27,15 @@ LEARNING = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Basis:
+    """What noise is calculated for, besides the horizon."""
+
+    dimension: int
+    constants: Constants  # the paper's, which `printed` and `published` use
+    losses: LossBounds  # the true ones, which proofs use
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Policy:
     """A built-in policy with every choice made."""
 
@@ -30,12 +44,13 @@ class Policy:
     calibration: str | None = None
     tuning: Tuning | None = None  # LEARNING only
     noise: Noise | None = None  # LEARNING only
-    horizon: int | None = None  # with `constants`, what the noise was calculated for; None where nothing was
-    constants: Constants | None = None
+    horizon: int | None = None  # with `basis`, what the noise was calculated for; None where nothing was
+    basis: Basis | None = None
+    adjacency: Adjacency = Adjacency.REPLACE_ONE
     price: float | None = None  # FIXED only; None is the best fixed price in hindsight
     input_noise: float = 0.0  # scale of the Laplace noise on every context entry the policy sees
     claimed: EpsilonDelta | None = None  # None: NOT PRIVATE
-    proven: EpsilonDelta | None = None
+    proven: EpsilonDelta | None = None  # by the accountant, for the noise actually drawn
 
     def __post_init__(self) -> None:
         checks.non_negative(input_noise=self.input_noise)
@@ -55,7 +70,15 @@ class Policy:
                     f"max_estimates must be what the noise was calculated for, {self.noise.max_estimates}, "
                     f"got {self.tuning.max_estimates}"
                 )
-        if self.proven is not None and not (self.claimed is not None and _covers(self.claimed, self.proven)):
+        if self.noise is not None and self.noise.claimed is not None:
+            if self.horizon is None or self.basis is None:
+                raise InvalidInput("horizon and basis must be given where something is claimed")
+            found = proven(self.noise, horizon=self.horizon, basis=self.basis, adjacency=self.adjacency)
+            if self.proven is None or found is None or not _agree(self.proven, found):
+                raise InvalidInput(f"proven must be what the accountant gets for the noise, got {self.proven}")
+        if (self.claimed is None) != (self.proven is None):
+            raise InvalidInput(f"claimed and proven must be given together, got {self.claimed} and {self.proven}")
+        if self.claimed is not None and self.proven is not None and not _covers(self.claimed, self.proven):
             raise InvalidInput(f"claimed must cover what is proven, {self.proven}, got {self.claimed}")
 
     @property
@@ -63,18 +86,34 @@ class Policy:
         """Does anything bound what its prices reveal?"""
         return self.claimed is not None
 
-    def check_fits(self, *, horizon: int, demand: Demand) -> None:
+    def check_fits(self, *, horizon: int, demand: Demand, dimension: int) -> None:
         """Refuse a horizon or a demand other than those the noise was calculated for: the claim would be empty."""
         if self.horizon not in (None, horizon):
             raise InvalidInput(f"policy {self.name!r} has noise for horizon {self.horizon}, got {horizon!r}")
-        given = constants_of(demand)
-        if self.constants not in (None, given):
-            raise InvalidInput(f"policy {self.name!r} has noise for a demand with {self.constants}, got {given}")
+        given = basis_of(demand, dimension)
+        if self.basis not in (None, given):
+            raise InvalidInput(f"policy {self.name!r} has noise for a demand with {self.basis}, got {given}")
 
 
-def constants_of(demand: Demand) -> Constants:
-    """What a calibration reads of a demand family: the constants the paper states for it."""
-    return Constants(bound=demand.bound, scale=demand.scale, curvature=demand.paper_curvature)
+def basis_of(demand: Demand, dimension: int) -> Basis:
+    """What calibrations and the accountant read of a demand family."""
+    constants = Constants(bound=demand.bound, scale=demand.scale, curvature=demand.paper_curvature)
+    return Basis(dimension=dimension, constants=constants, losses=sensitivity.of_loss(demand))
+
+
+def proven(noise: Noise, *, horizon: int, basis: Basis, adjacency: Adjacency) -> EpsilonDelta | None:
+    """What the accountant gets for this noise drawn live; in simulation, where noise is ideal, it costs no more."""
+    if noise.claimed is None:
+        return None
+    epsilon = tight.proven_epsilon(
+        noise, horizon=horizon, dimension=basis.dimension, losses=basis.losses, adjacency=adjacency
+    )
+    return EpsilonDelta(epsilon, noise.claimed.delta)
+
+
+def _agree(stated: EpsilonDelta, found: EpsilonDelta) -> bool:
+    """Up to the last digits, in which two machines' mathematics libraries may differ."""
+    return stated.delta == found.delta and math.isclose(stated.epsilon, found.epsilon, rel_tol=1e-9)
 
 
 def _covers(claimed: EpsilonDelta, proven: EpsilonDelta) -> bool:

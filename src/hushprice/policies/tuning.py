@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from hushprice import checks
-from hushprice.accounting import calibration
+from hushprice.accounting import paper_noise
 from hushprice.accounting.budget import EpsilonDelta
 
 
@@ -94,7 +94,7 @@ def adversarial(
     _check_family(bound, subgaussian, curvature, scale)
     growth = dimension * math.log(horizon)
     calls = math.ceil(growth / math.log(1.5))
-    constants = calibration.Constants(bound=bound, scale=scale, curvature=curvature)
+    constants = paper_noise.Constants(bound=bound, scale=scale, curvature=curvature)
     noise = _estimate_noise(EpsilonDelta(epsilon_estimate, delta_estimate), calls, constants)
     curved = 2 + 48 * subgaussian**2 * scale**2 * curvature * growth
     ridge = max(_covariance_ridge(horizon, dimension, epsilon_covariance), 5 * noise * math.sqrt(5 * growth), curved)
@@ -141,7 +141,7 @@ def stochastic(
     _check_family(bound, subgaussian, curvature, scale)
     growth = dimension * math.log(horizon)
     calls = math.ceil(growth / math.log(1.5))
-    constants = calibration.Constants(bound=bound, scale=scale, curvature=curvature)
+    constants = paper_noise.Constants(bound=bound, scale=scale, curvature=curvature)
     noise = _estimate_noise(EpsilonDelta(epsilon_estimate, delta_estimate), calls, constants)
     curved = 2 + 48 * subgaussian**2 * scale * curvature * growth  # G, not G^2: as printed
     ridge = max(_covariance_ridge(horizon, dimension, epsilon_covariance), 5 * noise * math.sqrt(5 * growth), curved)
@@ -170,9 +170,9 @@ def kappa_threshold(kappa: float) -> float:
         return math.inf
 
 
-def _estimate_noise(share: EpsilonDelta, calls: int, constants: calibration.Constants) -> float:
+def _estimate_noise(share: EpsilonDelta, calls: int, constants: paper_noise.Constants) -> float:
     """nu of alg:private-mle line 2, at the per-call share of alg:framework line 3."""
-    return calibration.estimate_noise(calibration.per_estimate(share, calls, halved=True), constants)
+    return paper_noise.estimate_noise(paper_noise.per_estimate(share, calls, halved=True), constants)
 
 
 def _covariance_ridge(horizon: int, dimension: int, epsilon: float) -> float:

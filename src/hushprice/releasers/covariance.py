@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
 
 from hushprice import checks
-from hushprice.accounting.events import ContinualCovariance, Event, NotPrivate
+from hushprice.accounting.events import FROBENIUS, CovarianceStream, Event, NotPrivate
+from hushprice.accounting.noise import strategy_of
+from hushprice.accounting.streams import Strategy, Tree, steps_of
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.numerics import tape
 from hushprice.numerics.jit import step
 from hushprice.numerics.linear import packed_size
-from hushprice.releasers import tree
-from hushprice.releasers.noise import NoiseSource
+from hushprice.releasers import toeplitz, tree
+from hushprice.releasers.noise import Tape
 from hushprice.releases import CovarianceRelease
 from hushprice.types import FloatArray
 
@@ -23,14 +26,6 @@ class CovarianceReleaser(Protocol):
 
     def absorb(self, phi: FloatArray) -> CovarianceRelease:
         """Take the next record's features (||phi|| <= 1) and release the covariance of all so far."""
-        ...
-
-    def state(self) -> dict[str, FloatArray]:
-        """Arrays that must survive a restart. Noise already released is among them and is never drawn again."""
-        ...
-
-    def restore(self, state: dict[str, FloatArray], count: int) -> None:
-        """Take up after `count` records."""
         ...
 
 
@@ -47,25 +42,55 @@ def outers(phi: FloatArray, start: int, count: int, out: FloatArray) -> None:
             k += 1
 
 
-class PrivateCov:
-    """The binary-tree releaser with independent N(0, noise^2) on the upper triangle of every node."""
+def scales_of(noise: float, frobenius: bool, dimension: int) -> FloatArray:
+    """The noise's deviation for every entry of a packed upper triangle.
 
-    def __init__(self, *, horizon: int, dimension: int, noise: float, source: NoiseSource, event: Event) -> None:
+    Isotropic in Frobenius norm means that the two copies of an off-diagonal entry share one entry's noise.
+    """
+    rows, columns = np.triu_indices(dimension)
+    return noise * np.where((rows != columns) & frobenius, math.sqrt(0.5), 1.0)
+
+
+def rooms(strategy: Strategy, dimension: int) -> tuple[FloatArray, FloatArray]:
+    """The state of a strategy, empty: what `tree` and `toeplitz` call exact and running."""
+    size = packed_size(dimension)
+    if isinstance(strategy, Tree):
+        return np.zeros((strategy.levels, size)), np.zeros((strategy.levels + 1, size))
+    return np.zeros((1, size)), np.zeros((len(strategy.poles) + 2, size))
+
+
+def sections_of(strategy: Strategy) -> tuple[FloatArray, FloatArray]:
+    """A Toeplitz strategy's poles and zeros; empty for a tree."""
+    if isinstance(strategy, Tree):
+        return np.empty(0), np.empty(0)
+    return np.array(strategy.poles), np.array(strategy.zeros)
+
+
+class PrivateCov:
+    """The covariance stream with ideal noise from a tape: the simulator's arithmetic, one record at a time.
+
+    Live use takes `exact.ExactCov` instead. An `event` of NotPrivate means no noise.
+    """
+
+    def __init__(self, *, horizon: int, dimension: int, source: Tape, event: Event) -> None:
         checks.whole(1, horizon=horizon, dimension=dimension)
-        checks.non_negative(noise=noise)
-        levels, size = tree.levels(horizon), packed_size(dimension)
-        described = ContinualCovariance(noise, levels, dimension) if noise > 0.0 else NotPrivate()
-        if event not in (described, NotPrivate()):
-            raise InvalidInput(f"event must describe this release, {described!r}, got {event!r}")
+        steps = steps_of(horizon)
+        noise, frobenius, strategy = 0.0, False, strategy_of("tree", horizon)
+        if isinstance(event, CovarianceStream):
+            if (event.steps, event.dimension, event.grid) != (steps, dimension, 0.0):
+                raise InvalidInput(f"event must describe this release, got {event!r}")
+            noise, frobenius, strategy = event.noise, event.layout == FROBENIUS, event.strategy
+        elif not isinstance(event, NotPrivate):
+            raise InvalidInput(f"event must be a CovarianceStream or NotPrivate, got {event!r}")
         self._horizon = horizon
         self._dimension = dimension
-        self._noise = noise
+        self._scales = scales_of(noise, frobenius, dimension)
         self._source = source
         self._event = event
         self._count = 0
-        self._exact = np.zeros((levels, size))
-        self._running = np.zeros((levels + 1, size))
-        self._summand = np.zeros(size)
+        self._exact, self._running = rooms(strategy, dimension)
+        self._sections = None if isinstance(strategy, Tree) else sections_of(strategy)
+        self._summand = np.zeros(packed_size(dimension))
 
     def absorb(self, phi: FloatArray) -> CovarianceRelease:
         if phi.shape != (self._dimension,):
@@ -75,21 +100,29 @@ class PrivateCov:
         self._count += 1
         outers(phi.reshape(-1, 1), 0, 1, self._summand.reshape(-1, 1))
         noise = np.zeros(self._summand.size)
-        if self._noise > 0.0:
-            noise = self._noise * self._source.normals(tape.COVARIANCE_NOISE, self._count, noise.size)
-        tree.absorb(self._exact, self._running, self._count, self._summand, noise)
+        if self._scales[0] > 0.0:
+            noise = self._scales * self._source.normals(tape.COVARIANCE_NOISE, self._count, noise.size)
+        if self._sections is None:
+            tree.absorb(self._exact, self._running, self._count, self._summand, noise)
+        else:
+            toeplitz.absorb(self._exact, self._running, *self._sections, self._summand, noise)
         return CovarianceRelease(self._running[0], self._count, self._event)
 
-    def state(self) -> dict[str, FloatArray]:
-        return {"exact": self._exact.copy(), "running": self._running.copy()}
+    def state(self) -> bytes:
+        """What must survive a restart. Noise already released is part of it and is never drawn again."""
+        return np.concatenate([self._exact.ravel(), self._running.ravel()]).astype("<f8").tobytes()
 
-    def restore(self, state: dict[str, FloatArray], count: int) -> None:
+    def restore(self, state: bytes, count: int) -> None:
+        """Take up after `count` records."""
         checks.whole(0, count=count)
-        exact, running = state["exact"], state["running"]
-        if exact.shape != self._exact.shape or running.shape != self._running.shape or count >= self._horizon:
-            raise InvalidInput("the saved tree is for another horizon or dimension")
-        self._exact[:] = exact
-        self._running[:] = running
+        size = self._exact.size + self._running.size
+        if len(state) != 8 * size or count >= self._horizon:
+            raise InvalidInput("the saved covariance is for another horizon or dimension")
+        numbers = np.frombuffer(state, dtype="<f8")
+        if not np.isfinite(numbers).all():
+            raise InvalidInput("the saved covariance must be finite")
+        self._exact[:] = numbers[: self._exact.size].reshape(self._exact.shape)
+        self._running[:] = numbers[self._exact.size :].reshape(self._running.shape)
         self._count = count
 
     def __repr__(self) -> str:

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from hushprice import checks
+from hushprice.accounting import inexact
 from hushprice.accounting.events import Event, NotPrivate, PerturbedEstimate
 from hushprice.demand import family
 from hushprice.demand.protocol import Demand
@@ -28,23 +29,21 @@ class EstimateReleaser(Protocol):
 
 
 class PrivateMLE:
-    """Objective perturbation with noise nu and ridge rho.
+    """Objective perturbation as its event describes it; NotPrivate means no noise, and the ridge given.
 
     The warm start is the last release, so it is public. Whoever calls `release` has charged the ledger first, and a fit
-    that is refused stays charged: the refusal depends on records.
+    that is refused stays charged: the refusal depends on records. Noise is drawn once a call, whatever comes of it.
     """
 
-    def __init__(
-        self, *, demand: Demand, dimension: int, noise: float, ridge: float, source: NoiseSource, event: Event
-    ) -> None:
+    def __init__(self, *, demand: Demand, dimension: int, ridge: float, source: NoiseSource, event: Event) -> None:
         checks.whole(1, dimension=dimension)
-        checks.non_negative(noise=noise)
         checks.positive(ridge=ridge)
-        described = PerturbedEstimate(noise, ridge, dimension) if noise > 0.0 else NotPrivate()
-        if event not in (described, NotPrivate()):
-            raise InvalidInput(f"event must describe this release, {described!r}, got {event!r}")
+        if isinstance(event, PerturbedEstimate):
+            if (event.dimension, event.ridge, event.grid > 0.0) != (dimension, ridge, not source.simulated):
+                raise InvalidInput(f"event must describe this release, got {event!r}")
+        elif not isinstance(event, NotPrivate):
+            raise InvalidInput(f"event must be a PerturbedEstimate or NotPrivate, got {event!r}")
         self._demand = demand
-        self._noise = noise
         self._ridge = ridge
         self._source = source
         self._event = event
@@ -52,16 +51,19 @@ class PrivateMLE:
         self.start: FloatArray = np.zeros(dimension)
 
     def release(self, records: Records, period: int) -> EstimateRelease:
-        theta = self.start.copy()
+        theta, event = self.start.copy(), self._event
         if records.phi.shape[0] != theta.size:
             raise InvalidInput(f"records must have {theta.size} features, got {records.phi.shape[0]}")
         tilt = np.zeros(theta.size)
-        if self._noise > 0.0:
-            tilt = self._noise * self._source.normals(tape.ESTIMATE_NOISE, period, theta.size)
+        if isinstance(event, PerturbedEstimate):
+            tilt = self._source.add(tilt, event.noise, tape.ESTIMATE_NOISE, period)
         gap = self._solve(records, tilt, theta)
-        if not gap <= objective_perturbation.TOLERANCE:
+        if not gap <= inexact.TOLERANCE:
             # Neither the gap nor the number of passes may be told: both depend on raw records.
             raise DidNotConverge("the estimate did not reach its certified tolerance; nothing was released")
+        if isinstance(event, PerturbedEstimate):
+            # The proof is about the exact minimizer; this hides how far from it the solver stopped.
+            theta = self._source.add(theta, event.output_noise, tape.OUTPUT_NOISE, period)
         self.start = theta.copy()
         return EstimateRelease(theta, self._event)
 

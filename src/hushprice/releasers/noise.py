@@ -1,25 +1,30 @@
 """Where noise comes from. Every random number a releaser or an exploring policy uses passes through here.
 
-`Tape` is for simulation: reproducible, and therefore no protection at all. `System` is for live use. Its bits are the
-operating system's, but it turns them into normals in floating point: not yet secure against an attacker who studies the
-low-order bits, and labelled so (`secure` is False) until exact discrete noise takes its place.
+`Tape` is for simulation: reproducible, ideal Gaussians in floating point, and therefore no protection at all. `System`
+is for live use: the exact discrete Gaussian (Canonne, Kamath and Steinke 2020, as implemented and proved in OpenDP) on a
+grid, from the operating system's randomness. Numbers are rounded to the grid before noise is added, so what comes out
+is a multiple of the grid whatever went in, and no low-order digit tells anything.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from hushprice import checks
+from hushprice.accounting.events import FINENESS, grid_of
 from hushprice.numerics import tape
 from hushprice.types import FloatArray
 
 
 class NoiseSource(Protocol):
-    """Standard normals and uniforms, addressed by period and stream so that a simulated run can be replayed."""
+    """Gaussian noise and uniforms, addressed by period and stream so that a simulated run can be replayed."""
 
     @property
     def label(self) -> str: ...
@@ -27,7 +32,10 @@ class NoiseSource(Protocol):
     def secure(self) -> bool: ...
     @property
     def simulated(self) -> bool: ...
-    def normals(self, stream: int, period: int, count: int) -> FloatArray: ...
+    def add(self, values: FloatArray, noise: float, stream: int, period: int) -> FloatArray:
+        """The values with independent Gaussian noise of this standard deviation."""
+        ...
+
     def uniform(self, stream: int, period: int) -> float: ...
 
 
@@ -46,7 +54,11 @@ class Tape:
         checks.within(0, 2**63 - 1, seed=self.seed)
         checks.within(0, 2**32 - 1, trial=self.trial)
 
+    def add(self, values: FloatArray, noise: float, stream: int, period: int) -> FloatArray:
+        return values + noise * self.normals(stream, period, values.size)
+
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
+        """Standard normals, the ones the compiled simulator draws."""
         rows = 4 * ((count + 3) // 4)
         out = np.empty((rows, 1))
         tape.fill_normals(self.seed, self.trial, stream, period, 1, rows, out)
@@ -58,27 +70,39 @@ class Tape:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Live noise: unpredictable and never replayable, not yet hardened.
+    """Live noise: exact, unpredictable and never replayable.
 
     It keeps no state, so there is none to steal, to save, or to share by forking a process.
     """
 
-    label: ClassVar[str] = "operating system randomness, floating point: not yet secure"
-    secure: ClassVar[bool] = False
+    label: ClassVar[str] = "exact discrete Gaussian, operating system randomness"
+    secure: ClassVar[bool] = True
     simulated: ClassVar[bool] = False
 
-    def normals(self, stream: int, period: int, count: int) -> FloatArray:
-        half = (count + 1) // 2
-        u = _uniforms(2 * half)
-        length = np.sqrt(-2.0 * np.log(u[:half]))  # Box and Muller; 52 bits, so tails end at 8.6 deviations
-        angle = 2.0 * np.pi * u[half:]
-        return np.concatenate([length * np.cos(angle), length * np.sin(angle)])[:count]
+    def add(self, values: FloatArray, noise: float, stream: int, period: int) -> FloatArray:
+        """Multiples of grid_of(noise): the values rounded to it, plus discrete noise on it."""
+        checks.positive(noise=noise)
+        grid = grid_of(noise)
+        shift = math.frexp(grid)[1] - 1
+        whole = [round(math.ldexp(float(value), -shift)) for value in values]
+        drawn = self.integers(noise / grid, len(whole))
+        return np.array([math.ldexp(value + each, shift) for value, each in zip(whole, drawn, strict=True)])
+
+    def integers(self, scale: float, count: int) -> list[int]:
+        """Discrete Gaussian integers: P(k) proportional to e^(-k^2 / 2 scale^2)."""
+        checks.within(2.0**FINENESS, 2.0 ** (FINENESS + 1), scale=scale)  # what grid_of leads to, and the proof covers
+        return _measurement(scale)([0] * count)
 
     def uniform(self, stream: int, period: int) -> float:
-        return float(_uniforms(1)[0])
+        bits = int.from_bytes(secrets.token_bytes(8)) >> 12
+        return (bits + 0.5) * 2.0**-52
 
 
-def _uniforms(count: int) -> FloatArray:
-    """Uniforms on the open unit interval from the operating system's generator."""
-    bits = np.frombuffer(secrets.token_bytes(8 * count), dtype=np.uint64) >> np.uint64(12)
-    return (bits.astype(np.float64) + 0.5) * 2.0**-52
+@functools.lru_cache(maxsize=64)
+def _measurement(scale: float) -> Callable[[list[int]], list[int]]:
+    """OpenDP's discrete Gaussian over vectors of integers. Imported here: it takes a tenth of a second to load."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    return dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)

@@ -21,13 +21,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from hushprice.accounting.inexact import TOLERANCE
+from hushprice.accounting.sensitivity import RADIUS
 from hushprice.demand.family import GAUSSIAN, derivatives
 from hushprice.numerics.jit import inlined, step
 from hushprice.numerics.linear import cholesky, packed_size, solve_factored
 from hushprice.types import FloatArray
 
-RADIUS = 2.0  # alg:private-mle, line 4
-TOLERANCE = 1e-10  # public bound on F(theta) - min F
 MAX_PASSES = 200
 _SHIFTS = 60  # Newton steps for the ball's multiplier; about five are needed
 _ROUNDING = 4e-15  # a squared norm this near radius^2, relatively, counts as on the sphere
@@ -213,6 +213,15 @@ def _dot(a: FloatArray, b: FloatArray) -> float:
 
 
 @step
+def into_ball(theta: FloatArray) -> None:
+    """Bring a warm start back into the ball: a released estimate may lie outside it by its output noise."""
+    norm = np.sqrt(_dot(theta, theta))
+    if norm > RADIUS:
+        for j in range(theta.size):
+            theta[j] *= RADIUS / norm
+
+
+@step
 def _longest(phi: FloatArray, count: int) -> float:
     """The largest ||phi|| of the first `count` records; at most 1 for records, more for input perturbation."""
     most = 0.0
@@ -267,7 +276,7 @@ def minimize(
     theta: FloatArray,
     work: FloatArray,
 ) -> float:
-    """Move theta (a warm start in the ball) to the minimizer of F; returns the certified gap, which callers must check.
+    """Move theta (a warm start) to the minimizer of F; returns the certified gap, which callers must check.
 
     The gap is infinite when nothing could be certified; it is never NaN.
     """
@@ -277,6 +286,7 @@ def minimize(
     hessian = work[at + 2 * d : at + 2 * d + d * d].reshape(d, d)
     solves = work[at + 2 * d + d * d : at + 3 * d + 3 * d * d].reshape(2 * d + 1, d)
     longest = -1.0
+    into_ball(theta)
     gap = _evaluate(family, slope, phi, demand, count, ridge, tilt, theta, gradient, hessian, work)
     least = gap
     for _ in range(MAX_PASSES):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from hushprice.accounting.inexact import TOLERANCE
+from hushprice.accounting.sensitivity import RADIUS
 from hushprice.demand.protocol import Demand
-from hushprice.releasers.objective_perturbation import MAX_PASSES, RADIUS, TOLERANCE, certified_gap, constrained_step
+from hushprice.releasers.objective_perturbation import MAX_PASSES, certified_gap, constrained_step, into_ball
 from hushprice.types import FloatArray
 
 _SHORTEST = 1e-9  # halvings end here: the direction is then no descent to machine precision
@@ -18,10 +20,11 @@ _SHORTEST = 1e-9  # halvings end here: the direction is then no descent to machi
 def minimize(
     demand: Demand, phi: FloatArray, observed: FloatArray, ridge: float, tilt: FloatArray, theta: FloatArray
 ) -> float:
-    """Move theta (a warm start in the ball) to the minimizer of F; returns the certified gap, for callers to check."""
+    """Move theta (a warm start) to the minimizer of F; returns the certified gap, for callers to check."""
     d = theta.size
     work = np.zeros((2 * d + 1, d))
     target = np.zeros(d)
+    into_ball(theta)
     gradient, hessian = _derivatives(demand, phi, observed, ridge, tilt, theta)
     least = gap = certified_gap(theta, gradient, ridge, RADIUS)
     for _ in range(MAX_PASSES):

@@ -10,7 +10,6 @@ suffix sums instead of nodes makes a period cost O(1) additions on average inste
 
 from __future__ import annotations
 
-from hushprice.accounting.calibration import levels as levels  # noise and tree must agree on the number of levels
 from hushprice.numerics.jit import inlined, step
 from hushprice.types import FloatArray
 
@@ -37,7 +36,7 @@ def absorb_many(
     count: int,
     summands: FloatArray,
     noise: FloatArray,
-    scale: float,
+    scales: FloatArray,
     released: FloatArray,
 ) -> None:
     """`absorb` records first .. first + count - 1, one column each, and note in `released` what was known before each.
@@ -49,7 +48,7 @@ def absorb_many(
             record = first + i
             released[k, i] = running[0, k]
             if record >> exact.shape[0] == 0:
-                _close(exact, running, k, _level(record), summands[k, i], scale * noise[k, i])
+                _close(exact, running, k, _level(record), summands[k, i], scales[k] * noise[k, i])
 
 
 @inlined

@@ -1,6 +1,6 @@
 """Records of past customers, and the bounds every one of them is held to.
 
-Sensitivity, and so the noise, rests on ||phi|| <= 1 and |y| <= B_Y. Both are enforced here on every record, whatever
+Sensitivity, and so the noise, rests on ||phi|| <= 1 and lowest <= y <= B_Y. Both are enforced here on every record, whatever
 the model, the feature map or the caller promised. How often that was needed is itself raw data: it is for the operator.
 """
 
@@ -38,10 +38,12 @@ def hold_to_unit_ball(phi: FloatArray, start: int, count: int) -> int:
 class Records:
     """An append-only table of (phi, y), one column a record, grown by doubling."""
 
-    def __init__(self, dimension: int, bound: float) -> None:
+    def __init__(self, dimension: int, bound: float, lowest: float | None = None) -> None:
         checks.whole(1, dimension=dimension)
         checks.positive(bound=bound)
         self.bound = bound
+        self.lowest = -bound if lowest is None else lowest
+        checks.within(-bound, bound, lowest=self.lowest)
         self.count = 0
         self.clipped_features = 0
         self.clipped_demands = 0
@@ -61,7 +63,7 @@ class Records:
         column = self._phi[:, self.count]
         column[:] = phi
         self.clipped_features += hold_to_unit_ball(self._phi, self.count, 1)
-        held = min(max(demand, -self.bound), self.bound)
+        held = min(max(demand, self.lowest), self.bound)
         self.clipped_demands += int(held != demand)
         self._demand[self.count] = held
         self.count += 1
@@ -72,7 +74,8 @@ class Records:
         dimension, count = self._phi.shape[0], demand.size
         if phi.shape != (dimension, count) or demand.ndim != 1:
             raise InvalidInput(f"saved records must have {dimension} features each")
-        small = np.all(np.abs(phi) <= 1.0 + _ROUNDING) and np.all(np.abs(demand) <= self.bound)  # NaN is not small
+        held = np.all((self.lowest <= demand) & (demand <= self.bound))  # NaN is not held
+        small = np.all(np.abs(phi) <= 1.0 + _ROUNDING) and held
         if not (small and np.all(np.sum(phi * phi, axis=0) <= 1.0 + _ROUNDING)):
             raise InvalidInput("saved records must be finite and within the bounds every record is held to")
         self._phi = np.zeros((dimension, max(64, count)))

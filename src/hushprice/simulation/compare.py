@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.errors import InvalidInput
-from hushprice.policies.catalog import CALIBRATIONS, NAMES
+from hushprice.policies.catalog import NAMES
 from hushprice.simulation.output import write_figure, write_parquet
 from hushprice.simulation.picture import regret_picture
 from hushprice.simulation.result import SimulationResult

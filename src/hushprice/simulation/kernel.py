@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from hushprice.accounting.inexact import TOLERANCE
 from hushprice.demand import family, features, welfare
 from hushprice.numerics import tape
 from hushprice.numerics.jit import step
-from hushprice.numerics.linear import log_determinants, packed_size
+from hushprice.numerics.linear import log_determinants
 from hushprice.optimizer import coefficients, lanes, refresh
 from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, RANDOM
-from hushprice.releasers import covariance, objective_perturbation, tree
+from hushprice.releasers import covariance, objective_perturbation, toeplitz, tree
 from hushprice.sensitive.records import hold_to_unit_ball
 from hushprice.simulation import contexts
 from hushprice.simulation.room import (
@@ -172,10 +173,9 @@ def run_trial(
     d, k = world.theta.size, world.stream.size
     room = scratch(k, d)
     learns = plan.code == LEARNING
-    size = packed_size(d)
     capacity = horizon if learns else 1
     phi, demand = np.empty((d, capacity)), np.empty(capacity)
-    exact, running = np.zeros((plan.levels, size)), np.zeros((plan.levels + 1, size))
+    exact, running = plan.exact.copy(), plan.running.copy()
     theta, inverse = np.zeros(d), np.zeros((d, d))
     small = np.empty((2 * d + 1, d))
     for j in range(d):
@@ -197,20 +197,16 @@ def run_trial(
         done = count
         if learns and estimates < plan.max_estimates:
             remember(plan, period, count, room, phi, demand)
-            if plan.covariance_noise > 0.0:
+            if plan.scales[0] > 0.0:
                 tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, period, count, room.noise.shape[0], room.noise)
             exact_before[:], running_before[:] = exact, running
             covariance.outers(phi, period - 1, count, room.summands)
-            tree.absorb_many(
-                exact, running, period, count, room.summands, room.noise, plan.covariance_noise, room.released
-            )
+            _sum_up(plan, exact, running, period, count, room, room.released)
             if period > plan.exploration:
                 done, log_det = _first_doubling(plan, current, period == estimated_at, count, room, totals)
-            if done < count:  # take the records after it back out of the tree
+            if done < count:  # take the records after it back out of the sums
                 exact[:], running[:] = exact_before, running_before
-                tree.absorb_many(
-                    exact, running, period, done, room.summands, room.noise, plan.covariance_noise, room.pivots
-                )
+                _sum_up(plan, exact, running, period, done, room, room.pivots)
                 current = log_det
             for i in range(done):
                 totals[CLIPPED] += room.clipped[i]
@@ -227,13 +223,16 @@ def run_trial(
         if done < count:
             refresh.confidence(running[0], d, plan.ridge, plan.repair, inverse, small)
             tilt = small[0]
-            draw_tilt(plan, seed, trial, period, tilt)
+            draw(plan.estimate_noise, seed, trial, period, tape.ESTIMATE_NOISE, tilt)
             gap = objective_perturbation.minimize(
                 world.family, world.slope, phi, demand, period - 1, plan.estimate_ridge, tilt, theta, fit
             )
-            if not gap <= objective_perturbation.TOLERANCE:
+            if not gap <= TOLERANCE:
                 totals[FAILED] = 1.0  # the gap itself stays here
                 return False
+            draw(plan.output_noise, seed, trial, period, tape.OUTPUT_NOISE, tilt)
+            for j in range(d):
+                theta[j] += tilt[j]
             estimate_periods[estimates] = period
             estimates += 1
             estimated_at = period
@@ -264,9 +263,22 @@ def _first_doubling(
 
 
 @step
-def draw_tilt(plan: Plan, seed: int, trial: int, period: int, tilt: FloatArray) -> None:
-    """w of alg:private-mle, line 3."""
-    draws = np.empty((4 * ((tilt.size + 3) // 4), 1))
-    tape.fill_normals(seed, trial, tape.ESTIMATE_NOISE, period, 1, draws.shape[0], draws)
-    for j in range(tilt.size):
-        tilt[j] = plan.estimate_noise * draws[j, 0]
+def _sum_up(
+    plan: Plan, exact: FloatArray, running: FloatArray, period: int, count: int, room: Stretch, released: FloatArray
+) -> None:
+    """Add `count` records to the covariance stream; `released` gets what was known before each."""
+    if plan.poles.size > 0:
+        toeplitz.absorb_many(
+            exact, running, plan.poles, plan.zeros, count, room.summands, room.noise, plan.scales, released
+        )
+    else:
+        tree.absorb_many(exact, running, period, count, room.summands, room.noise, plan.scales, released)
+
+
+@step
+def draw(noise: float, seed: int, trial: int, period: int, stream: int, out: FloatArray) -> None:
+    """Independent Gaussians of this deviation: w of alg:private-mle, line 3, and the output noise."""
+    draws = np.empty((4 * ((out.size + 3) // 4), 1))
+    tape.fill_normals(seed, trial, stream, period, 1, draws.shape[0], draws)
+    for j in range(out.size):
+        out[j] = noise * draws[j, 0]

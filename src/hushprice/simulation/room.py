@@ -34,13 +34,17 @@ class Plan(NamedTuple):
     ridge: float
     width: float
     max_estimates: int
-    covariance_noise: float
+    scales: FloatArray  # noise of every entry of a covariance's upper triangle; all zero for none
     estimate_noise: float
     estimate_ridge: float
+    output_noise: float
     repair: int
     input_noise: float
     price: float
-    levels: int  # of the covariance tree
+    exact: FloatArray  # the covariance stream's empty state
+    running: FloatArray
+    poles: FloatArray  # of the Toeplitz strategy; none for the tree
+    zeros: FloatArray
 
 
 class Stretch(NamedTuple):

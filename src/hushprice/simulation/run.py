@@ -113,7 +113,7 @@ def prepare(
                 price=price,
             )
     if isinstance(policy, Policy):
-        policy.check_fits(horizon=horizon, demand=market.demand)
+        policy.check_fits(horizon=horizon, demand=market.demand, dimension=market.dimension)
     return Job(
         market=market,
         policy=policy,

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushprice.accounting.budget import PrivacyBudget
+from hushprice.accounting.noise import strategy_of, without_noise
 from hushprice.errors import DidNotConverge
 from hushprice.optimizer import refresh
 from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import FIXED, Policy
-from hushprice.releasers import objective_perturbation, tree
+from hushprice.policies.tuning import Tuning
+from hushprice.releasers import covariance, objective_perturbation
 from hushprice.simulation import kernel, room
 from hushprice.simulation.hindsight import best_fixed_price
 from hushprice.simulation.market import Market
@@ -52,7 +54,7 @@ class Job:
 def run_compiled(job: Job, policy: Policy, number: int, control: IntArray, counter: int) -> Trial:
     """One trial of a built-in policy on a built-in market."""
     world = job.market.world(job.horizon)
-    plan = plan_of(policy, job.horizon)
+    plan = plan_of(policy, job.horizon, job.market.dimension)
     if policy.code == FIXED and policy.price is None:
         plan = plan._replace(price=best_fixed_price(world, job.seed, number, job.horizon, control))
     checkpoints = job.checkpoints
@@ -85,23 +87,24 @@ def run_compiled(job: Job, policy: Policy, number: int, control: IntArray, count
     return trial
 
 
-def plan_of(policy: Policy, horizon: int) -> room.Plan:
+def plan_of(policy: Policy, horizon: int, dimension: int) -> room.Plan:
     """The policy as the kernels take it."""
-    if policy.tuning is None or policy.noise is None:
-        price = 0.0 if policy.price is None else float(policy.price)
-        return room.Plan(policy.code, 0, 1.0, 0.0, 0, 0.0, 0.0, 1.0, refresh.AS_IS, 0.0, price, 1)
-    tuning, noise = policy.tuning, policy.noise
+    noise = policy.noise or without_noise(1.0)
+    tuning = policy.tuning or Tuning(exploration_periods=0, ridge=1.0, width=0.0, max_estimates=1)
+    strategy = strategy_of(noise.strategy, horizon)
     return room.Plan(
         policy.code,
         min(tuning.exploration_periods, horizon),
         float(tuning.ridge),
         float(tuning.width),
-        min(tuning.max_estimates, horizon),
-        noise.covariance_noise,
+        min(tuning.max_estimates, horizon) if policy.tuning else 0,
+        covariance.scales_of(noise.covariance_noise, noise.frobenius, dimension),
         noise.estimate_noise,
         float(noise.estimate_ridge),
+        noise.output_noise,
         refresh.FLOOR if noise.floored else refresh.AS_IS,
         policy.input_noise,
-        0.0,
-        tree.levels(horizon),
+        0.0 if policy.price is None else float(policy.price),
+        *covariance.rooms(strategy, dimension),
+        *covariance.sections_of(strategy),
     )

@@ -1,0 +1,189 @@
+"""PrivateCov for live use: whole numbers from the record to what is published, so no digit carries a trace of it.
+
+Published is round(C x) + z on the event's grid, z the exact discrete Gaussian. Everything before the noise is computed
+in Python's integers, and everything after it is public. docs/proofs/discrete_noise.md bounds what rounding adds to the
+sensitivity; the two facts it needs are kept here: features never leave the unit ball, rounding included, and the filter
+rounds each product once.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+
+from hushprice import checks
+from hushprice.accounting.events import FROBENIUS, CovarianceStream
+from hushprice.accounting.streams import Tree
+from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.numerics.linear import packed_size
+from hushprice.releasers import toeplitz
+from hushprice.releasers.covariance import sections_of
+from hushprice.releasers.noise import System
+from hushprice.releases import CovarianceRelease
+from hushprice.types import FloatArray
+
+_FEATURE_BITS = 40  # features are cut to this many binary places
+_FINER = 48  # the filter works on a grid so many binary places finer than the noise's
+_ROOT_BITS = 80
+_ROOT = math.isqrt(2 << (2 * _ROOT_BITS))  # sqrt(2), rounded down
+
+
+class _State(msgspec.Struct, forbid_unknown_fields=True):
+    """Integers as hexadecimal text: they pass 64 bits."""
+
+    count: int
+    exact: list[str]
+    public: list[str]
+    decoded: list[float]
+
+
+class ExactCov:
+    """The covariance stream of `event`, drawn live. `_exact` is sensitive; `_public` and `_decoded` are not."""
+
+    def __init__(self, *, event: CovarianceStream, source: System) -> None:
+        if not event.grid > 0.0:
+            raise InvalidInput(f"event must have a grid for live noise, got {event!r}")
+        self._event = event
+        self._source = source
+        self._count = 0
+        self._frobenius = event.layout == FROBENIUS
+        size = packed_size(event.dimension)
+        self._shift = -math.frexp(event.grid)[1] + 1  # grid = 2^-shift
+        if isinstance(event.strategy, Tree):
+            self._exact = [[0] * size for _ in range(event.strategy.levels)]  # sums of closed nodes
+            self._public = [[0] * size for _ in range(event.strategy.levels + 1)]  # noisy ones, from this level up
+            self._decoded = np.empty((0, size))
+        else:
+            poles, zeros = sections_of(event.strategy)
+            self._sections = poles, zeros
+            self._multipliers = [
+                (_dyadic(pole), _dyadic(Fraction(pole) - Fraction(zero)))
+                for pole, zero in zip(event.strategy.poles, event.strategy.zeros, strict=True)
+            ]
+            self._exact = [[0] * size for _ in poles]  # memory of the filter C
+            self._public = []
+            self._decoded = np.zeros((poles.size + 2, size))  # memory of the inverse filter, as in toeplitz.py
+
+    def absorb(self, phi: FloatArray) -> CovarianceRelease:
+        event = self._event
+        if phi.shape != (event.dimension,):
+            raise InvalidInput(f"phi must have {event.dimension} entries, got shape {phi.shape}")
+        if not np.isfinite(phi).all():
+            raise InvalidInput("phi must be finite")  # says no more: its values are sensitive
+        if self._count >= event.steps:
+            raise BudgetExhausted(f"{self._count} records are all that the stream was paid for")
+        # Drawn before the record is looked at, so that no failure of the draw can depend on it.
+        noise = self._source.integers(event.noise / event.grid, packed_size(event.dimension))
+        self._count += 1
+        if isinstance(event.strategy, Tree):
+            packed = self._close_node(outer(phi, self._shift, self._frobenius), noise)
+        else:
+            packed = self._filter(outer(phi, self._shift + _FINER, self._frobenius), noise)
+        if self._frobenius:
+            rows, columns = np.triu_indices(event.dimension)
+            packed = np.where(rows == columns, packed, packed * math.sqrt(0.5))
+        return CovarianceRelease(packed, self._count, event)
+
+    def _filter(self, row: list[int], noise: list[int]) -> FloatArray:
+        """Send one row of x through C, publish it, decode everything published so far."""
+        packed = np.empty(len(row))
+        for k, signal in enumerate(row):
+            for memory, (pole, gain) in zip(self._exact, self._multipliers, strict=True):
+                kept = memory[k]
+                memory[k] = _times(kept, pole) + signal
+                signal += _times(kept, gain)
+            published = _round_bits(signal, _FINER) + noise[k]
+            packed[k] = toeplitz.decode(self._decoded, *self._sections, k, math.ldexp(published, -self._shift))
+        return packed
+
+    def _close_node(self, row: list[int], noise: list[int]) -> FloatArray:
+        """releasers/tree.py in whole numbers."""
+        level = (self._count & -self._count).bit_length() - 1
+        packed = np.empty(len(row))
+        for k, node in enumerate(row):
+            for below in range(level):
+                node += self._exact[below][k]
+                self._exact[below][k] = 0
+            self._exact[level][k] = node
+            published = self._public[level + 1][k] + node + noise[k]
+            for at in range(level + 1):
+                self._public[at][k] = published
+            packed[k] = math.ldexp(published, -self._shift)
+        return packed
+
+    def state(self) -> bytes:
+        """What must survive a restart. Noise already released is part of it and is never drawn again."""
+        return msgspec.msgpack.encode(
+            _State(self._count, _hex(self._exact), _hex(self._public), self._decoded.ravel().tolist())
+        )
+
+    def restore(self, state: bytes, count: int) -> None:
+        """Take up after `count` records."""
+        checks.whole(0, count=count)
+        try:
+            saved = msgspec.msgpack.decode(state, type=_State)
+            exact, public = _unhex(saved.exact, self._exact), _unhex(saved.public, self._public)
+        except (msgspec.DecodeError, ValueError):
+            raise InvalidInput("the saved covariance is not one of this releaser") from None
+        decoded = np.array(saved.decoded, dtype=float)
+        fits = saved.count == count <= self._event.steps and decoded.size == self._decoded.size
+        if not (fits and exact is not None and public is not None and np.isfinite(decoded).all()):
+            raise InvalidInput("the saved covariance is for another horizon or dimension")
+        self._count, self._exact, self._public = count, exact, public
+        self._decoded = decoded.reshape(self._decoded.shape)
+
+    def __repr__(self) -> str:
+        return "ExactCov(<sensitive>)"
+
+
+def outer(phi: FloatArray, shift: int, frobenius: bool) -> list[int]:
+    """phi phi', packed, rounded to multiples of 2^-shift; off-diagonal entries times sqrt(2) if `frobenius`.
+
+    Features are cut to 40 binary places towards zero, then held to the unit ball exactly, as integers: the sensitivity
+    rests on it, and a norm computed in floating point can pass 1 by a rounding error.
+    """
+    one = 1 << _FEATURE_BITS
+    whole = [int(math.ldexp(float(value), _FEATURE_BITS)) for value in phi]
+    norm2 = sum(value * value for value in whole)
+    if norm2 > one * one:
+        norm = math.isqrt(norm2) + 1
+        whole = [(abs(value) * one // norm) * (1 if value > 0 else -1) for value in whole]
+    bits = 2 * _FEATURE_BITS - shift
+    row = []
+    for i, left in enumerate(whole):
+        for j in range(i, len(whole)):
+            if frobenius and i != j:
+                row.append(_round_bits(left * whole[j] * _ROOT, bits + _ROOT_BITS))
+            else:
+                row.append(_round_bits(left * whole[j], bits))
+    return row
+
+
+def _dyadic(value: Fraction | float) -> tuple[int, int]:
+    """A binary fraction as (numerator, bits): every float is one, exactly."""
+    exact = Fraction(value)
+    return exact.numerator, exact.denominator.bit_length() - 1
+
+
+def _times(value: int, factor: tuple[int, int]) -> int:
+    """The product, rounded once."""
+    return _round_bits(value * factor[0], factor[1])
+
+
+def _round_bits(value: int, bits: int) -> int:
+    """value / 2^bits to the nearest integer; halves go up."""
+    if bits <= 0:
+        return value << -bits
+    return (value + (1 << (bits - 1))) >> bits
+
+
+def _hex(rows: list[list[int]]) -> list[str]:
+    return [" ".join(format(value, "x") for value in row) for row in rows]
+
+
+def _unhex(text: list[str], like: list[list[int]]) -> list[list[int]] | None:
+    rows = [[int(value, 16) for value in line.split()] for line in text]
+    return rows if [len(row) for row in rows] == [len(row) for row in like] else None
