@@ -34,9 +34,9 @@ def loss_of_all(entries: Iterable[Entry], adjacency: Adjacency) -> Loss:
 class Ledger:
     """A budget fixed in advance, and the entries spent against it.
 
-    With an `allowance` the releases are planned, as in the paper (cor:privacy-algo): all of it must fit the claim before
-    the first price, and what is not in it cannot be spent. Without one anything may be spent that still fits the claim:
-    a filter. `claimed` is None where nothing is claimed.
+    With an `allowance` the releases are planned, as in the paper (cor:privacy-algo): all of it must fit the claim
+    before the first price, and what is not in it cannot be spent. Without one anything may be spent that still fits the
+    claim: a filter. `claimed` is None where nothing is claimed.
     """
 
     adjacency: Adjacency

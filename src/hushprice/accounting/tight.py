@@ -100,13 +100,15 @@ def with_output_noise(
 ) -> Noise:
     """The same with the output noise that the solver's inexactness asks for, in live use as in simulation."""
     _, estimate = events(noise, horizon=horizon, dimension=dimension, losses=losses, live=True)
-    assert noise.max_estimates is not None and isinstance(estimate, PerturbedEstimate)  # something is claimed
+    assert noise.max_estimates is not None  # something is claimed
+    assert isinstance(estimate, PerturbedEstimate)
     return replace(noise, output_noise=output_noise(budget.estimates, noise.max_estimates, estimate.distance))
 
 
 def proven_epsilon(noise: Noise, *, horizon: int, dimension: int, losses: LossBounds, adjacency: Adjacency) -> float:
     """What all releases this noise was bought for cost together at the claim's delta, drawn live."""
-    assert noise.claimed is not None and noise.max_estimates is not None
+    assert noise.claimed is not None
+    assert noise.max_estimates is not None
     stream, estimate = events(noise, horizon=horizon, dimension=dimension, losses=losses, live=True)
     loss = loss_of_all((Entry(stream, 1), Entry(estimate, noise.max_estimates)), adjacency)
     return accountant.epsilon_of(loss, noise.claimed.delta)

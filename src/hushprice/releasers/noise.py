@@ -1,8 +1,8 @@
 """Where noise comes from. Every random number a releaser or an exploring policy uses passes through here.
 
 `Tape` is for simulation: reproducible, ideal Gaussians in floating point, and therefore no protection at all. `System`
-is for live use: the exact discrete Gaussian (Canonne, Kamath and Steinke 2020, as implemented and proved in OpenDP) on a
-grid, from the operating system's randomness. Numbers are rounded to the grid before noise is added, so what comes out
+is for live use: the exact discrete Gaussian (Canonne, Kamath and Steinke 2020, as implemented and proved in OpenDP) on
+a grid, from the operating system's randomness. Numbers are rounded to the grid before noise is added, so what comes out
 is a multiple of the grid whatever went in, and no low-order digit tells anything.
 """
 

@@ -1,7 +1,7 @@
 """Continual sums by a Toeplitz factorization with one number of memory a section (accounting/streams.py).
 
-Published is C x + z, and everybody may multiply by B = A inv(C). In real numbers that is the sum so far plus (B z)_n, so
-here, where noise is ideal, z alone goes through B: the inverse cascade, then a running sum. The live releaser
+Published is C x + z, and everybody may multiply by B = A inv(C). In real numbers that is the sum so far plus (B z)_n,
+so here, where noise is ideal, z alone goes through B: the inverse cascade, then a running sum. The live releaser
 (exact.py) filters x and decodes what was published, because its noise lives on a grid.
 
 The state is two arrays the caller owns, shaped like the tree's: exact[0] is the exact sum (sensitive), running[0] the

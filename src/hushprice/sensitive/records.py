@@ -1,7 +1,8 @@
 """Records of past customers, and the bounds every one of them is held to.
 
-Sensitivity, and so the noise, rests on ||phi|| <= 1 and lowest <= y <= B_Y. Both are enforced here on every record, whatever
-the model, the feature map or the caller promised. How often that was needed is itself raw data: it is for the operator.
+Sensitivity, and so the noise, rests on ||phi|| <= 1 and lowest <= y <= B_Y. Both are enforced here on every record,
+whatever the model, the feature map or the caller promised. How often that was needed is itself raw data: it is for the
+operator.
 """
 
 from __future__ import annotations
