@@ -47,6 +47,7 @@ bench: setup
 
 docs: setup
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/draw_concepts.py
 
 clean:
 	rm -rf $(VENV) build demo .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
