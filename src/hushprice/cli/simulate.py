@@ -20,7 +20,7 @@ def simulate(
     ] = "paper",
     calibration: Annotated[
         str, typer.Option(metavar="NAME", help="For policy paper: printed, published or tight.")
-    ] = "published",
+    ] = "tight",
     horizon: options.Horizon = 100_000,
     dimension: options.Dimension = None,
     epsilon: options.Epsilon = None,

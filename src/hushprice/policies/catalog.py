@@ -51,7 +51,7 @@ def build(
     features: FeatureMap,
     budget: PrivacyBudget,
     tuning: Tuning,
-    calibration: str = "published",
+    calibration: str = "tight",
     price: float | None = None,
 ) -> Policy:
     """The built-in policy of that name."""

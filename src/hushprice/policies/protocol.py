@@ -79,7 +79,10 @@ class Policy:
         if (self.claimed is None) != (self.proven is None):
             raise InvalidInput(f"claimed and proven must be given together, got {self.claimed} and {self.proven}")
         if self.claimed is not None and self.proven is not None and not _covers(self.claimed, self.proven):
-            raise InvalidInput(f"claimed must cover what is proven, {self.proven}, got {self.claimed}")
+            raise InvalidInput(
+                f"{self.claimed} is claimed, but the noise proves {self.proven} alone"
+                + (f": calibration {self.calibration!r} does not fit this market" if self.calibration else "")
+            )
 
     @property
     def private(self) -> bool:

@@ -14,7 +14,7 @@ from hushprice.simulation.picture import regret_picture
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import Progress, prepare, run
 
-DEFAULT = ("paper@published", "paper@printed", "nonprivate", "input-perturbation", "random", "fixed")
+DEFAULT = ("paper@tight", "paper@published", "paper@printed", "nonprivate", "input-perturbation", "random", "fixed")
 YARDSTICK = "fixed"  # the best one price for everyone, in hindsight: what personalization has to beat
 
 
@@ -67,4 +67,4 @@ def _parse(name: str) -> tuple[str, str]:
         raise InvalidInput(f"policy with a calibration must be one of {known}, got {name!r}")
     if policy not in NAMES and ":" not in policy:
         raise InvalidInput(f"policy must be one of {', '.join(NAMES)}, or module:Class, got {name!r}")
-    return policy, calibration or "published"
+    return policy, calibration or "tight"

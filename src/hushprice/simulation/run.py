@@ -59,7 +59,7 @@ def prepare(
     delta: float | str = "2/T^2",
     epsilon_covariance: float | None = None,
     epsilon_estimate: float | None = None,
-    calibration: str = "published",
+    calibration: str = "tight",
     price: float | None = None,
     exploration_periods: int | None = None,
     ridge: float | None = None,
