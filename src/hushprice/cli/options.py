@@ -63,6 +63,9 @@ EpsilonCovariance = Annotated[
 EpsilonEstimate = Annotated[
     float | None, typer.Option(parser=_number, metavar="E2", help="eps2 instead of half of --epsilon.")
 ]
+Neighbours = Annotated[
+    str, typer.Option("--adjacency", metavar="NAME", help="What one changed record means: replace-one or zero-out.")
+]
 Trials = Annotated[int, typer.Option(parser=_count, metavar="N", help="Independent trials.")]
 Seed = Annotated[int, typer.Option(parser=_count, metavar="S", help="Trial i depends on (seed, i) alone.")]
 Workers = Annotated[int | None, typer.Option(parser=_count, metavar="N", help="Threads.  [default: all cores]")]

@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from hushprice import checks
+from hushprice.accounting.adjacency import adjacency_of
 from hushprice.accounting.budget import split
 from hushprice.accounting.delta import parse_delta
 from hushprice.accounting.ledger import Ledger
@@ -203,6 +204,7 @@ def open_pricer(
     epsilon_estimate: float | None = None,
     policy: str = "paper",
     calibration: str = "tight",
+    adjacency: str = "replace-one",
     demand: Demand | None = None,
     features: str | FeatureMap = "main",
     exploration_periods: int | None = None,
@@ -251,6 +253,7 @@ def open_pricer(
             budget=budget,
             tuning=tuning,
             calibration=calibration,
+            adjacency=adjacency_of(adjacency),
         ),
         demand=demand,
         features=features,

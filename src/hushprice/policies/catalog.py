@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from hushprice import checks
+from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget
 from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.demand.features import FeatureMap
@@ -52,6 +53,7 @@ def build(
     budget: PrivacyBudget,
     tuning: Tuning,
     calibration: str = "tight",
+    adjacency: Adjacency = Adjacency.REPLACE_ONE,
     price: float | None = None,
 ) -> Policy:
     """The built-in policy of that name."""
@@ -62,7 +64,13 @@ def build(
     match name:
         case "paper":
             return paper(
-                calibration, budget, horizon=horizon, dimension=features.dimension, demand=demand, tuning=tuning
+                calibration,
+                budget,
+                horizon=horizon,
+                dimension=features.dimension,
+                demand=demand,
+                tuning=tuning,
+                adjacency=adjacency,
             )
         case "nonprivate":
             return nonprivate(tuning=tuning)

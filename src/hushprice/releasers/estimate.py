@@ -39,7 +39,9 @@ class PrivateMLE:
         checks.whole(1, dimension=dimension)
         checks.positive(ridge=ridge)
         if isinstance(event, PerturbedEstimate):
-            if (event.dimension, event.ridge, event.grid > 0.0) != (dimension, ridge, not source.simulated):
+            live = not source.simulated
+            described = event.dimension, event.ridge, event.grid > 0.0, event.output_grid > 0.0
+            if described != (dimension, ridge, live, live):
                 raise InvalidInput(f"event must describe this release, got {event!r}")
         elif not isinstance(event, NotPrivate):
             raise InvalidInput(f"event must be a PerturbedEstimate or NotPrivate, got {event!r}")

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushprice.accounting.inexact import TOLERANCE
+from hushprice.accounting.inexact import CHUNK, LANES, TOLERANCE
 from hushprice.accounting.sensitivity import RADIUS
 from hushprice.demand.family import GAUSSIAN, derivatives
 from hushprice.numerics.jit import inlined, step
@@ -34,7 +34,7 @@ _ROUNDING = 4e-15  # a squared norm this near radius^2, relatively, counts as on
 
 # Records are summed in blocks of _ROUNDS x _LANES: record i of a block goes to running sum i mod _LANES. Vector units
 # then need no reassociation, so digits depend on neither the machine's vector width nor the room behind the records.
-_LANES = 16
+_LANES = LANES
 _ROUNDS = 8
 _BLOCK = _LANES * _ROUNDS
 _U_LANES, _U_BLOCK = np.uint64(_LANES), np.uint64(_BLOCK)  # unsigned: an index that may be negative is not vectorized
@@ -61,19 +61,24 @@ def score(
     z, residual, weight = work[:_BLOCK], work[_BLOCK : 2 * _BLOCK], work[2 * _BLOCK : 3 * _BLOCK]
     features = work[3 * _BLOCK : (3 + d) * _BLOCK]
     sums = work[(3 + d) * _BLOCK : (3 + d) * _BLOCK + (d + packed_size(d)) * _LANES]
-    for i in range(sums.size):
-        sums[i] = 0.0
-    for start in range(0, count, _BLOCK):
-        size = min(_BLOCK, count - start)
-        _weigh(family, slope, theta, phi, demand, start, size, features, z, residual, weight)
-        _accumulate(features, residual, weight, z, sums)
-    row = d
     for j in range(d):
-        gradient[j] = _total(sums, j)
-        for k in range(j, d):
-            hessian[j, k] = _total(sums, row)
-            hessian[k, j] = hessian[j, k]
-            row += 1
+        gradient[j] = 0.0
+        for k in range(d):
+            hessian[j, k] = 0.0
+    for chunk in range(0, count, CHUNK):  # the privacy accounting counts on so few roundings a number
+        for i in range(sums.size):
+            sums[i] = 0.0
+        end = min(chunk + CHUNK, count)
+        for start in range(chunk, end, _BLOCK):
+            _weigh(family, slope, theta, phi, demand, start, min(_BLOCK, end - start), features, z, residual, weight)
+            _accumulate(features, residual, weight, z, sums)
+        row = d
+        for j in range(d):
+            gradient[j] += _total(sums, j)
+            for k in range(j, d):
+                hessian[j, k] += _total(sums, row)
+                hessian[k, j] = hessian[j, k]
+                row += 1
 
 
 @step

@@ -49,6 +49,7 @@ def _derivatives(
 ) -> tuple[FloatArray, FloatArray]:
     """Gradient and Hessian of F at theta."""
     z = theta @ phi
-    gradient = demand.slope * (phi @ (demand.mean(z) - observed)) + ridge * theta + tilt
+    # np.sum adds in pairs; `@` rounds once a record, which is more than accounting/inexact.py allows.
+    gradient = demand.slope * np.sum(phi * (demand.mean(z) - observed), axis=1) + ridge * theta + tilt
     hessian = demand.slope * (phi * demand.mean_slope(z)) @ phi.T + ridge * np.eye(theta.size)
     return gradient, hessian

@@ -54,6 +54,7 @@ class SimulationResult:
     checkpoints: IntArray  # periods
     cumulative_regret: FloatArray  # (trials, checkpoints)
     estimate_periods: tuple[IntArray, ...]
+    adjacency: Adjacency
     claimed: EpsilonDelta | None
     proven: EpsilonDelta | None
     seconds: float
@@ -99,7 +100,7 @@ class SimulationResult:
             "average_revenue": self.average_revenue.to_dict(),
             "average_surplus": self.average_surplus.to_dict(),
             "privacy": {
-                "adjacency": Adjacency.REPLACE_ONE.value,
+                "adjacency": self.adjacency.value,
                 "claimed": _pair(self.claimed),
                 "proven": _pair(self.proven),
             },

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hushprice import checks
+from hushprice.accounting.adjacency import Adjacency, adjacency_of
 from hushprice.accounting.budget import split
 from hushprice.accounting.delta import parse_delta
 from hushprice.errors import InvalidInput
@@ -40,7 +41,8 @@ def simulate(
     """Run `trials` trials and summarize them.
 
     `setting` is what `prepare` takes, `horizon` first of all: dimension or market; epsilon, delta, epsilon_covariance,
-    epsilon_estimate; calibration; price; exploration_periods, ridge, width, max_estimates; seed; backend; keep_prices.
+    epsilon_estimate; calibration, adjacency; price; exploration_periods, ridge, width, max_estimates; seed; backend;
+    keep_prices.
 
     >>> result = simulate("fixed", price=1.0, horizon=1000, trials=2, workers=1)
     >>> result.trials, result.claimed
@@ -60,6 +62,7 @@ def prepare(
     epsilon_covariance: float | None = None,
     epsilon_estimate: float | None = None,
     calibration: str = "tight",
+    adjacency: str = "replace-one",
     price: float | None = None,
     exploration_periods: int | None = None,
     ridge: float | None = None,
@@ -98,6 +101,7 @@ def prepare(
         width=width,
         max_estimates=max_estimates,
     )
+    neighbours = adjacency_of(adjacency)
     if isinstance(policy, str):
         if ":" in policy:
             policy = plain(policy)
@@ -110,6 +114,7 @@ def prepare(
                 budget=budget,
                 tuning=tuning,
                 calibration=calibration,
+                adjacency=neighbours,
                 price=price,
             )
     if isinstance(policy, Policy):
@@ -205,6 +210,7 @@ def _summary(job: Job, trials: list[Trial], seconds: float) -> SimulationResult:
         checkpoints=job.checkpoints,
         cumulative_regret=np.array([trial.regret_at for trial in trials]),
         estimate_periods=tuple(trial.estimate_periods[:n] for trial, n in zip(trials, counts, strict=True)),
+        adjacency=built.adjacency if built else Adjacency.REPLACE_ONE,
         claimed=built.claimed if built else getattr(job.policy, "claimed", None),
         proven=built.proven if built else None,
         seconds=seconds,
