@@ -26,7 +26,9 @@ _PER_LENGTH = 256  # grid points to one unit of a length: rounding up costs abou
 _SPARE = 1e-6  # the share of delta spent on lengths beyond the grid
 _GRIDDED = 1e-4  # the share of delta spent on discrete noise beyond the proof's reach
 _MOST_BINS = 2**21
-_ROUNDING = 2.0**-40  # a generous bound on the error of one entry of a law found by Fourier transform; its total is 1
+_ROUNDING = 2.0**-40  # a bound on the error of one entry of a law found by Fourier transform; its total is 1
+_TRANSFORM = 2.0**-50  # the same for each release and each doubling of the transform's length, where that is more
+_ROOT = 2e-9  # an epsilon found by searching is raised by this share, more than the search may stop short
 
 
 def epsilon_of(loss: Loss, delta: float) -> float:
@@ -80,7 +82,8 @@ def _ideal_epsilon(loss: Loss, delta: float) -> float:
         return 0.0
     if not excess(renyi) < 0.0:  # one large loss: rounding it up can cost more than the exact law gains
         return renyi
-    return float(brentq(excess, 0.0, renyi, xtol=1e-12, rtol=1e-9))
+    root = float(brentq(excess, 0.0, renyi, xtol=1e-12, rtol=1e-9))
+    return min(renyi, root + _ROOT * (root + 1e-3))
 
 
 def renyi_epsilon(loss: Loss, delta: float) -> tuple[float, float]:
@@ -143,8 +146,10 @@ def _tilted_law(radials: tuple[Radial, ...], tilt: float, delta: float) -> _Tilt
         spectrum *= np.fft.rfft(weights, padded) ** radial.count
         log_moment += radial.count * log_mass
     law: FloatArray = np.fft.irfft(spectrum, padded)[:size]
-    kept = np.flatnonzero(law > _ROUNDING)
-    return _TiltedLaw(kept.astype(np.float64) * width, np.log(law[kept]), log_moment, math.log(2.0 * _ROUNDING * size))
+    draws = 1 + sum(radial.count for radial in radials)
+    rounding = max(_ROUNDING, _TRANSFORM * draws * padded.bit_length())
+    kept = np.flatnonzero(law > rounding)
+    return _TiltedLaw(kept.astype(np.float64) * width, np.log(law[kept]), log_moment, math.log(2.0 * rounding * size))
 
 
 def _tilted_length(radial: Radial, width: float, tilt: float, delta: float) -> tuple[FloatArray, float]:

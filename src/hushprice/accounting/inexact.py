@@ -15,25 +15,26 @@ TOLERANCE = 1e-13  # public bound on F(theta) - min F, checked by the solver bef
 CHUNK = 8192  # records summed before their sum is added to the total, so that rounding errors stay few
 LANES = 16  # running sums within a chunk
 _UNIT = 2.0**-53
-_SPHERE = 4e-15  # how far a point taken to lie on the sphere may lie off it, relatively
+_SPHERE = 4e-15  # how far a squared norm taken to be that of the sphere may be off it, relatively
+_SPARE = 1.001  # for rounding in the certificate itself, and for terms of second order
 
 
-def distance(*, ridge: float, noise: float, grid: float, steps: int, dimension: int, losses: LossBounds) -> float:
+def distance(*, ridge: float, grid: float, steps: int, dimension: int, losses: LossBounds) -> float:
     """A bound on ||released before its output noise - exact minimizer||.
 
     F is ridge-strongly convex, so a certified gap puts theta within sqrt(2 gap / ridge), and an error in the gradient
-    the certificate is computed from adds that error over the ridge. So does rounding w to its grid.
+    the certificate is computed from adds that error over the ridge. So does rounding w to its grid. A large w does not
+    matter: it pins theta to the sphere by a multiplier as large.
     """
-    checks.positive(ridge=ridge, noise=noise)
+    checks.positive(ridge=ridge)
     checks.non_negative(grid=grid)
     checks.whole(1, steps=steps, dimension=dimension)
-    tilt = 40.0 * noise * math.sqrt(dimension)  # ||w|| is below this but for odds of e^-800
     # One record: the inner product phi'theta, the mean, the product with phi; then the sums over records.
-    each = losses.gradient * (32 + CHUNK // LANES + steps // CHUNK) + 2.0 * RADIUS * dimension * losses.curvature
-    gradient = _UNIT * (steps * each + 8.0 * (ridge * RADIUS + tilt))
-    sphere = _SPHERE * (ridge + steps * losses.curvature) * RADIUS
-    return (
+    each = losses.gradient * (36 + CHUNK // LANES + steps // CHUNK) + 2.0 * RADIUS * dimension * losses.curvature
+    gradient = _UNIT * (steps * each + 10.0 * ridge * RADIUS)
+    radius = (_SPHERE + dimension * _UNIT) * RADIUS
+    return _SPARE * (
         math.sqrt(2.0 * TOLERANCE / ridge)
-        + (gradient + sphere + 0.5 * grid * math.sqrt(dimension)) / ridge
-        + _SPHERE * RADIUS
+        + (gradient + radius * (ridge + steps * losses.curvature) + 0.5 * grid * math.sqrt(dimension)) / ridge
+        + radius
     )

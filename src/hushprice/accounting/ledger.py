@@ -34,9 +34,10 @@ def loss_of_all(entries: Iterable[Entry], adjacency: Adjacency) -> Loss:
 class Ledger:
     """A budget fixed in advance, and the entries spent against it.
 
-    With an `allowance` the releases are planned, as in the paper (cor:privacy-algo): all of it must fit the claim
-    before the first price, and what is not in it cannot be spent. Without one anything may be spent that still fits the
-    claim: a filter. `claimed` is None where nothing is claimed.
+    With an `allowance` releases are planned, as in the paper (cor:privacy-algo): all of it must fit the claim before
+    the first price, and what is not in it cannot be spent. Without one anything may be spent that still fits the claim.
+    That proves the claim for one kind of event, or Gaussian kinds, and not for kinds of different shape chosen in view
+    of releases (docs/proofs/composition.md, section 5). `claimed` is None where nothing is claimed.
     """
 
     adjacency: Adjacency
@@ -82,7 +83,10 @@ class Ledger:
         return sum(entry.count for entry in self.allowance or () if entry.event == event) - self.count(event)
 
     def epsilon(self, delta: float) -> float:
-        """What has been spent so far, proven at this delta; infinity where no finite epsilon covers it."""
+        """What a plan of just what was spent so far proves at this delta; infinity where no finite epsilon covers it.
+
+        How much was spent depends on releases, so the guarantee of a run is `proven`, which is about the whole plan.
+        """
         return accountant.epsilon_of(loss_of_all(self.spent, self.adjacency), delta)
 
     @property

@@ -16,6 +16,10 @@ from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.events import CovarianceStream, Event, NotPrivate, PerturbedEstimate
 from hushprice.errors import InvalidInput
 
+# Changes are taken to be larger by this share: ||phi|| may pass 1 by 1e-12 and products of floats are rounded, as are
+# the numbers an accountant computes with (docs/proofs/sensitivity.md, section 4).
+_ROUNDING = 1e-10
+
 
 @dataclass(frozen=True, slots=True)
 class Radial:
@@ -66,7 +70,7 @@ def compose(losses: Iterable[Loss]) -> Loss:
 
 def _of_stream(event: CovarianceStream, count: int, adjacency: Adjacency) -> Loss:
     """One record moves C x by its own change times a column of C (docs/proofs/continual_release.md)."""
-    moved = sensitivity.of_covariance(adjacency) * event.strategy.column_norm(event.steps)
+    moved = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency) * event.strategy.column_norm(event.steps)
     numbers = stream_numbers(event)
     if event.grid > 0.0:
         # What is added to the noise is rounded to the grid: two worlds' roundings differ by at most one grid step a
@@ -90,9 +94,9 @@ def _of_estimate(event: PerturbedEstimate, count: int, adjacency: Adjacency) -> 
             change, degree = event.difference, 2
         case Adjacency.ZERO_OUT:  # along the one record's features
             change, degree = event.gradient, 1
-    scale = change / event.noise
-    shift = math.log1p(event.curvature / event.ridge) + 0.5 * scale * scale
-    moved = 2.0 * event.distance + event.output_grid * math.sqrt(event.dimension)
+    scale = (1.0 + _ROUNDING) * change / event.noise
+    shift = math.log1p((1.0 + _ROUNDING) * event.curvature / event.ridge) + 0.5 * scale * scale
+    moved = (1.0 + _ROUNDING) * (2.0 * event.distance + event.output_grid * math.sqrt(event.dimension))
     gridded = int(event.grid > 0.0) + int(event.output_grid > 0.0)
     return Loss(
         mu_squared=count * (moved / event.output_noise) ** 2,

@@ -97,7 +97,6 @@ def events(
         curvature=losses.curvature,
         distance=inexact.distance(
             ridge=noise.estimate_ridge,
-            noise=noise.estimate_noise,
             grid=grid,
             steps=steps,
             dimension=dimension,
