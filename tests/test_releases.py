@@ -8,11 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushprice.accounting.events import ContinualCovariance, PerturbedEstimate
+from hushprice.accounting.events import FROBENIUS, CovarianceStream, PerturbedEstimate
+from hushprice.accounting.streams import Tree
 from hushprice.releases import CovarianceRelease, EstimateRelease
 
-COVARIANCE = (CovarianceRelease, "packed", {"records": 7, "event": ContinualCovariance(1.0, 3, 2)})
-ESTIMATE = (EstimateRelease, "theta", {"event": PerturbedEstimate(1.0, 10.0, 2)})
+STREAM = CovarianceStream(strategy=Tree(3), steps=7, dimension=2, noise=1.0, layout=FROBENIUS)
+FIT = PerturbedEstimate(
+    dimension=2,
+    noise=1.0,
+    ridge=10.0,
+    gradient=4.0,
+    difference=5.0,
+    curvature=4.0,
+    distance=1e-6,
+    output_noise=1e-3,
+)
+COVARIANCE = (CovarianceRelease, "packed", {"records": 7, "event": STREAM})
+ESTIMATE = (EstimateRelease, "theta", {"event": FIT})
 
 
 @pytest.mark.parametrize(("kind", "name", "rest"), [COVARIANCE, ESTIMATE])

@@ -76,6 +76,8 @@ def test_every_policy_reports_its_privacy_in_json_and_in_the_table(policy: str, 
     claimed = report["privacy"]["claimed"]
     if policy == "paper":
         assert claimed == {"epsilon": 3.0, "delta": pytest.approx(1e-3)}
+        assert report["privacy"]["proven"] == {"epsilon": pytest.approx(3.0, rel=1e-6), "delta": claimed["delta"]}
+        assert report["privacy"]["proven"]["epsilon"] <= 3.0
         assert "eps 3, delta 0.001" in table
     elif policy in ("random", "fixed"):
         assert claimed == report["privacy"]["proven"] == {"epsilon": 0.0, "delta": 0.0}
@@ -127,7 +129,13 @@ def test_compare_shows_its_default_policies_as_json(call: Callable) -> None:
     for report in reports:
         assert_interface(report)
     assert {each["policy"] for each in reports} == {"paper", "nonprivate", "input-perturbation", "random", "fixed"}
-    assert {each["calibration"] for each in reports} == {"published", "printed", None}
+    assert {each["calibration"] for each in reports} == {"tight", "published", "printed", None}
+    for report in reports:
+        claimed, proven = report["privacy"]["claimed"], report["privacy"]["proven"]
+        assert (claimed is None) == (proven is None) == (report["policy"] in ("nonprivate", "input-perturbation"))
+        if claimed is not None:
+            assert proven["epsilon"] <= claimed["epsilon"]
+            assert proven["delta"] == claimed["delta"]
 
 
 def test_a_policy_of_your_own_is_found_in_the_current_folder(script: Callable, tmp_path: Path) -> None:

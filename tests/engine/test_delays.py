@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from hushprice import Pricer, open_pricer
 from hushprice.accounting.budget import EpsilonDelta
-from hushprice.accounting.calibration import Noise
+from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.noise import Noise
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import Affine
 from hushprice.engine.slots import Slots
 from hushprice.numerics import tape
 from hushprice.numerics.jit import COMPILED
-from hushprice.policies.protocol import LEARNING, Policy
+from hushprice.policies.protocol import LEARNING, Policy, basis_of, proven
 from hushprice.policies.tuning import Tuning
 from hushprice.releasers.noise import Tape
 from hushprice.types import FloatArray
@@ -25,30 +26,28 @@ from hushprice.types import FloatArray
 COUNT = 80 if COMPILED else 40
 CONTEXTS = np.random.default_rng(8).uniform(-1, 1, (COUNT, 2))
 TUNING = Tuning(exploration_periods=0, ridge=1.0, width=1.0, max_estimates=12)
-NOISE = Noise(
+NOISE = Noise(  # little of it, so that records decide prices, and so for a large claim
     covariance_noise=0.2,
     estimate_noise=2.0,
     estimate_ridge=1.0,
+    output_noise=1e-3,
     floored=True,
-    claimed=EpsilonDelta(1.0, 1e-6),
+    claimed=EpsilonDelta(1000.0, 1e-6),
     max_estimates=12,
 )
 OUTCOMES = np.random.default_rng(9).integers(0, 2, COUNT).astype(float)
 
 
-class Shifted:
+class Shifted(Tape):
     """The tape, with estimates addressed `delay` periods back, where a stream without delay finds the same draw."""
 
-    label, secure, simulated = "shifted tape", False, True
-
     def __init__(self, delay: int) -> None:
-        self.delay, self.tape = delay, Tape(seed=4, trial=0)
+        super().__init__(seed=4, trial=0)
+        object.__setattr__(self, "delay", delay)
 
-    def normals(self, stream: int, period: int, count: int) -> FloatArray:
-        return self.tape.normals(stream, period - (self.delay if stream == tape.ESTIMATE_NOISE else 0), count)
-
-    def uniform(self, stream: int, period: int) -> float:
-        return self.tape.uniform(stream, period)
+    def add(self, values: FloatArray, noise: float, stream: int, period: int) -> FloatArray:
+        assert stream in (tape.ESTIMATE_NOISE, tape.OUTPUT_NOISE)
+        return super().add(values, noise, stream, period - self.delay)  # type: ignore[attr-defined]
 
 
 def opened(**changes: Any) -> Pricer:
@@ -74,11 +73,21 @@ def test_a_stream_with_a_delay_is_the_stream_without_one_shifted(delay: int) -> 
     """The features ignore the price here: otherwise the records would differ, by prices set with less learned."""
 
     def stream(delay: int) -> list[tuple[Any, ...]]:
+        horizon, basis = COUNT + delay, basis_of(Logistic(), 3)
         pricer = Pricer(
-            policy=Policy(name="own", code=LEARNING, tuning=TUNING, noise=NOISE, claimed=NOISE.claimed),
+            policy=Policy(
+                name="own",
+                code=LEARNING,
+                tuning=TUNING,
+                noise=NOISE,
+                horizon=horizon,
+                basis=basis,
+                claimed=NOISE.claimed,
+                proven=proven(NOISE, horizon=horizon, basis=basis, adjacency=Adjacency.REPLACE_ONE),
+            ),
             demand=Logistic(),
             features=Affine(2, 3, lambda x: np.append(x, 0.5), lambda x: np.zeros(3), 1.5),
-            horizon=COUNT + delay,
+            horizon=horizon,
             delay=delay,
             source=Shifted(delay),
             simulation=True,

@@ -1,6 +1,8 @@
 """Oracle: Algorithms 1 to 3 a second time, slowly, line by line from the paper, in plain NumPy and SciPy.
 
-It shares the tape's draws with the engine and nothing else: its own noise scales, tree, fit and price search.
+It shares the tape's draws with the engine and nothing else: its own noise scales, tree, fit and price search. What the
+paper does not have it takes from the policy: the output noise, and the scales and filter of `tight`, which it applies as
+a matrix.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from scipy import optimize, special
+from scipy import linalg, optimize, signal, special
 
 from hushprice import Pricer, open_pricer
+from hushprice.accounting.streams import toeplitz
 from hushprice.numerics import tape
 from hushprice.numerics.jit import COMPILED
 from hushprice.releasers.noise import Tape
@@ -50,6 +53,10 @@ CASES = [
     Case("published", dimension=3, epsilon=2.0, explore=0, width=5.0),
     Case("published", epsilon=1000.0, ridge=1.0, explore=0, most=4),
     Case("published", dimension=3, epsilon=3000.0, ridge=1.0, delay=3, horizon=SHORT - 20),
+    Case("tight", epsilon=2.0),
+    Case("tight", dimension=3, epsilon=2.0, explore=0, width=5.0),
+    Case("tight", epsilon=200.0, ridge=1.0, explore=0, most=4),
+    Case("tight", dimension=3, epsilon=1000.0, ridge=1.0, delay=3, horizon=SHORT - 20),
     Case("printed", epsilon=2.0),
     Case("printed", dimension=3, epsilon=20.0, explore=0, width=5.0, most=6),
     Case("printed", epsilon=50_000.0, ridge=1.0, explore=0),
@@ -81,6 +88,10 @@ def noise_scales(case: Case) -> tuple[float, float, float]:
     """sigma of alg:private-cov line 2; nu and rho of alg:private-mle line 2 at the share of alg:framework line 3."""
     if case.calibration == "nonprivate":
         return 0.0, 0.0, case.ridge
+    if case.calibration == "tight":
+        noise = open_case(case).policy.noise
+        assert noise is not None
+        return noise.covariance_noise, noise.estimate_noise, noise.estimate_ridge
     printed = case.calibration == "printed"
     epsilon, delta, m = case.epsilon / 2, 1 / case.horizon**2, math.ceil(math.log2(case.horizon))
     small = delta / (2 * m)
@@ -93,6 +104,15 @@ def noise_scales(case: Case) -> tuple[float, float, float]:
     scale = ZETA if printed else 1.0  # G, with B_Y = 1
     nu = math.sqrt((2 * scale) ** 2 * (8 * math.log(2 / small) + 4 * share) / share**2)
     return sigma, nu, max(case.ridge, 2 * (1 + math.e**2) ** 2 / math.e**2 * scale / share)
+
+
+def spread(case: Case) -> np.ndarray:
+    """B of the Toeplitz factorization A = B C, as a matrix: what the draws of `tight` are multiplied with."""
+    strategy, steps = toeplitz(case.horizon), case.horizon - 1
+    pulse = np.eye(1, steps)[0]
+    for pole, zero in zip(strategy.poles, strategy.zeros, strict=True):
+        pulse = signal.lfilter([1.0, -zero], [1.0, -pole], pulse)
+    return np.tril(np.ones((steps, steps))) @ linalg.inv(linalg.toeplitz(pulse, np.zeros(steps)))
 
 
 def private_mle(phi: np.ndarray, y: np.ndarray, ridge: float, w: np.ndarray) -> np.ndarray:
@@ -148,7 +168,11 @@ def slow_run(case: Case) -> tuple[list[int], list[float], list[Bound]]:
     """alg:framework: the periods of fresh estimates, all prices, and what each of them maximizes."""
     people, d = customers(case), case.dimension
     sigma, nu, fit_ridge = noise_scales(case)
-    upper = np.triu_indices(d)
+    policy_noise = open_case(case).policy.noise
+    assert policy_noise is not None
+    upper, rows = np.triu_indices(d), []
+    scales = np.where(upper[0] == upper[1], 1.0, math.sqrt(0.5 if case.calibration == "tight" else 1.0))
+    factor = spread(case) if case.calibration == "tight" else None
     current, theta, inverse = case.ridge**d, np.zeros(d), np.eye(d) / case.ridge
     exact: dict[int, np.ndarray] = {}
     noisy: dict[int, np.ndarray] = {}
@@ -163,12 +187,19 @@ def slow_run(case: Case) -> tuple[list[int], list[float], list[Bound]]:
             drawn = np.zeros((d, d))
             drawn[upper] = sigma * SOURCE.normals(tape.COVARIANCE_NOISE, slot, upper[0].size)
             noisy[level] = exact[level] + drawn + np.triu(drawn, 1).T
-            regularized = sum(noisy.values()) + case.ridge * np.eye(d)
+            total = sum(noisy.values())
+            if factor is not None:
+                rows.append(sigma * scales * SOURCE.normals(tape.COVARIANCE_NOISE, slot, upper[0].size))
+                drawn = np.zeros((d, d))
+                drawn[upper] = factor[slot - 1, :slot] @ np.array(rows)
+                total = sum(exact.values()) + drawn + np.triu(drawn, 1).T
+            regularized = total + case.ridge * np.eye(d)
             if n > case.explore and len(periods) < case.most and np.linalg.det(regularized) > 2 * current:
                 w = nu * SOURCE.normals(tape.ESTIMATE_NOISE, n, d)
                 theta = private_mle(np.array(phi[:slot]), np.array(y[:slot]), fit_ridge, w)
+                theta = theta + policy_noise.output_noise * SOURCE.normals(tape.OUTPUT_NOISE, n, d)
                 current = np.linalg.det(regularized)
-                if case.calibration == "printed" and np.linalg.eigvalsh(regularized).min() <= 0.0:
+                if case.calibration in ("printed", "tight") and np.linalg.eigvalsh(regularized).min() <= 0.0:
                     values, vectors = np.linalg.eigh(regularized)
                     regularized = vectors * np.maximum(values, case.ridge) @ vectors.T
                 inverse = np.linalg.inv(regularized)

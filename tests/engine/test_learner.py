@@ -8,21 +8,32 @@ import numpy as np
 import pytest
 
 from hushprice.accounting.budget import split
-from hushprice.accounting.calibration import calibrate, without_noise
-from hushprice.accounting.events import NotPrivate
+from hushprice.accounting.calibration import CALIBRATIONS, calibrate
+from hushprice.accounting.events import CovarianceStream, NotPrivate
+from hushprice.accounting.noise import Noise, without_noise
 from hushprice.demand.families import Logistic
 from hushprice.engine.learner import Learner
 from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.policies.protocol import basis_of
 from hushprice.policies.tuning import Tuning
-from hushprice.releasers.noise import Tape
+from hushprice.releasers.covariance import PrivateCov
+from hushprice.releasers.exact import ExactCov
+from hushprice.releasers.noise import System, Tape
 from hushprice.releases import CovarianceRelease, EstimateRelease
 from hushprice.sensitive.records import Records
 from hushprice.types import FloatArray
 
 TUNING = Tuning(exploration_periods=0, ridge=1.0, width=1.0, max_estimates=3)
-CONSTANTS: dict[str, Any] = {"ridge": 1.0, "bound": 1.0, "scale": 1.0, "curvature": 9.5}
-PRIVATE = calibrate("published", split(1.0, 1e-4), horizon=20, max_estimates=3, **CONSTANTS)
+BASIS = basis_of(Logistic(), 2)
 PHI = np.array([0.6, -0.8])
+
+
+def noise(name: str) -> Noise:
+    given: dict[str, Any] = {"constants": BASIS.constants, "losses": BASIS.losses, "dimension": 2, "ridge": 1.0}
+    return calibrate(name, split(1.0, 1e-4), horizon=20, max_estimates=3, **given)
+
+
+PRIVATE = noise("tight")
 
 
 def learner(**changes: Any) -> Learner:
@@ -45,15 +56,14 @@ class Spy:
     def absorb(self, phi: FloatArray) -> CovarianceRelease:
         return CovarianceRelease(np.zeros(3), 1, self.event)
 
-    def state(self) -> dict[str, FloatArray]:
-        return {}
 
-    def restore(self, state: dict[str, FloatArray], count: int) -> None:
-        """Nothing to restore."""
+SOURCES = [Tape(3, 0), System()]
 
 
-def test_the_stream_is_paid_at_the_start_and_estimates_one_by_one() -> None:
-    one = learner()
+@pytest.mark.parametrize("source", SOURCES, ids=["tape", "system"])
+@pytest.mark.parametrize("name", CALIBRATIONS)
+def test_the_stream_is_paid_at_the_start_and_estimates_one_by_one(name: str, source: Tape | System) -> None:
+    one = learner(noise=noise(name), source=source)
     assert [(entry.event, entry.count) for entry in one.ledger.spent] == [(one.stream_event, 1)]
     for left in (2, 1, 0):
         release = one.estimate(5)
@@ -86,7 +96,7 @@ def test_an_estimate_is_charged_before_it_is_made() -> None:
 
 def test_a_release_that_cost_something_else_reaches_no_price() -> None:
     free = Spy(NotPrivate())
-    with pytest.raises(BudgetExhausted, match=r"NotPrivate\(\) was released, where ContinualCovariance"):
+    with pytest.raises(BudgetExhausted, match=r"NotPrivate\(\) was released, where CovarianceStream"):
         learner(covariance=free).absorb(PHI, 1.0)
     one = free.owner = learner(estimates=free)
     with pytest.raises(BudgetExhausted, match=r"NotPrivate\(\) was released, where PerturbedEstimate"):
@@ -112,6 +122,53 @@ def test_without_noise_the_releases_are_exact() -> None:
     np.testing.assert_allclose(release.packed, 2 * np.outer(PHI, PHI)[np.triu_indices(2)], rtol=1e-12)
     assert (release.records, release.event, one.estimates_left) == (2, NotPrivate(), 3)
     assert one.records.demand[:2].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=["tape", "system"])
+@pytest.mark.parametrize("name", CALIBRATIONS)
+def test_live_noise_is_exact_and_simulated_noise_is_the_simulators(name: str, source: Tape | System) -> None:
+    one = learner(noise=noise(name), source=source)
+    live = source is SOURCES[1]
+    assert type(one.covariance) is (ExactCov if live else PrivateCov)
+    assert isinstance(one.stream_event, CovarianceStream)
+    assert (one.stream_event.grid > 0.0) == live
+    assert one.absorb(PHI, 1.0).event == one.stream_event
+    assert one.estimate(2).event == one.estimate_event
+
+
+def test_without_noise_the_operating_system_has_nothing_to_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(*given: Any) -> Any:
+        pytest.fail("noise was drawn where none was asked for")
+
+    for draw in ("add", "integers"):
+        monkeypatch.setattr(System, draw, drawn)
+    live, simulated = (learner(noise=without_noise(1.0), source=source) for source in (System(), Tape(3, 0)))
+    for n in range(5):
+        released = [one.absorb(PHI, float(n % 2)).packed.tolist() for one in (live, simulated)]
+        assert released[0] == released[1]
+    assert live.estimate(6).theta.tolist() == simulated.estimate(6).theta.tolist()
+
+
+def test_a_live_source_that_is_not_the_systems_is_refused_rather_than_replaced() -> None:
+    class Own:
+        """A noise source of one's own that says it is live."""
+
+        label, secure, simulated = "mine", True, False
+
+        def add(self, values: FloatArray, noise: float, stream: int, period: int) -> FloatArray:
+            return values
+
+        def uniform(self, stream: int, period: int) -> float:
+            return 0.5
+
+    with pytest.raises(InvalidInput, match="event must describe this release"):
+        learner(source=Own())
+
+
+def test_demand_below_the_familys_least_is_raised_to_it() -> None:
+    one = learner()
+    one.absorb(PHI, -3.0)
+    assert one.records.demand[0] == 0.0  # the accountant's constants hold for demand in [0, 1]
 
 
 def test_a_record_that_is_not_finite_is_refused_without_telling_its_values() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from hushprice import Pricer, open_pricer
 from hushprice.accounting.budget import EpsilonDelta, split
+from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.features import Affine, main_effects
 from hushprice.demand.schema import Boolean, Schema
@@ -26,7 +27,7 @@ OWN = Affine(3, 4, lambda x: np.append(x, 0.0), lambda x: np.array([0.0, 0.0, 0.
 def test_the_defaults_are_the_numerical_sections() -> None:
     pricer = open_pricer(horizon=5000, contexts=2)
     assert pricer.policy.tuning == numerical(5000, 3)
-    assert (pricer.policy.name, pricer.policy.calibration) == ("paper", "published")
+    assert (pricer.policy.name, pricer.policy.calibration) == ("paper", "tight")
     assert (pricer.demand, pricer.features) == (Logistic(slope=4.0), main_effects(2))
     assert pricer.ledger.claimed == EpsilonDelta(1.0, 2 / 5000**2)
     assert (pricer.slots.delay, pricer.slots.count, pricer.learning) == (0, 0, True)
@@ -67,6 +68,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"policy": "clairvoyant"}, "policy must be one that learns .* got 'clairvoyant'"),
     ({"policy": "input-perturbation"}, "policy must be one that learns .* got 'input-perturbation'"),
     ({"calibration": "loose"}, "calibration must be one of .* got 'loose'"),
+    ({"adjacency": "nobody"}, "adjacency must be one of replace-one, zero-out, got 'nobody'"),
     ({"exploration_periods": -1}, "exploration_periods must be a whole number at or above 0, got -1"),
     ({"ridge": 0.0}, "ridge must be a positive number, got 0.0"),
     ({"width": -1.0}, "width must be a number at or above 0, got -1.0"),
@@ -84,21 +86,58 @@ def test_bad_settings_are_refused_in_one_line_by_name_and_value(change: dict[str
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("change", [{"policy": "noisy-newton"}, {"calibration": "tight"}])
-def test_what_is_planned_says_that_it_is_not_available(change: dict[str, Any]) -> None:
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+@pytest.mark.parametrize(
+    "change", [{"epsilon": 1e-310}, {"epsilon": 1e-9}, {"epsilon": 1e300}, {"epsilon": 1e4, "max_estimates": 1}]
+)
+def test_a_budget_no_noise_fits_is_opened_or_refused_in_one_line(change: dict[str, Any], calibration: str) -> None:
+    try:
+        pricer = open_pricer(horizon=100, contexts=1, calibration=calibration, **change)
+    except InvalidInput as refusal:
+        assert "\n" not in str(refusal)
+    else:
+        assert pricer.ledger.proven is not None
+        assert pricer.ledger.proven.epsilon <= change["epsilon"]
+
+
+def test_what_is_planned_says_that_it_is_not_available() -> None:
     with pytest.raises(NotAvailable, match="not available yet; choose"):
-        open_pricer(horizon=100, contexts=1, **change)
+        open_pricer(horizon=100, contexts=1, policy="noisy-newton")
+
+
+STEEP = [
+    ("published", Gaussian(noise=0.3)),
+    ("published", Poisson(slope=2.0)),
+    ("published", Logistic(slope=16.0)),
+    ("printed", Poisson(slope=3.0)),
+]
+
+
+@pytest.mark.parametrize(("calibration", "demand"), STEEP, ids=lambda each: str(each))
+def test_a_calibration_that_proves_less_than_it_claims_is_refused_and_tight_is_not(
+    calibration: str, demand: Any
+) -> None:
+    given: dict[str, Any] = {"horizon": 1000, "contexts": 1, "demand": demand}
+    with pytest.raises(InvalidInput, match="is claimed, but the noise proves") as refusal:
+        open_pricer(calibration=calibration, **given)
+    assert str(refusal.value).endswith(f"alone: calibration '{calibration}' does not fit this market")
+    proven = open_pricer(**given).ledger.proven
+    assert proven is not None
+    assert proven.epsilon == pytest.approx(1.0, rel=1e-6)
+    assert proven.epsilon <= 1.0
 
 
 def test_noise_calculated_for_another_market_is_refused() -> None:
     given: dict[str, Any] = {"horizon": 100, "demand": Logistic()}
-    made = paper("printed", split(1.0, 1e-4), tuning=tune(horizon=100, dimension=2), **given)
+    made = paper("printed", split(1.0, 1e-4), dimension=2, tuning=tune(horizon=100, dimension=2), **given)
     Pricer(policy=made, features=main_effects(1), **given)
     with pytest.raises(InvalidInput, match="policy 'paper' has noise for horizon 100, got 101"):
         Pricer(policy=made, features=main_effects(1), **given | {"horizon": 101})
     for demand in (Logistic(slope=5.0), Logistic(bound=2.0), Poisson(), Gaussian()):
-        with pytest.raises(InvalidInput, match=r"policy 'paper' has noise for a demand with Constants\(bound=1.0"):
+        with pytest.raises(InvalidInput, match=r"policy 'paper' has noise for a demand with Basis\(dimension=2, .*bound=1.0"):
             Pricer(policy=made, features=main_effects(1), **given | {"demand": demand})
+    with pytest.raises(InvalidInput, match=r"has noise for a demand with Basis\(dimension=2, .* got Basis\(dimension=3"):
+        Pricer(policy=made, features=main_effects(2), **given)
 
 
 def test_only_policies_that_learn_from_true_contexts_are_priced_with() -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from hushprice import Pricer, Quote, open_pricer
 from hushprice.accounting.budget import EpsilonDelta
-from hushprice.accounting.events import ContinualCovariance, NotPrivate, PerturbedEstimate
+from hushprice.accounting.calibration import CALIBRATIONS
+from hushprice.accounting.events import CovarianceStream, NotPrivate, PerturbedEstimate
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import Affine
 from hushprice.demand.schema import Boolean, Category, Number, Schema
@@ -19,7 +20,7 @@ from hushprice.engine.slots import Observation
 from hushprice.errors import DidNotConverge, InvalidInput, RepeatedOutcome, UnknownQuote
 from hushprice.numerics import tape
 from hushprice.releasers.estimate import PrivateMLE
-from hushprice.releasers.noise import Tape
+from hushprice.releasers.noise import System, Tape
 from hushprice.releases import EstimateRelease
 from hushprice.sensitive.records import Records
 from hushprice.types import FloatArray
@@ -28,21 +29,22 @@ REGION = Category(name="region", levels=("south", "north"))
 SCHEMA = Schema(attributes=(Number(name="age", low=18, high=98), REGION, Boolean(name="member")))
 
 
-class Counting:
+class Counting(Tape):
     """The tape, with a count of what was drawn from each stream."""
 
-    label, secure, simulated = "counting tape", False, True
+    drawn: Counter[int]
 
     def __init__(self) -> None:
-        self.tape, self.drawn = Tape(seed=1, trial=1), Counter[int]()
+        super().__init__(seed=1, trial=1)
+        object.__setattr__(self, "drawn", Counter[int]())
 
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
         self.drawn[stream] += 1
-        return self.tape.normals(stream, period, count)
+        return super().normals(stream, period, count)
 
     def uniform(self, stream: int, period: int) -> float:
         self.drawn[stream] += 1
-        return self.tape.uniform(stream, period)
+        return super().uniform(stream, period)
 
 
 def simulated(**changes: Any) -> Pricer:
@@ -55,6 +57,12 @@ def simulated(**changes: Any) -> Pricer:
         "source": Tape(seed=1, trial=1),
         "simulation": True,
     }
+    return open_pricer(**given | changes)
+
+
+def live(**changes: Any) -> Pricer:
+    """With little noise, so that estimates come often."""
+    given: dict[str, Any] = {"horizon": 60, "contexts": 1, "epsilon": 3000.0, "exploration_periods": 2, "ridge": 1.0}
     return open_pricer(**given | changes)
 
 
@@ -159,7 +167,8 @@ def test_nothing_is_drawn_or_stored_once_every_estimate_is_used_up() -> None:
     while pricer.learning:
         last = run(pricer, 1)[0]
     drawn, stored = source.drawn.copy(), pricer.learner.records.count
-    assert (last.version, drawn[tape.ESTIMATE_NOISE], pricer.learner.estimates_left) == (2, 2, 0)
+    assert (last.version, pricer.learner.estimates_left) == (2, 0)
+    assert (drawn[tape.ESTIMATE_NOISE], drawn[tape.OUTPUT_NOISE]) == (2, 2)
     assert pricer.slots.count < 40
     assert drawn[tape.COVARIANCE_NOISE] == stored == pricer.slots.learned
     assert pricer.observe(pricer.quote([0.2]).id, 1.0) is Observation.NOT_LEARNED
@@ -170,7 +179,7 @@ def test_nothing_is_drawn_or_stored_once_every_estimate_is_used_up() -> None:
 def test_the_ledger_holds_one_stream_and_one_entry_an_estimate() -> None:
     pricer = simulated(max_estimates=9)
     stream, estimate = (entry.event for entry in pricer.ledger.allowance)
-    assert isinstance(stream, ContinualCovariance)
+    assert isinstance(stream, CovarianceStream)
     assert isinstance(estimate, PerturbedEstimate)
     assert [entry.count for entry in pricer.ledger.allowance] == [1, 9]
     for _ in range(40):
@@ -178,6 +187,64 @@ def test_the_ledger_holds_one_stream_and_one_entry_an_estimate() -> None:
         assert (pricer.ledger.count(stream), pricer.ledger.count(estimate)) == (1, version)
     assert version > 3
     assert pricer.ledger.claimed == EpsilonDelta(3000.0, 2 / 60**2)
+
+
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+def test_a_live_ledger_proves_what_the_policy_says_and_no_more_than_is_claimed(calibration: str) -> None:
+    pricer = open_pricer(horizon=200, contexts=1, epsilon=2.0, calibration=calibration)
+    ledger = pricer.ledger
+    assert ledger.claimed == EpsilonDelta(2.0, 2 / 200**2)
+    assert ledger.proven == pricer.policy.proven
+    assert ledger.proven is not None
+    assert 0.0 < ledger.proven.epsilon <= 2.0
+    if calibration == "tight":  # nothing of the budget is left unused
+        assert ledger.proven.epsilon == pytest.approx(2.0, rel=1e-6)
+    stream, estimate = (entry.event for entry in ledger.allowance)
+    assert isinstance(stream, CovarianceStream)
+    assert isinstance(estimate, PerturbedEstimate)
+    assert min(stream.grid, estimate.grid, estimate.output_grid) > 0.0
+
+
+def test_a_simulated_ledger_proves_no_more_than_the_live_one() -> None:
+    """Ideal noise costs at most as much as noise on a grid, which is what the policy states."""
+    exact, ideal = (
+        open_pricer(horizon=200, contexts=1, **given).ledger.proven
+        for given in ({}, {"source": Tape(seed=1, trial=1), "simulation": True})
+    )
+    assert exact is not None
+    assert ideal is not None
+    assert exact.epsilon * (1 - 1e-3) <= ideal.epsilon <= exact.epsilon
+
+
+@pytest.mark.parametrize("delta", [1e-2, 2 / 60**2, 1e-9])
+def test_what_is_proven_to_be_spent_grows_with_every_estimate(delta: float) -> None:
+    pricer = live()
+    spent = {0: pricer.ledger.epsilon(delta)}
+    for _ in range(59):
+        version = run(pricer, 1)[0].version
+        assert spent.setdefault(version, pricer.ledger.epsilon(delta)) == pricer.ledger.epsilon(delta)
+    assert version > 3
+    assert list(spent) == list(range(version + 1))
+    assert np.all(np.diff(list(spent.values())) > 0.0)
+    if delta == pricer.ledger.claimed.delta:
+        assert spent[version] <= pricer.ledger.proven.epsilon <= pricer.ledger.claimed.epsilon
+
+
+def test_when_the_budget_is_spent_prices_go_on_from_the_last_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    pricer = live(max_estimates=2)
+    while pricer.learning:
+        run(pricer, 1)
+    ledger, theta, inverse = pricer.ledger, pricer.quoter.theta.copy(), pricer.quoter.inverse.copy()
+    assert (pricer.quoter.version, pricer.learner.estimates_left) == (2, 0)
+    assert ledger.epsilon(ledger.claimed.delta) == pytest.approx(ledger.proven.epsilon, rel=1e-9)
+    monkeypatch.setattr(System, "integers", lambda *given: pytest.fail("noise was drawn after the budget was spent"))
+    for x in np.linspace(-1.0, 1.0, 30):
+        quote = pricer.quote([x])
+        assert (quote.price, quote.version) == (pricer.quoter.price(np.array([x])), 2)
+        assert pricer.observe(quote.id, 1.0) is Observation.NOT_LEARNED
+    assert pricer.ledger == ledger
+    np.testing.assert_array_equal(pricer.quoter.theta, theta)
+    np.testing.assert_array_equal(pricer.quoter.inverse, inverse)
 
 
 def test_without_noise_the_ledger_claims_nothing_and_still_counts() -> None:
@@ -211,11 +278,10 @@ class Stubborn(PrivateMLE):
 
 @pytest.mark.parametrize("most", [1, 5])
 def test_a_failed_fit_stays_paid_for_and_the_customer_can_be_quoted_again(most: int) -> None:
-    event = simulated(max_estimates=most).ledger.allowance[1].event
+    event = simulated(max_estimates=most, epsilon=500.0).ledger.allowance[1].event
     assert isinstance(event, PerturbedEstimate)
-    parts: dict[str, Any] = {"noise": event.noise, "ridge": event.ridge, "event": event}
-    own = Stubborn(demand=Logistic(), dimension=2, source=Tape(1, 1), **parts)
-    pricer = simulated(max_estimates=most, estimates=own)
+    own = Stubborn(demand=Logistic(), dimension=2, ridge=event.ridge, source=Tape(1, 1), event=event)
+    pricer = simulated(max_estimates=most, epsilon=500.0, estimates=own)
     with pytest.raises(DidNotConverge):
         run(pricer, 40)
     failed_at = pricer.slots.count + 1
@@ -227,11 +293,11 @@ def test_a_failed_fit_stays_paid_for_and_the_customer_can_be_quoted_again(most: 
     assert run(pricer, 30)[-1].version > 0 if most > 1 else not pricer.learning
 
 
-def test_the_system_noise_is_the_default_and_says_that_it_is_not_yet_secure() -> None:
+def test_the_systems_exact_noise_is_the_default() -> None:
     pricer = open_pricer(horizon=100, contexts=1)
-    assert not pricer.source.simulated
-    assert not pricer.source.secure
-    assert "not yet secure" in pricer.source.label
+    assert type(pricer.source) is System
+    assert (pricer.source.simulated, pricer.source.secure) == (False, True)
+    assert "exact discrete Gaussian" in pricer.source.label
     other = open_pricer(horizon=100, contexts=1)
     assert pricer.quote([0.0]).price != other.quote([0.0]).price  # period 1 explores
 

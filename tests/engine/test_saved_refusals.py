@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import operator
 import pickle
 from pathlib import Path
 from typing import Any
@@ -74,8 +76,13 @@ def test_a_foreign_file_is_not_a_saved_pricer(foreign: bytes, tmp_path: Path) ->
 
 
 def test_a_future_format_is_named(content: bytes, tmp_path: Path) -> None:
-    future = content.replace(b"hushprice pricer 1 ", b"hushprice pricer 2 ", 1)
-    assert refusal(future, tmp_path / "future").endswith("has format 2; this version reads format 1")
+    future = content.replace(b"hushprice pricer 2 ", b"hushprice pricer 3 ", 1)
+    assert refusal(future, tmp_path / "future").endswith("has format 3; this version reads format 2")
+
+
+def test_a_file_of_the_first_format_is_named_too(content: bytes, tmp_path: Path) -> None:
+    past = content.replace(b"hushprice pricer 2 ", b"hushprice pricer 1 ", 1)
+    assert refusal(past, tmp_path / "past").endswith("has format 1; this version reads format 2")
 
 
 def with_checksum(body: bytes) -> bytes:
@@ -86,8 +93,8 @@ def rewritten(content: bytes, change: Body) -> bytes:
     """The file with some fields replaced (`outer.inner` for a field of a field) and its checksum made to fit."""
     given = msgspec.msgpack.decode(content.partition(b"\n")[2])
     for name, value in change.items():
-        outer, _, inner = name.partition(".")
-        (given[outer] if inner else given)[inner or outer] = value
+        *path, last = name.split(".")
+        functools.reduce(operator.getitem, path, given)[last] = value
     return with_checksum(msgspec.msgpack.encode(given))
 
 
@@ -113,7 +120,24 @@ FORGED: list[Body] = [
     {"policy": None},
     {"policy.claimed": {"epsilon": 0.1, "delta": 1e-9}},
     {"policy.proven": {"epsilon": 1e9, "delta": 0.5}},
+    {"policy.proven": {"epsilon": 1.0, "delta": 2 / 60**2}},
+    {"policy.proven": None},
+    {"policy.basis": None},
+    {"policy.basis.dimension": 3},
+    {"policy.basis.losses.gradient": 1.0},
+    {"policy.basis.constants.scale": 1.0},
+    {"policy.adjacency": "zero-out"},
+    {"policy.adjacency": "nobody"},
     {"policy.noise": None},
+    {"policy.noise.covariance_noise": 1e-3},
+    {"policy.noise.covariance_noise": 1e3},
+    {"policy.noise.estimate_noise": 1e-3},
+    {"policy.noise.output_noise": 0.0},
+    {"policy.noise.strategy": "tree"},
+    {"policy.noise.strategy": "forest"},
+    {"policy.noise.layout": "square"},
+    {"policy.noise.claimed": None},
+    {"tape": None},  # the operating system's noise is on a grid, and so is what it left behind
     {"policy.horizon": 10},
     {"status": b"\x00" * 10},
     {"status": b"\x09" * 40},
@@ -136,8 +160,10 @@ FORGED: list[Body] = [
     {"demands": numbers(37, value=50.0)},
     {"demands": numbers(1, 37)},
     {"clipped": [1, 2]},
-    {"tree_exact": numbers(2, 2)},
-    {"tree_running": numbers(7, 3, value=np.nan)},
+    {"covariance": b""},
+    {"covariance": np.zeros(7).tobytes()},
+    {"covariance": np.full(24, np.nan).tobytes()},
+    {"covariance": "text"},
     {"estimates_left": -1},
     {"estimates_left": 10**6},
     {"accepted.theta": numbers(3)},
@@ -151,6 +177,55 @@ FORGED: list[Body] = [
 @pytest.mark.parametrize("change", FORGED, ids=lambda change: "-".join(change) or "none")
 def test_a_body_that_save_could_not_have_written_is_refused(change: Body, content: bytes, tmp_path: Path) -> None:
     assert refusal(rewritten(content, change), tmp_path / "forged")
+
+
+@pytest.fixture(scope="module")
+def live_content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("live") / "pricer"
+    pricer = open_pricer(horizon=60, contexts=1, epsilon=3000.0, delay=2, ridge=1.0)
+    for n in range(40):
+        pricer.observe(pricer.quote([np.sin(n)]).id, n % 2)
+    pricer.save(path)
+    return path.read_bytes()
+
+
+def exact_state(content: bytes, change: Body) -> Body:
+    """The live file's covariance with some fields replaced."""
+    state = msgspec.msgpack.decode(msgspec.msgpack.decode(content.partition(b"\n")[2])["covariance"])
+    return {"covariance": msgspec.msgpack.encode(state | change)}
+
+
+EXACT: list[Body] = [
+    {"count": 36},
+    {"count": -1},
+    {"count": "37"},
+    {"exact": []},
+    {"exact": ["1 2 3"]},
+    {"exact": ["0 0"] * 5},
+    {"exact": ["0 0 none"] * 5},
+    {"public": ["0 0 0"]},
+    {"decoded": [0.0]},
+    {"decoded": [float("nan")] * 21},
+    {"surprise": 1},
+]
+
+
+@pytest.mark.parametrize("change", EXACT, ids=lambda change: "-".join(change))
+def test_exact_sums_that_save_could_not_have_written_are_refused(
+    change: Body, live_content: bytes, tmp_path: Path
+) -> None:
+    assert "saved covariance" in refusal(
+        rewritten(live_content, exact_state(live_content, change)), tmp_path / "forged"
+    )
+
+
+def test_a_live_file_is_not_made_a_simulated_one(live_content: bytes, tmp_path: Path) -> None:
+    assert refusal(rewritten(live_content, {"tape": {"seed": 1, "trial": 1}}), tmp_path / "forged")
+
+
+def test_the_live_forgeries_start_from_a_file_that_loads(live_content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "pricer").write_bytes(rewritten(live_content, exact_state(live_content, {})))
+    assert Pricer.load(tmp_path / "pricer").slots.count == 40
 
 
 @pytest.mark.parametrize("body", [b"", b"\x80", b"\x01", b"not MessagePack"])
@@ -180,19 +255,18 @@ class OwnEstimates(PrivateMLE):
 
 
 def test_a_pricer_with_parts_of_ones_own_is_not_half_saved(tmp_path: Path) -> None:
-    given: dict[str, Any] = {"horizon": 60, "contexts": 1, "simulation": True}
-    stream, estimate = (entry.event for entry in open_pricer(**given).ledger.allowance)
     source = Tape(seed=1, trial=1)
+    given: dict[str, Any] = {"horizon": 60, "contexts": 1, "simulation": True, "source": source}
+    stream, estimate = (entry.event for entry in open_pricer(**given).ledger.allowance)
     own_map = Affine(1, 2, lambda x: np.array([x[0], 0.0]), lambda x: np.array([0.0, -1.0]), 2.0, name="main")
     own: dict[str, Any] = {
         "demand": OwnDemand(),
         "features": own_map,
         "source": OwnTape(seed=1, trial=1),
-        "covariance": OwnCovariance(horizon=60, dimension=2, noise=stream.noise, source=source, event=stream),  # type: ignore[union-attr]
+        "covariance": OwnCovariance(horizon=60, dimension=2, source=source, event=stream),
         "estimates": OwnEstimates(
             demand=Logistic(),
             dimension=2,
-            noise=estimate.noise,  # type: ignore[union-attr]
             ridge=estimate.ridge,  # type: ignore[union-attr]
             source=source,
             event=estimate,

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.budget import EpsilonDelta, split
+from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
 from hushprice.errors import InvalidInput, NotAvailable
 from hushprice.policies import baselines
-from hushprice.policies.catalog import CALIBRATIONS, NAMES, build, make_plain, plain, tune
+from hushprice.policies.catalog import NAMES, build, make_plain, plain, tune
 from hushprice.policies.paper import nonprivate, paper
 from hushprice.policies.protocol import Policy, Setting
 from hushprice.policies.tuning import Tuning, numerical
@@ -44,12 +46,12 @@ def test_every_name_builds_or_says_that_it_is_not_available_yet(name: str) -> No
 
 
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
-def test_every_calibration_builds_or_says_that_it_is_not_available_yet(calibration: str) -> None:
-    if calibration == "tight":
-        with pytest.raises(NotAvailable, match="calibration 'tight' is not available yet"):
-            built("paper", calibration=calibration)
-    else:
-        assert built("paper", calibration=calibration).calibration == calibration
+def test_every_calibration_builds(calibration: str) -> None:
+    assert built("paper", calibration=calibration).calibration == calibration
+
+
+def test_tight_is_the_default_calibration() -> None:
+    assert built("paper") == built("paper", calibration="tight")
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "noisy-newton"])
@@ -60,13 +62,15 @@ def test_an_unknown_calibration_is_refused_by_every_policy_and_a_known_one_where
         ):
             built(name, calibration=unknown)
     if name != "paper":
-        assert built(name, calibration="tight") == built(name)
+        assert built(name, calibration="printed") == built(name)
 
 
 def test_what_is_built_is_what_the_policys_own_function_makes() -> None:
-    market: dict[str, Any] = {"horizon": HORIZON, "demand": Logistic(), "tuning": TUNING}
-    assert built("paper") == paper("published", BUDGET, **market)
-    assert built("paper", calibration="printed") == paper("printed", BUDGET, **market)
+    market: dict[str, Any] = {"horizon": HORIZON, "dimension": 3, "demand": Logistic(), "tuning": TUNING}
+    for calibration in CALIBRATIONS:
+        assert built("paper", calibration=calibration) == paper(calibration, BUDGET, **market)
+    zeroed = built("paper", adjacency=Adjacency.ZERO_OUT)
+    assert zeroed == paper("tight", BUDGET, adjacency=Adjacency.ZERO_OUT, **market)
     assert built("nonprivate") == nonprivate(tuning=TUNING)
     assert built("random") == baselines.random()
     assert built("fixed") == baselines.fixed()
@@ -76,8 +80,10 @@ def test_what_is_built_is_what_the_policys_own_function_makes() -> None:
 
 
 def test_only_policies_with_a_guarantee_claim_one() -> None:
-    claims = {name: built(name).claimed for name in NAMES if name != "noisy-newton"}
-    assert claims == {
+    policies = {name: built(name) for name in NAMES if name != "noisy-newton"}
+    for policy in policies.values():
+        assert (policy.claimed is None) == (policy.proven is None)
+    assert {name: policy.claimed for name, policy in policies.items()} == {
         "paper": EpsilonDelta(0.6, 2e-6),
         "nonprivate": None,
         "random": EpsilonDelta(0.0, 0.0),

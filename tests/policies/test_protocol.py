@@ -7,18 +7,26 @@ from typing import Any
 
 import pytest
 
+from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.budget import EpsilonDelta, split
-from hushprice.accounting.calibration import Constants, without_noise
+from hushprice.accounting.noise import without_noise
+from hushprice.accounting.paper_noise import Constants
+from hushprice.accounting.sensitivity import of_loss
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
 from hushprice.policies.paper import nonprivate, paper
-from hushprice.policies.protocol import FIXED, LEARNING, RANDOM, Policy, constants_of
+from hushprice.policies.protocol import FIXED, LEARNING, RANDOM, Basis, Policy, basis_of, proven
 from hushprice.policies.tuning import numerical
 
 TUNING = numerical(100, 2)
-PAPER = paper("printed", split(1.0, 1e-4), horizon=100, demand=Logistic(), tuning=TUNING)
-SMALL, LARGE = EpsilonDelta(0.5, 1e-5), EpsilonDelta(2.0, 1e-4)
+PAPER = paper("printed", split(1.0, 1e-4), horizon=100, dimension=2, demand=Logistic(), tuning=TUNING)
+assert PAPER.noise is not None
+assert PAPER.proven is not None
+SMALL = EpsilonDelta(0.5, 1e-5)
+STEEP = basis_of(Logistic(slope=300.0), 2)
+THIN = replace(PAPER.noise, estimate_noise=1.0, covariance_noise=1.0)  # as if a budget had bought less
+FOUND = proven(THIN, horizon=100, basis=basis_of(Logistic(), 2), adjacency=Adjacency.REPLACE_ONE)
 
 
 @pytest.mark.parametrize(
@@ -26,8 +34,21 @@ SMALL, LARGE = EpsilonDelta(0.5, 1e-5), EpsilonDelta(2.0, 1e-4)
     [
         ({"claimed": SMALL}, "claimed must be what the noise was bought with, .*epsilon=1.0.* got .*epsilon=0.5"),
         ({"claimed": None}, "claimed must be what the noise was bought with, .* got None"),
-        ({"proven": LARGE}, "claimed must cover what is proven, .*epsilon=2.0.* got .*epsilon=1.0"),
-        ({"proven": EpsilonDelta(0.5, 1e-3)}, "claimed must cover what is proven, .*delta=0.001"),
+        ({"proven": EpsilonDelta(2.0, 1e-4)}, "proven must be what the accountant gets for the noise, .*epsilon=2.0"),
+        ({"proven": EpsilonDelta(1e-9, 1e-4)}, "proven must be what the accountant gets for the noise, .*epsilon=1e-09"),
+        (
+            {"proven": EpsilonDelta(PAPER.proven.epsilon, 1e-5)},
+            "proven must be what the accountant gets for the noise, .*delta=1e-05",
+        ),
+        ({"proven": None}, "proven must be what the accountant gets for the noise, got None"),
+        ({"noise": THIN}, "proven must be what the accountant gets for the noise"),
+        ({"noise": THIN, "proven": FOUND}, r"epsilon=1.0, .* is claimed, but the noise proves .* alone: calibration 'pr"),
+        ({"noise": THIN, "proven": FOUND, "calibration": None}, r"is claimed, but the noise proves .*\) alone$"),
+        ({"basis": STEEP}, "proven must be what the accountant gets for the noise"),
+        ({"adjacency": Adjacency.ZERO_OUT}, "proven must be what the accountant gets for the noise"),
+        ({"horizon": 10_000}, "proven must be what the accountant gets for the noise"),
+        ({"horizon": None}, "horizon and basis must be given where something is claimed"),
+        ({"basis": None}, "horizon and basis must be given where something is claimed"),
         ({"noise": None}, "noise is for policies that learn, got None for 'paper'"),
         ({"tuning": None}, "tuning is for policies that learn, got None for 'paper'"),
         ({"code": RANDOM}, "tuning is for policies that learn, got Tuning"),
@@ -51,10 +72,22 @@ def test_what_acts_on_releases_alone_may_change_under_the_same_noise() -> None:
     assert replace(nonprivate(tuning=TUNING), tuning=replace(TUNING, max_estimates=5000)).claimed is None
 
 
-def test_what_is_proven_may_be_less_than_what_is_claimed_and_never_without_a_claim() -> None:
-    assert replace(PAPER, proven=SMALL).proven == SMALL
-    with pytest.raises(InvalidInput, match=r"claimed must cover what is proven, .* got None"):
+def test_what_is_proven_is_less_than_what_is_claimed_and_never_without_a_claim() -> None:
+    assert 0.0 < PAPER.proven.epsilon < 0.1  # the paper's composition steps are loose
+    last_digits = replace(PAPER.proven, epsilon=PAPER.proven.epsilon * (1.0 + 1e-12))
+    assert replace(PAPER, proven=last_digits).proven == last_digits  # two machines may differ in them
+    with pytest.raises(InvalidInput, match=r"claimed and proven must be given together, got None and Eps"):
         replace(nonprivate(tuning=TUNING), proven=SMALL)
+    with pytest.raises(InvalidInput, match=r"claimed and proven must be given together, got Eps.* and None"):
+        Policy(name="mine", code=FIXED, price=0.5, claimed=SMALL)
+    for more in (EpsilonDelta(0.6, 1e-5), EpsilonDelta(0.5, 1e-4)):
+        with pytest.raises(InvalidInput, match=r"is claimed, but the noise proves .* alone$"):
+            Policy(name="mine", code=FIXED, price=0.5, claimed=SMALL, proven=more)
+
+
+def test_without_a_claim_nothing_is_proven() -> None:
+    found = proven(without_noise(1.0), horizon=10, basis=basis_of(Logistic(), 2), adjacency=Adjacency.REPLACE_ONE)
+    assert found is None
 
 
 def test_a_policy_is_private_when_it_claims_something() -> None:
@@ -65,21 +98,25 @@ def test_a_policy_is_private_when_it_claims_something() -> None:
 
 
 def test_noise_is_for_the_horizon_and_the_demand_it_was_calculated_for() -> None:
-    PAPER.check_fits(horizon=100, demand=Logistic(slope=4))
+    PAPER.check_fits(horizon=100, demand=Logistic(slope=4), dimension=2)
     with pytest.raises(InvalidInput, match="policy 'paper' has noise for horizon 100, got 10000"):
-        PAPER.check_fits(horizon=10_000, demand=Logistic())
+        PAPER.check_fits(horizon=10_000, demand=Logistic(), dimension=2)
+    with pytest.raises(InvalidInput, match=r"has noise for a demand with Basis\(dimension=2.* got Basis\(dimension=3"):
+        PAPER.check_fits(horizon=100, demand=Logistic(), dimension=3)
     for other in (Logistic(slope=3.0), Logistic(bound=2.0), Poisson(), Gaussian()):
         with pytest.raises(InvalidInput, match=r"has noise for a demand with .* got "):
-            PAPER.check_fits(horizon=100, demand=other)
+            PAPER.check_fits(horizon=100, demand=other, dimension=2)
 
 
 def test_a_policy_without_noise_fits_everywhere() -> None:
     for demand in (Logistic(), Poisson(), Gaussian()):
-        nonprivate(tuning=TUNING).check_fits(horizon=7, demand=demand)
+        nonprivate(tuning=TUNING).check_fits(horizon=7, demand=demand, dimension=5)
 
 
-def test_the_constants_of_a_demand_are_the_papers() -> None:
-    assert constants_of(Logistic(slope=4.0)) == Constants(bound=1.0, scale=4.0, curvature=Logistic.paper_curvature)
+def test_the_basis_of_a_demand_has_the_papers_constants_and_the_true_ones() -> None:
+    demand = Logistic(slope=4.0)
+    constants = Constants(bound=1.0, scale=4.0, curvature=Logistic.paper_curvature)
+    assert basis_of(demand, 3) == Basis(dimension=3, constants=constants, losses=of_loss(demand))
 
 
 def test_one_fixed_price_needs_no_tuning() -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushprice.accounting.sensitivity import RADIUS
 from hushprice.numerics.jit import COMPILED
 from hushprice.releasers import objective_perturbation as solver
-from hushprice.releasers.objective_perturbation import RADIUS
 
 property_test = settings(max_examples=200 if COMPILED else 25)
 

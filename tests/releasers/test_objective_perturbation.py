@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special
 
+from hushprice.accounting.inexact import CHUNK, LANES, TOLERANCE
+from hushprice.accounting.sensitivity import RADIUS
 from hushprice.demand import family
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.protocol import Demand
 from hushprice.numerics.jit import COMPILED
 from hushprice.releasers import objective_perturbation as solver
 from hushprice.releasers import reference
-from hushprice.releasers.objective_perturbation import RADIUS, TOLERANCE
 
 property_test = settings(deadline=None, derandomize=True, max_examples=200 if COMPILED else 25)
 no_numbers = pytest.mark.filterwarnings("ignore:invalid value")  # NumPy's remark on NaN in un-compiled arithmetic
@@ -185,6 +186,27 @@ def test_sums_are_added_in_a_fixed_order_whatever_the_vector_units() -> None:
     assert solver._total(found, 0) == total
 
 
+def scored(phi: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Gradient and upper triangle of the Hessian at a fixed point, in one array."""
+    d = len(phi)
+    gradient, hessian = np.full(d, math.nan), np.full((d, d), math.nan)
+    theta = np.linspace(-0.5, 0.8, d)
+    solver.score(Logistic().family, 4.0, phi, observed, observed.size, theta, gradient, hessian, solver.scratch(d))
+    return np.concatenate([gradient, hessian[np.triu_indices(d)]])
+
+
+@pytest.mark.parametrize("count", [CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 300])
+def test_many_records_are_summed_chunk_by_chunk(count: int) -> None:
+    """accounting/inexact.py counts the roundings of exactly this order, so no sum may run longer than a chunk."""
+    assert solver._LANES == LANES
+    generator = np.random.default_rng(count)
+    phi, observed = generator.uniform(-0.7, 0.7, (2, count)), generator.integers(0, 2, count).astype(float)
+    expected = np.zeros(5)
+    for start in range(0, count, CHUNK):
+        expected += scored(phi[:, start : start + CHUNK].copy(), observed[start : start + CHUNK])
+    np.testing.assert_array_equal(scored(phi, observed), expected)
+
+
 @pytest.mark.parametrize("demand", FAMILIES)
 @pytest.mark.parametrize("count", [37, 137])
 def test_digits_do_not_depend_on_the_room_behind_the_records(demand: Demand, count: int) -> None:
@@ -217,6 +239,31 @@ def test_a_warm_start_changes_the_answer_by_no_more_than_the_tolerance(demand: D
         warm, gap = case.solve(start)
         assert gap <= TOLERANCE
         assert np.linalg.norm(warm - cold) <= 2 * math.sqrt(2 * TOLERANCE / case.ridge)
+
+
+@pytest.mark.parametrize("demand", FAMILIES)
+@pytest.mark.parametrize("tilt", [0.0, 3000.0])
+def test_a_start_outside_the_ball_is_brought_back(demand: Demand, tilt: float) -> None:
+    """A released estimate carries output noise, so the next fit may start outside; far outside, for steep counts."""
+    case = problem(demand, tilt=tilt)
+    theta, gap = case.solve(np.array([30.0, -40.0, 120.0]))
+    assert gap <= TOLERANCE
+    assert np.linalg.norm(theta) <= RADIUS * (1 + 1e-15)
+    assert np.linalg.norm(theta - case.solve()[0]) <= 2 * math.sqrt(2 * TOLERANCE / case.ridge)
+
+
+@pytest.mark.parametrize("length", [0.0, 1e-9, 1.0, 2.0 - 1e-15, 2.0])
+def test_a_start_in_the_ball_stays_where_it_is(length: float) -> None:
+    theta = np.array([0.0, -length])
+    solver.into_ball(theta)
+    np.testing.assert_array_equal(theta, [0.0, -length])
+
+
+@pytest.mark.parametrize("length", [2.0 + 1e-15, 2.1, 1e9])
+def test_a_start_outside_keeps_its_direction(length: float) -> None:
+    theta = length * np.array([0.6, -0.8])
+    solver.into_ball(theta)
+    np.testing.assert_allclose(theta, [1.2, -1.6], rtol=1e-15)
 
 
 @pytest.mark.parametrize(("slope", "bound"), [(8.0, 50.0), (10.0, 1000.0)])

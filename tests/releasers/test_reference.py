@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushprice.demand.families import Poisson
+from hushprice.accounting.inexact import TOLERANCE
+from hushprice.accounting.sensitivity import RADIUS
+from hushprice.demand.families import Logistic, Poisson
 from hushprice.releasers import reference
-from hushprice.releasers.objective_perturbation import TOLERANCE
 
 
 def family_of(slope: float, mean: Any, mean_slope: Any) -> Any:
@@ -51,3 +52,25 @@ def test_a_direction_that_leads_nowhere_is_given_up() -> None:
     theta = np.array([0.3])
     assert reference.minimize(demand, np.ones((1, 1)), np.zeros(1), 1e-3, np.zeros(1), theta) > TOLERANCE
     assert abs(theta[0]) <= 2.0
+
+
+def test_a_start_outside_the_ball_is_brought_back() -> None:
+    """A released estimate carries output noise, so the next fit may start outside."""
+    phi, observed, tilt = np.array([[0.6, -0.2], [0.3, 0.9]]), np.array([1.0, 0.0]), np.array([3.0, -2.0])
+    starts = [np.array([30.0, -40.0]), np.array([1.2, -1.6])]  # along one ray, the second on the sphere
+    found = []
+    for theta in starts:
+        assert reference.minimize(Logistic(), phi, observed, 0.5, tilt, theta) <= TOLERANCE
+        assert np.linalg.norm(theta) <= RADIUS * (1.0 + 1e-15)
+        found.append(theta)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-6)
+
+
+def test_gradients_keep_the_digits_the_accounting_counts_on() -> None:
+    """Added in pairs: a hundred thousand terms lose a few units of the last place, whatever library does the sums."""
+    demand = family_of(1.0, lambda z: np.full(z.shape, 0.1), lambda z: np.ones(z.shape))
+    count = 100_000
+    phi = np.random.default_rng(2).uniform(0.1, 1.0, (1, 2 * count))[:, :count]  # a view, as records are
+    gradient, _ = reference._derivatives(demand, phi, np.zeros(count), 1.0, np.zeros(1), np.zeros(1))
+    exact = math.fsum(0.1 * phi[0])
+    assert abs(gradient[0] - exact) <= 40 * 2.0**-53 * exact

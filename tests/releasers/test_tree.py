@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hushprice.accounting import streams
 from hushprice.numerics.jit import COMPILED
 from hushprice.releasers import tree
 
@@ -22,7 +23,7 @@ Absorb = Callable[..., None]
 def releases(absorb: Absorb, summands: np.ndarray, noises: np.ndarray) -> np.ndarray:
     """Every release of a stream, one row a record."""
     count, size = summands.shape
-    levels = tree.levels(count + 1)
+    levels = streams.tree(count + 1).levels
     exact, running = np.zeros((levels, size)), np.zeros((levels + 1, size))
     out = []
     for n in range(1, count + 1):
@@ -107,7 +108,7 @@ def test_the_tree_is_the_papers(count: int) -> None:
 
 @pytest.mark.parametrize("horizon", [2, 3, 4, 5, 100, 128, 129])
 def test_a_record_enters_at_most_one_node_of_each_level(horizon: int) -> None:
-    levels, size = tree.levels(horizon), horizon - 1
+    levels, size = streams.tree(horizon).levels, horizon - 1
     exact, running = np.zeros((levels, size)), np.zeros((levels + 1, size))
     entered = np.zeros((levels, size))
     for n in range(1, horizon):
@@ -116,6 +117,7 @@ def test_a_record_enters_at_most_one_node_of_each_level(horizon: int) -> None:
         entered[closed] += exact[closed]
     assert entered.max() <= 1.0
     assert entered.sum(axis=0).max() <= levels
+    assert np.linalg.norm(entered, axis=0).max() <= streams.tree(horizon).column_norm(size)
     assert entered[0].sum() == (horizon - 1 + 1) // 2  # every odd record is a node of its own
 
 
@@ -139,18 +141,25 @@ def test_many_records_at_once_are_the_same_records_one_by_one(first: int, count:
     rng = np.random.default_rng(first)
     summands, noises = rng.normal(size=(3, first + count)), rng.normal(size=(3, first + count))
     levels = 7  # records past 127 have no node, one by one and together
+    scales = np.array([0.5, 0.3, 7.0])  # a deviation for every entry
     one = np.zeros((levels, 3)), np.zeros((levels + 1, 3))
     many = np.zeros((levels, 3)), np.zeros((levels + 1, 3))
     for n in range(1, first):
         for state in (one, many):
-            tree.absorb(*state, n, summands[:, n].copy(), 0.5 * noises[:, n])
+            tree.absorb(*state, n, summands[:, n].copy(), scales * noises[:, n])
     before = []
     for n in range(first, first + count):
         before.append(one[1][0].copy())
-        tree.absorb(*one, n, summands[:, n].copy(), 0.5 * noises[:, n])
+        tree.absorb(*one, n, summands[:, n].copy(), scales * noises[:, n])
     released = np.full((3, count), np.nan)
     columns = summands[:, first:].copy(), noises[:, first:].copy()
-    tree.absorb_many(*many, first, count, *columns, 0.5, released)
+    tree.absorb_many(*many, first, count, *columns, scales, released)
     np.testing.assert_array_equal(released.T, before)
     for mine, theirs in zip(many, one, strict=True):
         np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 100, 127])
+def test_no_release_has_more_noise_than_the_strategy_says_and_one_has_as_much(count: int) -> None:
+    noises = releases(tree.absorb, np.zeros((count, count)), np.eye(count))
+    assert np.linalg.norm(noises, axis=1).max() == pytest.approx(streams.tree(count + 1).row_norm(count), rel=1e-12)

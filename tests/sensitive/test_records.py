@@ -44,6 +44,41 @@ def test_every_record_is_held_to_both_bounds(rows: list[Any], bound: float) -> N
 
 
 @property_test
+@given(st.lists(numbers, max_size=20), st.floats(0.1, 10.0), st.floats(-1.0, 1.0))
+def test_demand_is_held_between_the_lowest_and_the_bound(demands: list[float], bound: float, share: float) -> None:
+    records = Records(1, bound, share * bound)
+    for y in demands:
+        records.append(np.array([0.5]), y)
+    held = records.demand[: len(demands)]
+    np.testing.assert_array_equal(held, np.clip(demands, share * bound, bound))
+    assert records.clipped_demands == sum(not share * bound <= y <= bound for y in demands)
+
+
+def test_demand_reaches_down_to_minus_the_bound_where_nothing_is_said() -> None:
+    for records in (Records(1, 2.0), Records(1, 2.0, None), Records(1, 2.0, -2.0)):
+        for y in (-9.0, -2.0, -1.5):
+            records.append(np.array([0.5]), y)
+        assert records.lowest == -2.0
+        np.testing.assert_array_equal(records.demand[:3], [-2.0, -2.0, -1.5])
+        assert records.clipped_demands == 1
+
+
+def test_a_sale_that_was_returned_counts_as_none_and_is_counted() -> None:
+    """Logistic demand is 0 or 1: sensitivity rests on no record below 0."""
+    records = Records(1, 1.0, 0.0)
+    for y in (-1.0, 0.0, 1.0, 2.0):
+        records.append(np.array([0.5]), y)
+    np.testing.assert_array_equal(records.demand[:4], [0.0, 0.0, 1.0, 1.0])
+    assert records.clipped_demands == 2
+
+
+@pytest.mark.parametrize("lowest", [-1.1, 1.1, math.nan, -math.inf])
+def test_the_lowest_demand_lies_within_the_bound(lowest: float) -> None:
+    with pytest.raises(InvalidInput, match=r"^lowest must"):
+        Records(2, 1.0, lowest)
+
+
+@property_test
 @given(numbers, numbers, numbers)
 def test_what_is_within_bounds_is_stored_as_it_is_and_the_rest_keeps_its_direction(
     a: float, b: float, c: float
@@ -134,6 +169,15 @@ def test_restored_records_go_on_as_if_nothing_had_happened(count: int) -> None:
     assert restored.count == saved.count == count + 80
     np.testing.assert_array_equal(restored.phi[:, : count + 80], saved.phi[:, : count + 80])
     np.testing.assert_array_equal(restored.demand[: count + 80], saved.demand[: count + 80])
+
+
+@pytest.mark.parametrize("demand", [-0.1, 1.1, math.nan])
+def test_saved_demand_below_the_lowest_is_not_restored(demand: float) -> None:
+    records = Records(2, 1.0, 0.0)
+    records.restore(np.array([[0.1], [0.1]]), np.array([0.0]))
+    with pytest.raises(InvalidInput, match=r"^saved records must be finite and within the bounds"):
+        records.restore(np.array([[0.1], [0.1]]), np.array([demand]))
+    assert records.count == 1
 
 
 @pytest.mark.parametrize(

@@ -7,24 +7,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushprice.demand.families import Logistic
+from hushprice.demand.families import Logistic, Poisson
 from hushprice.demand.features import Affine, main_effects
 from hushprice.errors import HushpriceError, InvalidInput, NotAvailable
 from hushprice.simulation import compare
 from hushprice.simulation.compare import compare_policies
 from hushprice.simulation.market import Market, paper_market
 
+STEEP = Market(demand=Poisson(slope=2.0), features=main_effects(1), theta=np.array([0.1, 0.9]))
 SMALL: dict[str, Any] = {"horizon": 500, "trials": 3, "workers": 1}
 
 
 @pytest.mark.parametrize(
     ("policies", "settings", "kind", "message"),
     [
-        (["paper", "paper@tight"], {}, NotAvailable, "calibration 'tight' is not available yet"),
+        (["random", "paper@published"], {"market": STEEP}, InvalidInput, "EpsilonDelta.* is claimed, but the noise proves"),
+        (["random", "paper@published"], {"epsilon": 1e-310}, InvalidInput, "covariance_noise must be a positive number"),
         (["random", "noisy-newton"], {}, NotAvailable, "policy 'noisy-newton' is not available yet"),
         (["random", "no_such_module:Own"], {}, InvalidInput, "policy 'no_such_module:Own' cannot be imported"),
         (["random", "json:JSONDecoder"], {}, InvalidInput, "policy 'json:JSONDecoder' has no method 'price'"),
-        (["random", "paper"], {"epsilon": 1e-310}, InvalidInput, "covariance_noise must be a positive number"),
+        (["random", "paper"], {"epsilon": 1e-310}, InvalidInput, "epsilon"),
+        (["random", "paper"], {"adjacency": "nobody"}, InvalidInput, "adjacency must be one of"),
         (["random", "paper"], {"price": 0.5}, InvalidInput, "price is for policy 'fixed' alone"),
         (["random"], {"ridge": 0.0}, InvalidInput, "ridge must"),
         (["random"], {"horizon": 0}, InvalidInput, "horizon must"),

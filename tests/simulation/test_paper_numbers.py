@@ -76,6 +76,16 @@ def test_the_comparison_with_the_study_tells_calibrations_and_budgets_apart() ->
     assert not agrees(twice, published, 0.05 * published)
 
 
+def test_tight_noise_costs_less_regret_than_published_noise_for_the_same_claim() -> None:
+    settings: dict[str, Any] = {"horizon": HORIZON, "dimension": 2, "epsilon": 2.0, "trials": 20, "seed": SEED}
+    tight, published = (
+        simulate("paper", calibration=name, **settings).average_regret for name in ("tight", "published")
+    )
+    assert None not in (tight.mean, published.mean, tight.standard_error, published.standard_error)
+    error = math.hypot(tight.standard_error, published.standard_error)  # type: ignore[arg-type]
+    assert published.mean - tight.mean > 4.0 * error  # type: ignore[operator]
+
+
 def expected(dimension: int, price: float | None) -> float:
     """Average regret x 1e4 of one price, or of a uniformly random price, by quadrature over contexts and prices."""
     market = paper_market(dimension)

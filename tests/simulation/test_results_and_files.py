@@ -39,7 +39,10 @@ def test_privacy_is_reported_as_the_policy_states_it() -> None:
     def claims(policy: str) -> Any:
         return simulate(policy, epsilon=0.5, delta=1e-4, **SMALL).to_dict()["privacy"]
 
-    assert claims("paper")["claimed"] == {"epsilon": 0.5, "delta": pytest.approx(1e-4)}
+    stated = claims("paper")
+    assert stated["claimed"] == {"epsilon": 0.5, "delta": pytest.approx(1e-4)}
+    assert stated["proven"] == {"epsilon": pytest.approx(0.5, rel=1e-6), "delta": stated["claimed"]["delta"]}
+    assert stated["proven"]["epsilon"] <= 0.5
     for policy in ("random", "fixed"):
         assert claims(policy)["claimed"] == claims(policy)["proven"] == {"epsilon": 0.0, "delta": 0.0}
     for policy in ("nonprivate", "clairvoyant", "input-perturbation"):
@@ -58,7 +61,7 @@ def test_the_file_has_one_row_a_trial_with_the_numbers_of_the_result(tmp_path: P
     assert frame["estimates"].to_list() == result.estimates.tolist()
     assert frame.select("policy", "calibration", "horizon", "dimension", "seed").unique().row(0) == (
         "paper",
-        "published",
+        "tight",
         500,
         2,
         0,
