@@ -12,7 +12,7 @@ from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.protocol import Demand
 from hushprice.numerics.jit import COMPILED
 from hushprice.releasers import objective_perturbation as solver
-from hushprice.releasers import reference
+from hushprice.releasers import reference, score
 from hushprice.releasers.objective_perturbation import RADIUS, TOLERANCE
 from hushprice.types import FloatArray
 
@@ -85,6 +85,25 @@ def test_the_foreseen_gap_bounds_the_true_one() -> None:
 def test_a_foreseen_gap_without_drift_is_caught() -> None:
     excess = [foreseen(FAMILIES[seed % 3], seed, drift=0.0) for seed in range(60)]
     assert max(excess) > 1e-6
+
+
+@pytest.mark.parametrize("every", [2, 3, 9])
+def test_a_sample_is_the_first_of_every_so_many_blocks(every: int) -> None:
+    demand, theta = Logistic(), np.array([0.4, -0.7])
+    phi, observed = records(demand, 5 * score.BLOCK + 7, 8)
+    chosen = np.arange(phi.shape[1]) // score.BLOCK % every == 0
+    g, h, work = np.empty(2), np.empty((2, 2)), solver.scratch(2)
+    score.score(demand.family, demand.slope, phi, observed, phi.shape[1], theta, g, h, work, every)
+    expected, expected_2 = derivatives(demand, phi[:, chosen], observed[chosen], theta)
+    np.testing.assert_allclose(g, expected - RIDGE * theta, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(h, expected_2 - RIDGE * np.eye(2), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("where", [0, 127, 128, 299])
+def test_the_longest_feature_is_found_wherever_it_is(where: int) -> None:
+    phi, _ = records(Logistic(), 320, 9)
+    phi[:, where], phi[:, 300:] = [3.0, 4.0], 100.0
+    assert score.longest(phi, 300, solver.scratch(2)) == 5.0
 
 
 def many(monkeypatch: Any) -> int:
