@@ -21,7 +21,7 @@ from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.protocol import Demand
 from hushprice.numerics.jit import COMPILED
 from hushprice.releasers import objective_perturbation as solver
-from hushprice.releasers import reference
+from hushprice.releasers import reference, score
 
 property_test = settings(deadline=None, derandomize=True, max_examples=200 if COMPILED else 25)
 no_numbers = pytest.mark.filterwarnings("ignore:invalid value")  # NumPy's remark on NaN in un-compiled arithmetic
@@ -172,18 +172,18 @@ def test_score_is_the_gradient_and_the_hessian(demand: Demand, count: int) -> No
 def test_sums_are_added_in_a_fixed_order_whatever_the_vector_units() -> None:
     """Bit for bit the same as lanes written out: record i goes to sum i mod 16 and nothing is reassociated."""
     generator = np.random.default_rng(3)
-    left, right = generator.normal(size=(2, solver._BLOCK))
-    sums = generator.normal(size=solver._LANES)
+    left, right = generator.normal(size=(2, score.BLOCK))
+    sums = generator.normal(size=score.LANES)
     expected = sums.copy()
-    for i in range(solver._BLOCK):
-        expected[i % solver._LANES] += left[i] * right[i]
-    found = np.concatenate([sums, np.zeros(solver._LANES)])
-    solver._accumulate(right, left, np.zeros(solver._BLOCK), np.zeros(solver._BLOCK), found)
-    np.testing.assert_array_equal(found[: solver._LANES], expected)
+    for i in range(score.BLOCK):
+        expected[i % score.LANES] += left[i] * right[i]
+    found = np.concatenate([sums, np.zeros(score.LANES)])
+    score._accumulate(right, left, np.zeros(score.BLOCK), np.zeros(score.BLOCK), found)
+    np.testing.assert_array_equal(found[: score.LANES], expected)
     total = 0.0
     for lane in expected:
         total += lane
-    assert solver._total(found, 0) == total
+    assert score._total(found, 0) == total
 
 
 def scored(phi: np.ndarray, observed: np.ndarray) -> np.ndarray:

@@ -15,152 +15,39 @@ number of steps and the gap depend on raw records: both stay in this layer.
 A full Newton step is kept when it halves the smallest certified gap seen. Otherwise the damped step ln(1 + b)/b is
 taken, b = slope max||phi|| ||step||, which is sure to decrease F, so the method converges from anywhere (after Sun and
 Tran-Dinh, "Generalized self-concordant functions", 2019). docs/proofs/private_mle_solver.md proves each of these lines.
+
+A pass over all records is what costs, and two things save some. The same b bounds how far the gradient at a Newton
+point can be from what the last pass foretells, so the last step needs no pass to be certified. And where records are
+many, a sample of them tells where one more step would lead, so that the next pass is made there.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from hushprice.accounting.inexact import CHUNK, LANES, TOLERANCE
+from hushprice.accounting.inexact import LANES, TOLERANCE
 from hushprice.accounting.sensitivity import RADIUS
-from hushprice.demand.family import GAUSSIAN, derivatives
-from hushprice.numerics.jit import inlined, step
+from hushprice.demand.family import GAUSSIAN
+from hushprice.numerics.jit import step
 from hushprice.numerics.linear import cholesky, packed_size, solve_factored
+from hushprice.releasers.score import BLOCK, longest, score
 from hushprice.types import FloatArray
 
 MAX_PASSES = 200
+_SAMPLE = 64  # blocks of records that say where to make the next pass
+_MANY = 8 * _SAMPLE  # blocks from which on a sample of them costs little beside a pass
 _SHIFTS = 60  # Newton steps for the ball's multiplier; about five are needed
 _ROUNDING = 4e-15  # a squared norm this near radius^2, relatively, counts as on the sphere
 
-# Records are summed in blocks of _ROUNDS x _LANES: record i of a block goes to running sum i mod _LANES. Vector units
-# then need no reassociation, so digits depend on neither the machine's vector width nor the room behind the records.
-_LANES = LANES
-_ROUNDS = 8
-_BLOCK = _LANES * _ROUNDS
-_U_LANES, _U_BLOCK = np.uint64(_LANES), np.uint64(_BLOCK)  # unsigned: an index that may be negative is not vectorized
 _LINE = 64  # bytes; vectors that straddle cache lines load at half the speed
 
 
 @step
-def score(
-    family: int,
-    slope: float,
-    phi: FloatArray,
-    demand: FloatArray,
-    count: int,
-    theta: FloatArray,
-    gradient: FloatArray,
-    hessian: FloatArray,
-    work: FloatArray,
-) -> None:
-    """Gradient and Hessian of -sum ln p over the first `count` records; phi is (d, records), one row a feature.
-
-    work holds 3 + d blocks (z, residual, weight, and a copy of d features) and d + d (d + 1)/2 running sums.
-    """
-    d = theta.size
-    z, residual, weight = work[:_BLOCK], work[_BLOCK : 2 * _BLOCK], work[2 * _BLOCK : 3 * _BLOCK]
-    features = work[3 * _BLOCK : (3 + d) * _BLOCK]
-    sums = work[(3 + d) * _BLOCK : (3 + d) * _BLOCK + (d + packed_size(d)) * _LANES]
-    for j in range(d):
-        gradient[j] = 0.0
-        for k in range(d):
-            hessian[j, k] = 0.0
-    for chunk in range(0, count, CHUNK):  # the privacy accounting counts on so few roundings a number
-        for i in range(sums.size):
-            sums[i] = 0.0
-        end = min(chunk + CHUNK, count)
-        for start in range(chunk, end, _BLOCK):
-            _weigh(family, slope, theta, phi, demand, start, min(_BLOCK, end - start), features, z, residual, weight)
-            _accumulate(features, residual, weight, z, sums)
-        row = d
-        for j in range(d):
-            gradient[j] += _total(sums, j)
-            for k in range(j, d):
-                hessian[j, k] += _total(sums, row)
-                hessian[k, j] = hessian[j, k]
-                row += 1
-
-
-@step
-def _weigh(
-    family: int,
-    slope: float,
-    theta: FloatArray,
-    phi: FloatArray,
-    demand: FloatArray,
-    start: int,
-    size: int,
-    features: FloatArray,
-    z: FloatArray,
-    residual: FloatArray,
-    weight: FloatArray,
-) -> None:
-    """One block: a copy of its features, its losses' first and second derivatives at z = phi'theta; 0 past `size`."""
-    first, filled = np.uint64(start), np.uint64(size)
-    for i in range(_U_BLOCK):
-        z[i] = 0.0
-    for j in range(theta.size):
-        at, row, to = theta[j], phi[j], np.uint64(j) * _U_BLOCK
-        for i in range(filled):
-            x = row[first + i]
-            features[to + i] = x
-            z[i] += at * x
-        for i in range(filled, _U_BLOCK):
-            features[to + i] = 0.0
-    for i in range(filled):
-        f, s, _ = derivatives(family, slope, z[i])
-        residual[i] = slope * (f - demand[first + i])
-        weight[i] = slope * s
-    for i in range(filled, _U_BLOCK):
-        residual[i] = 0.0
-        weight[i] = 0.0
-
-
-@step
-def _accumulate(
-    features: FloatArray, residual: FloatArray, weight: FloatArray, product: FloatArray, sums: FloatArray
-) -> None:
-    """Add residual phi_j, then weight phi_j phi_k (j <= k), to the running sums. The arguments must not overlap."""
-    end = np.uint64(features.size)
-    to = _add_products(residual, features, np.uint64(0), end, sums, np.uint64(0))
-    for j in range(features.size // _BLOCK):
-        row = np.uint64(j) * _U_BLOCK
-        for i in range(_U_BLOCK):
-            product[i] = weight[i] * features[row + i]
-        to = _add_products(product, features, row, end, sums, to)
-
-
-@inlined
-def _add_products(
-    left: FloatArray, features: FloatArray, row: np.uint64, end: np.uint64, sums: FloatArray, to: np.uint64
-) -> np.uint64:
-    """Add left times each row of features from `row` on, lane by lane; returns where the next sums lie."""
-    while row < end:
-        for i in range(_U_LANES):
-            total = sums[to + i]
-            for r in range(_ROUNDS):  # unrolled, so that a running sum is loaded and stored once a block
-                at = np.uint64(r * _LANES) + i
-                total += left[at] * features[row + at]
-            sums[to + i] = total
-        row += _U_BLOCK
-        to += _U_LANES
-    return to
-
-
-@step
-def _total(sums: FloatArray, row: int) -> float:
-    """One running sum's lanes, added in a fixed order."""
-    total = 0.0
-    for i in range(row * _LANES, (row + 1) * _LANES):
-        total += sums[i]
-    return total
-
-
-@step
-def certified_gap(theta: FloatArray, gradient: FloatArray, ridge: float, radius: float) -> float:
+def certified_gap(theta: FloatArray, gradient: FloatArray, ridge: float, radius: float, off: float = 0.0) -> float:
     """The bound on F(theta) - min F of the module's text, at the multiplier that makes g + k theta shortest and at 0.
 
-    Infinity where nothing can be said: off the ball, or where a number is not finite.
+    `off` is how far, in norm, the true gradient may be from the one given. Infinity where nothing can be said: off the
+    ball, or where a number is not finite.
     """
     inner = _dot(gradient, theta)
     norm2 = _dot(theta, theta)
@@ -172,8 +59,41 @@ def certified_gap(theta: FloatArray, gradient: FloatArray, ridge: float, radius:
     held = 0.0
     for j in range(theta.size):
         held += (gradient[j] + k * theta[j]) ** 2
-    gap = min(_dot(gradient, gradient) / (2.0 * ridge), held / (2.0 * (ridge + k)) + 0.5 * k * slack)
+    free, held = np.sqrt(_dot(gradient, gradient)) + off, np.sqrt(held) + off
+    gap = min(free * free / (2.0 * ridge), held * held / (2.0 * (ridge + k)) + 0.5 * k * slack)
     return gap if gap >= 0.0 else np.inf
+
+
+@step
+def foreseen_gap(
+    theta: FloatArray,
+    gradient: FloatArray,
+    hessian: FloatArray,
+    target: FloatArray,
+    bend: float,
+    ridge: float,
+    work: FloatArray,
+) -> float:
+    """The bound on F(target) - min F that is certain from F's derivatives at theta alone; bend is slope max||phi||."""
+    d = theta.size
+    step, there = work[0], work[1]
+    for j in range(d):
+        step[j] = target[j] - theta[j]
+    curvature = 0.0
+    for j in range(d):
+        along = _dot(hessian[j], step)
+        curvature += step[j] * along
+        there[j] = gradient[j] + along
+    return certified_gap(target, there, ridge, RADIUS, drift(bend, np.sqrt(_dot(step, step)), curvature))
+
+
+@step
+def drift(bend: float, length: float, curvature: float) -> float:
+    """How far, at most, the gradient after a step s is from g + Hs; curvature is s'Hs, bend is slope max||phi||."""
+    b = bend * length
+    if not b <= 1.0:
+        return np.inf  # so long a step is never the last
+    return bend * curvature * (0.5 + 0.22 * b)  # above (e^b - 1 - b) / b^2, which is convex and 0.719 at b = 1
 
 
 @step
@@ -227,15 +147,38 @@ def into_ball(theta: FloatArray) -> None:
 
 
 @step
-def _longest(phi: FloatArray, count: int) -> float:
-    """The largest ||phi|| of the first `count` records; at most 1 for records, more for input perturbation."""
-    most = 0.0
-    for i in range(count):
-        norm2 = 0.0
-        for j in range(phi.shape[0]):
-            norm2 += phi[j, i] * phi[j, i]
-        most = max(most, norm2)
-    return np.sqrt(most)
+def _anticipate(
+    family: int,
+    slope: float,
+    phi: FloatArray,
+    demand: FloatArray,
+    count: int,
+    theta: FloatArray,
+    gradient: FloatArray,
+    hessian: FloatArray,
+    target: FloatArray,
+    work: FloatArray,
+    solves: FloatArray,
+) -> None:
+    """Move target, the Newton point, on to where the next Newton point will be if a sample of the records is right.
+
+    Only how derivatives change from theta to target is taken from the sample: it is small, so its error is smaller.
+    """
+    d = theta.size
+    every = count // BLOCK // _SAMPLE
+    share = 1.0 / every
+    before, there = np.empty(d), np.empty(d)
+    before_2, there_2 = np.empty((d, d)), np.empty((d, d))
+    score(family, slope, phi, demand, count, theta, before, before_2, work, every)
+    score(family, slope, phi, demand, count, target, there, there_2, work, every)
+    for i in range(d):
+        for j in range(d):
+            there[i] += (share * hessian[i, j] - before_2[i, j]) * (target[j] - theta[j])
+            there_2[i, j] += share * hessian[i, j] - before_2[i, j]
+        there[i] += share * gradient[i] - before[i]
+    if constrained_step(target, there, there_2, RADIUS, before, solves):
+        for j in range(d):
+            target[j] = before[j]
 
 
 @step
@@ -261,9 +204,9 @@ def _evaluate(
 
 
 def scratch(dimension: int) -> FloatArray:
-    """Scratch for `minimize`: what `score` needs, a gradient, a Hessian, a target, and the small solves."""
+    """Scratch for `minimize`: what `score` needs, a gradient, a Hessian, two targets, and the small solves."""
     d = dimension
-    size = (3 + d) * _BLOCK + (d + packed_size(d)) * _LANES + 3 * d * d + 3 * d
+    size = (3 + d) * BLOCK + (d + packed_size(d)) * LANES + 3 * d * d + 4 * d
     room = np.zeros(size + _LINE // 8)
     first = -room.ctypes.data % _LINE // 8
     return room[first : first + size]
@@ -286,30 +229,34 @@ def minimize(
     The gap is infinite when nothing could be certified; it is never NaN.
     """
     d = theta.size
-    at = (3 + d) * _BLOCK + (d + packed_size(d)) * _LANES
-    gradient, target = work[at : at + d], work[at + d : at + 2 * d]
-    hessian = work[at + 2 * d : at + 2 * d + d * d].reshape(d, d)
-    solves = work[at + 2 * d + d * d : at + 3 * d + 3 * d * d].reshape(2 * d + 1, d)
-    longest = -1.0
+    at = (3 + d) * BLOCK + (d + packed_size(d)) * LANES
+    gradient, newton, target = work[at : at + d], work[at + d : at + 2 * d], work[at + 2 * d : at + 3 * d]
+    hessian = work[at + 3 * d : at + 3 * d + d * d].reshape(d, d)
+    solves = work[at + 3 * d + d * d : at + 4 * d + 3 * d * d].reshape(2 * d + 1, d)
     into_ball(theta)
+    bend = 0.0 if family == GAUSSIAN else slope * longest(phi, count, work)
     gap = _evaluate(family, slope, phi, demand, count, ridge, tilt, theta, gradient, hessian, work)
     least = gap
     for _ in range(MAX_PASSES):
-        if gap <= TOLERANCE or not constrained_step(theta, gradient, hessian, RADIUS, target, solves):
+        if gap <= TOLERANCE or not constrained_step(theta, gradient, hessian, RADIUS, newton, solves):
             break
+        foreseen = foreseen_gap(theta, gradient, hessian, newton, bend, ridge, solves)
+        if foreseen <= TOLERANCE:
+            theta[:] = newton
+            return foreseen
+        target[:] = newton
+        if count >= _MANY * BLOCK:
+            _anticipate(family, slope, phi, demand, count, theta, gradient, hessian, target, work, solves)
         gap = _evaluate(family, slope, phi, demand, count, ridge, tilt, target, gradient, hessian, work)
         if gap > 0.5 * least:
-            if longest < 0.0:
-                longest = 0.0 if family == GAUSSIAN else _longest(phi, count)
             length2 = 0.0
             for j in range(d):
-                length2 += (target[j] - theta[j]) ** 2
-            bend = slope * longest * np.sqrt(length2)
-            share = np.log1p(bend) / bend if bend > 0.0 else 1.0
+                length2 += (newton[j] - theta[j]) ** 2
+            turn = bend * np.sqrt(length2)
+            share = np.log1p(turn) / turn if turn > 0.0 else 1.0
             for j in range(d):
-                target[j] = theta[j] + share * (target[j] - theta[j])
+                target[j] = theta[j] + share * (newton[j] - theta[j])
             gap = _evaluate(family, slope, phi, demand, count, ridge, tilt, target, gradient, hessian, work)
         least = min(least, gap)
-        for j in range(d):
-            theta[j] = target[j]
+        theta[:] = target
     return gap
