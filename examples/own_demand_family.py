@@ -24,9 +24,11 @@ class TwoUnits:
     family = CUSTOM
     slope = 2.0
     bound = 2.0  # B_Y: the most a customer can buy. Noise is sized by it, and records are clipped to it
+    lowest = 0.0  # the least; records are clipped to [lowest, bound]
     scale = 2.0  # G: the slope lies in [1/G, G]
     subgaussian = math.sqrt(0.5)  # two independent variables on an interval of length 1
     curvature = (1 + math.cosh(2 * slope)) / slope  # K: 1/K <= f' <= K for |z| <= 2
+    steepest = slope / 2  # the largest f' for |z| <= 2: what one record can add to the likelihood's curvature
     paper_curvature = curvature  # the paper has no example of this family
     largest_revenue = 2.0  # two units at the top price
 

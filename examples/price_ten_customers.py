@@ -59,7 +59,7 @@ def main() -> None:
 
     ledger = pricer.ledger
     print(f"promised over all {pricer.horizon:,} customers: {ledger.claimed} under {ledger.adjacency.value} neighbours")
-    for entry in ledger.allowance:
+    for entry in ledger.allowance or ():
         print(f"  {type(entry.event).__name__}: {ledger.count(entry.event)} of {entry.count} spent")
     print(f"for the operator's eyes only: {pricer.clipped_attributes} attribute was out of bounds")
 

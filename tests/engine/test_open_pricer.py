@@ -134,9 +134,13 @@ def test_noise_calculated_for_another_market_is_refused() -> None:
     with pytest.raises(InvalidInput, match="policy 'paper' has noise for horizon 100, got 101"):
         Pricer(policy=made, features=main_effects(1), **given | {"horizon": 101})
     for demand in (Logistic(slope=5.0), Logistic(bound=2.0), Poisson(), Gaussian()):
-        with pytest.raises(InvalidInput, match=r"policy 'paper' has noise for a demand with Basis\(dimension=2, .*bound=1.0"):
+        with pytest.raises(
+            InvalidInput, match=r"policy 'paper' has noise for a demand with Basis\(dimension=2, .*bound=1.0"
+        ):
             Pricer(policy=made, features=main_effects(1), **given | {"demand": demand})
-    with pytest.raises(InvalidInput, match=r"has noise for a demand with Basis\(dimension=2, .* got Basis\(dimension=3"):
+    with pytest.raises(
+        InvalidInput, match=r"has noise for a demand with Basis\(dimension=2, .* got Basis\(dimension=3"
+    ):
         Pricer(policy=made, features=main_effects(2), **given)
 
 

@@ -35,14 +35,20 @@ FOUND = proven(THIN, horizon=100, basis=basis_of(Logistic(), 2), adjacency=Adjac
         ({"claimed": SMALL}, "claimed must be what the noise was bought with, .*epsilon=1.0.* got .*epsilon=0.5"),
         ({"claimed": None}, "claimed must be what the noise was bought with, .* got None"),
         ({"proven": EpsilonDelta(2.0, 1e-4)}, "proven must be what the accountant gets for the noise, .*epsilon=2.0"),
-        ({"proven": EpsilonDelta(1e-9, 1e-4)}, "proven must be what the accountant gets for the noise, .*epsilon=1e-09"),
+        (
+            {"proven": EpsilonDelta(1e-9, 1e-4)},
+            "proven must be what the accountant gets for the noise, .*epsilon=1e-09",
+        ),
         (
             {"proven": EpsilonDelta(PAPER.proven.epsilon, 1e-5)},
             "proven must be what the accountant gets for the noise, .*delta=1e-05",
         ),
         ({"proven": None}, "proven must be what the accountant gets for the noise, got None"),
         ({"noise": THIN}, "proven must be what the accountant gets for the noise"),
-        ({"noise": THIN, "proven": FOUND}, r"epsilon=1.0, .* is claimed, but the noise proves .* alone: calibration 'pr"),
+        (
+            {"noise": THIN, "proven": FOUND},
+            r"epsilon=1.0, .* is claimed, but the noise proves .* alone: calibration 'pr",
+        ),
         ({"noise": THIN, "proven": FOUND, "calibration": None}, r"is claimed, but the noise proves .*\) alone$"),
         ({"basis": STEEP}, "proven must be what the accountant gets for the noise"),
         ({"adjacency": Adjacency.ZERO_OUT}, "proven must be what the accountant gets for the noise"),

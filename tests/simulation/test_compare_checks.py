@@ -21,8 +21,18 @@ SMALL: dict[str, Any] = {"horizon": 500, "trials": 3, "workers": 1}
 @pytest.mark.parametrize(
     ("policies", "settings", "kind", "message"),
     [
-        (["random", "paper@published"], {"market": STEEP}, InvalidInput, "EpsilonDelta.* is claimed, but the noise proves"),
-        (["random", "paper@published"], {"epsilon": 1e-310}, InvalidInput, "covariance_noise must be a positive number"),
+        (
+            ["random", "paper@published"],
+            {"market": STEEP},
+            InvalidInput,
+            "EpsilonDelta.* is claimed, but the noise proves",
+        ),
+        (
+            ["random", "paper@published"],
+            {"epsilon": 1e-310},
+            InvalidInput,
+            "covariance_noise must be a positive number",
+        ),
         (["random", "noisy-newton"], {}, NotAvailable, "policy 'noisy-newton' is not available yet"),
         (["random", "no_such_module:Own"], {}, InvalidInput, "policy 'no_such_module:Own' cannot be imported"),
         (["random", "json:JSONDecoder"], {}, InvalidInput, "policy 'json:JSONDecoder' has no method 'price'"),
