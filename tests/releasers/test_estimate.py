@@ -60,7 +60,7 @@ def event_of(
         gradient=losses.gradient,
         difference=losses.difference,
         curvature=losses.curvature,
-        distance=inexact.distance(ridge=ridge, noise=noise, grid=grid, steps=60, dimension=2, losses=losses),
+        distance=inexact.distance(ridge=ridge, grid=grid, steps=60, dimension=2, losses=losses),
         output_noise=output,
         grid=grid,
         output_grid=grid_of(output) if live else 0.0,
