@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 
 from hushprice import Pricer, open_pricer, simulate
+from hushprice.accounting import inexact
+from hushprice.accounting.accountant import epsilon_of
 from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.accounting.events import NotPrivate
+from hushprice.accounting.ledger import loss_of_all
+from hushprice.demand.families import Gaussian, Poisson
 from hushprice.engine.slots import Observation
 from hushprice.errors import BudgetExhausted, DidNotConverge, InvalidInput, RepeatedOutcome
-from hushprice.releasers import objective_perturbation
 from hushprice.releasers.noise import System, Tape
 from hushprice.releases import EstimateRelease
 from hushprice.sensitive.records import Records
@@ -56,19 +60,46 @@ def test_the_ledger_names_its_neighbours():
     assert simulated().ledger.adjacency is Adjacency.REPLACE_ONE
 
 
-def test_nothing_is_called_proven():
-    result = simulate("paper", horizon=50, trials=1, workers=1)
-    assert result.claimed is not None
-    assert result.proven is None
-    assert result.to_dict()["privacy"]["proven"] is None
-    assert simulated().policy.proven is None
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+def test_what_is_proven_is_the_accountants_figure(calibration):
+    result = simulate("paper", horizon=40, trials=1, workers=1, calibration=calibration)
+    ledger = open_pricer(horizon=40, contexts=1, calibration=calibration).ledger
+    epsilon = epsilon_of(loss_of_all(ledger.allowance, ledger.adjacency), ledger.claimed.delta)
+    assert result.claimed == ledger.claimed
+    assert result.proven == ledger.proven
+    assert result.proven.epsilon == epsilon <= result.claimed.epsilon
+    assert result.to_dict()["privacy"]["proven"] == {"epsilon": epsilon, "delta": ledger.claimed.delta}
+    if calibration == "tight":
+        assert epsilon == pytest.approx(result.claimed.epsilon, rel=1e-6)
+
+
+def test_a_claim_that_is_not_proven_is_refused():
+    for calibration, demand in (("published", Gaussian(noise=0.3)), ("printed", Poisson(slope=3.0))):
+        with pytest.raises(InvalidInput, match=f"calibration '{calibration}' does not fit this market"):
+            open_pricer(horizon=1000, contexts=1, calibration=calibration, demand=demand)
+        assert open_pricer(horizon=1000, contexts=1, demand=demand).policy.calibration == "tight"
+
+
+def test_the_ledger_proves_what_was_spent():
+    learner = open_pricer(horizon=40, contexts=1, max_estimates=3).learner
+    delta = learner.ledger.claimed.delta
+    spent = [learner.ledger.epsilon(delta)]
+    for period in (2, 3, 4):
+        learner.absorb(np.array([0.5, 0.5]), 1.0)
+        learner.estimate(period)
+        spent.append(learner.ledger.epsilon(delta))
+    assert spent == sorted(set(spent))
+    assert 0.0 < spent[0]
+    assert spent[-1] <= learner.ledger.proven.epsilon <= learner.ledger.claimed.epsilon
 
 
 def test_what_is_not_private_claims_nothing():
     for name in ("nonprivate", "clairvoyant", "input-perturbation"):
-        assert simulate(name, horizon=50, trials=1, workers=1).claimed is None
+        result = simulate(name, horizon=50, trials=1, workers=1)
+        assert (result.claimed, result.proven) == (None, None)
     for name, settings in (("random", {}), ("fixed", {"price": 0.5})):
-        assert simulate(name, horizon=50, trials=1, workers=1, **settings).claimed.epsilon == 0.0
+        result = simulate(name, horizon=50, trials=1, workers=1, **settings)
+        assert result.claimed.epsilon == result.proven.epsilon == 0.0
 
 
 def test_every_record_is_held_to_its_bounds():
@@ -76,6 +107,9 @@ def test_every_record_is_held_to_its_bounds():
     records.append(np.array([3.0, 4.0]), 7.0)
     assert np.linalg.norm(records.phi[:, 0]) == pytest.approx(1.0)
     assert records.demand[0] == 1.0
+    learner = simulated().learner
+    learner.absorb(np.array([3.0, 4.0]), -7.0)
+    assert learner.records.demand[0] == 0.0  # nobody buys less than nothing
 
 
 def test_a_release_is_sealed():
@@ -102,7 +136,7 @@ def test_nothing_is_drawn_that_was_not_paid_for():
 def test_a_fit_that_fails_is_not_released(monkeypatch):
     learner = simulated(max_estimates=3).learner
     learner.absorb(np.array([0.5, 0.5]), 1.0)
-    monkeypatch.setattr(objective_perturbation, "TOLERANCE", -1.0)
+    monkeypatch.setattr(inexact, "TOLERANCE", -1.0)
     spent = sum(entry.count for entry in learner.ledger.spent)
     with pytest.raises(DidNotConverge):
         learner.estimate(period=2)
@@ -140,6 +174,26 @@ def test_learning_stops_at_the_horizon():
     assert (pricer.learner.records.count, Counted.asked) == (learned, asked)
 
 
+def test_prices_go_on_when_the_budget_is_spent():
+    pricer = open_pricer(horizon=60, contexts=1, epsilon=400.0, max_estimates=1, ridge=1.0, exploration_periods=0)
+    while pricer.learning:
+        serve(pricer, 1)
+    ledger, learned = pricer.ledger, pricer.learner.records.count
+    assert pricer.learner.estimates_left == 0
+    assert serve(pricer, 20) == [pricer.quoter.price(np.array([x])) for x in np.linspace(-1.0, 1.0, 20)]
+    assert (pricer.ledger, pricer.learner.records.count) == (ledger, learned)
+
+
+def test_live_noise_is_exact():
+    assert System().secure
+    learner = open_pricer(horizon=40, contexts=1, calibration="published").learner
+    stream, estimate = learner.stream_event, learner.estimate_event
+    for n in range(5):
+        release = learner.absorb(np.array([0.1 * n, 0.7]), 1.0)
+        assert np.all(release.packed % stream.grid == 0.0)  # a sum of nodes, each on the grid
+    assert np.all(learner.estimate(6).theta % estimate.output_grid == 0.0)
+
+
 def test_a_seed_is_refused_outside_simulation():
     with pytest.raises(InvalidInput, match="refused outside simulation"):
         open_pricer(horizon=10, contexts=1, source=Tape(1, 0))
@@ -162,18 +216,13 @@ def test_a_restart_redraws_nothing(tmp_path):
     through, stopped = fresh(), fresh()
     expected = serve(through, 30) + serve(through, 25)
     first = serve(stopped, 30)
-    released = stopped.learner.covariance.state()["running"][0]
+    released = stopped.learner.covariance.state()
     stopped.save(tmp_path / "shop.pricer")
     again = Pricer.load(tmp_path / "shop.pricer", simulation=True)
     assert stat.S_IMODE((tmp_path / "shop.pricer").stat().st_mode) == 0o600
-    np.testing.assert_array_equal(again.learner.covariance.state()["running"][0], released)
+    assert again.learner.covariance.state() == released
     assert again.ledger == stopped.ledger
     assert first + serve(again, 25) == expected
-
-
-def test_live_noise_admits_that_it_is_not_secure():
-    assert not System().secure
-    assert "not yet secure" in System().label
 
 
 def test_two_loads_of_one_file_are_not_prevented(tmp_path):

@@ -7,7 +7,15 @@ import runpy
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from hushprice.accounting import streams
+from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.events import LAYOUTS, CovarianceStream, grid_of
+from hushprice.accounting.loss import loss_of
+from hushprice.accounting.sensitivity import of_covariance
+from hushprice.releasers.noise import System
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -65,6 +73,23 @@ def test_a_releaser_is_plugged_into_a_pricer(run):
     (built_in, blocks) = re.findall(r"built-in ([\d.]+), blocks ([\d.]+)", out)[0]
     assert float(blocks) < 0.8 * float(built_in)  # the point of the example: same privacy, less noise
     assert re.search(r"Plugged in: 999 customers, [1-9]\d* estimates", out)
+
+
+def test_the_releaser_of_the_example_costs_no_more_than_the_event_it_carries():
+    releaser = runpy.run_path(str(EXAMPLES / "own_releaser.py"))["BlockCovariance"]
+    for layout in LAYOUTS:
+        for strategy in (streams.tree(1000), streams.toeplitz(1000)):
+            event = CovarianceStream(
+                strategy=strategy, steps=999, dimension=3, noise=5.0, layout=layout, grid=grid_of(5.0)
+            )
+            own = releaser(event, block=1, source=System())
+            # A record is in one sum, of which it moves the weighted triangle by no more than phi phi' moves.
+            moved = of_covariance(Adjacency.REPLACE_ONE) + 2.0 * grid_of(own._noise) * own._weight.size**0.5
+            assert moved / own._noise <= loss_of(event, 1, Adjacency.REPLACE_ONE).mu
+            release = own.absorb(np.array([0.6, 0.0, -0.8]))
+            assert (release.event, release.records) == (event, 1)
+            published = np.round(release.packed * own._weight / grid_of(own._noise))
+            np.testing.assert_allclose(published * grid_of(own._noise), release.packed * own._weight, rtol=1e-15)
 
 
 def test_a_policy_runs_beside_the_yardsticks(run):

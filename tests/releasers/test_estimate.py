@@ -46,6 +46,7 @@ def sales(demand: Demand, count: int = 60) -> Records:
     return records
 
 
+no_numbers = pytest.mark.filterwarnings("ignore:invalid value")  # NumPy's remark on NaN in un-compiled arithmetic
 QUIET = 1e-9  # output noise too small to see: what is left is the minimizer
 
 
@@ -164,6 +165,7 @@ def test_a_live_estimate_lies_on_the_grid_of_its_output_noise() -> None:
     assert not np.array_equal(first.theta, second.theta)  # the same records and period, and never the same noise
 
 
+@no_numbers
 def test_a_refused_fit_has_drawn_its_tilt_and_no_output_noise() -> None:
     """Noise already drawn is never drawn again for the same question: whoever asks again pays again."""
     spy, records = Spy(), sales(Logistic())
@@ -196,9 +198,6 @@ def test_a_release_is_sealed_and_nothing_is_shown() -> None:
     with pytest.raises(ValueError, match="read-only"):
         release.theta[0] = 0.0
     assert repr(private) == "PrivateMLE(<sensitive>)"
-
-
-no_numbers = pytest.mark.filterwarnings("ignore:invalid value")  # NumPy's remark on NaN in un-compiled arithmetic
 
 
 def refuse(private: PrivateMLE, records: Records) -> None:

@@ -62,7 +62,6 @@ def test_every_family_and_map_is_priced_as_the_engine_prices_it(
     if settings.get("calibration") in STEEP.get(name, ()):
         with pytest.raises(InvalidInput, match="is claimed, but the noise proves .* does not fit this market"):
             both(market, **settings)
-        settings = settings | {"epsilon": 30.0}
         market = replace(market, demand=GENTLE[name])
     compiled, python = both(market, **settings)
     assert compiled.estimates[0] >= 1  # the comparison is about learning

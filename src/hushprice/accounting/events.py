@@ -41,6 +41,7 @@ class CovarianceStream:
         _check_grid(self.grid, noise=self.noise)
         if not isinstance(self.strategy, (Tree, Toeplitz)):
             raise InvalidInput(f"strategy must be a Tree or a Toeplitz, got {checks.shown(self.strategy)}")
+        self.strategy.column_norm(self.steps)  # refuses a tree that is too small for the records
         if self.layout not in LAYOUTS:
             raise InvalidInput(f"layout must be one of {', '.join(LAYOUTS)}, got {checks.shown(self.layout)}")
 

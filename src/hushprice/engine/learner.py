@@ -7,12 +7,12 @@ from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.events import CovarianceStream, Event, NotPrivate
 from hushprice.accounting.noise import Noise, events, open_ledger
 from hushprice.demand.protocol import Demand
-from hushprice.errors import BudgetExhausted
+from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.policies.tuning import Tuning
 from hushprice.releasers.covariance import CovarianceReleaser, PrivateCov
 from hushprice.releasers.estimate import EstimateReleaser, PrivateMLE
 from hushprice.releasers.exact import ExactCov
-from hushprice.releasers.noise import NoiseSource, System, Tape
+from hushprice.releasers.noise import NoiseSource, Normals, System, Tape
 from hushprice.releases import CovarianceRelease, EstimateRelease
 from hushprice.sensitive.records import Records
 from hushprice.types import FloatArray
@@ -89,10 +89,13 @@ def _covariance(
     horizon: int, dimension: int, source: NoiseSource, event: CovarianceStream | NotPrivate
 ) -> CovarianceReleaser:
     """Ideal noise from a tape, exact noise from the operating system; without noise the two are the same sums."""
-    if isinstance(source, System) and isinstance(event, CovarianceStream):
+    if isinstance(event, NotPrivate):
+        return PrivateCov(horizon=horizon, dimension=dimension, source=Tape(0, 0), event=event)  # draws nothing
+    if isinstance(source, System):
         return ExactCov(event=event, source=source)
-    tape = source if isinstance(source, Tape) else Tape(0, 0)
-    return PrivateCov(horizon=horizon, dimension=dimension, source=tape, event=event)
+    if not isinstance(source, Normals):
+        raise InvalidInput(f"source {source.label!r} gives no normals, which the covariance stream needs")
+    return PrivateCov(horizon=horizon, dimension=dimension, source=source, event=event)
 
 
 def _refuse_unpaid(event: Event, paid: Event) -> None:

@@ -16,7 +16,7 @@ from hushprice.numerics import tape
 from hushprice.numerics.jit import step
 from hushprice.numerics.linear import packed_size
 from hushprice.releasers import toeplitz, tree
-from hushprice.releasers.noise import Tape
+from hushprice.releasers.noise import Normals
 from hushprice.releases import CovarianceRelease
 from hushprice.types import FloatArray
 
@@ -72,7 +72,7 @@ class PrivateCov:
     Live use takes `exact.ExactCov` instead. An `event` of NotPrivate means no noise.
     """
 
-    def __init__(self, *, horizon: int, dimension: int, source: Tape, event: Event) -> None:
+    def __init__(self, *, horizon: int, dimension: int, source: Normals, event: Event) -> None:
         checks.whole(1, horizon=horizon, dimension=dimension)
         steps = steps_of(horizon)
         noise, frobenius, strategy = 0.0, False, strategy_of("tree", horizon)

@@ -13,7 +13,7 @@ import math
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -37,6 +37,13 @@ class NoiseSource(Protocol):
         ...
 
     def uniform(self, stream: int, period: int) -> float: ...
+
+
+@runtime_checkable
+class Normals(Protocol):
+    """A simulated source that can be asked for plain standard normals."""
+
+    def normals(self, stream: int, period: int, count: int) -> FloatArray: ...
 
 
 @dataclass(frozen=True, slots=True)
