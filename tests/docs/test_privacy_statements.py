@@ -89,7 +89,7 @@ def test_the_ledger_proves_what_was_spent():
         learner.estimate(period)
         spent.append(learner.ledger.epsilon(delta))
     assert spent == sorted(set(spent))
-    assert 0.0 < spent[0]
+    assert spent[0] > 0.0
     assert spent[-1] <= learner.ledger.proven.epsilon <= learner.ledger.claimed.epsilon
 
 

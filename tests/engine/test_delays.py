@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushprice import Pricer, open_pricer
-from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.noise import Noise
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import Affine

@@ -1,8 +1,8 @@
 """Oracle: Algorithms 1 to 3 a second time, slowly, line by line from the paper, in plain NumPy and SciPy.
 
 It shares the tape's draws with the engine and nothing else: its own noise scales, tree, fit and price search. What the
-paper does not have it takes from the policy: the output noise, and the scales and filter of `tight`, which it applies as
-a matrix.
+paper does not have is taken from the policy: the output noise's scale, and the scales and filter of `tight`, which is
+applied as a matrix here.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -90,14 +91,11 @@ def test_bad_settings_are_refused_in_one_line_by_name_and_value(change: dict[str
 @pytest.mark.parametrize(
     "change", [{"epsilon": 1e-310}, {"epsilon": 1e-9}, {"epsilon": 1e300}, {"epsilon": 1e4, "max_estimates": 1}]
 )
-def test_a_budget_no_noise_fits_is_opened_or_refused_in_one_line(change: dict[str, Any], calibration: str) -> None:
-    try:
-        pricer = open_pricer(horizon=100, contexts=1, calibration=calibration, **change)
-    except InvalidInput as refusal:
-        assert "\n" not in str(refusal)
-    else:
-        assert pricer.ledger.proven is not None
-        assert pricer.ledger.proven.epsilon <= change["epsilon"]
+def test_a_budget_far_from_any_of_use_is_met_or_refused_as_bad_input(change: dict[str, Any], calibration: str) -> None:
+    with contextlib.suppress(InvalidInput):
+        proven = open_pricer(horizon=100, contexts=1, calibration=calibration, **change).ledger.proven
+        assert proven is not None
+        assert proven.epsilon <= change["epsilon"]
 
 
 def test_what_is_planned_says_that_it_is_not_available() -> None:

@@ -60,7 +60,7 @@ def test_every_family_and_map_is_priced_as_the_engine_prices_it(
 ) -> None:
     market = make_market(name, features)
     if settings.get("calibration") in STEEP.get(name, ()):
-        with pytest.raises(InvalidInput, match="is claimed, but the noise proves .* does not fit this market"):
+        with pytest.raises(InvalidInput, match=r"is claimed, but the noise proves .* does not fit this market"):
             both(market, **settings)
         market = replace(market, demand=GENTLE[name])
     compiled, python = both(market, **settings)
