@@ -18,7 +18,7 @@ SURE = 0.999  # false alarms: one in a thousand, for all attacks of a call toget
 
 
 def attack(*policies: Any, **settings: Any) -> list[Attack]:
-    common: dict[str, Any] = {"runs": 800, "horizon": 200, "workers": 1, "confidence": SURE}
+    common: dict[str, Any] = {"runs": 600, "horizon": 200, "workers": 1, "confidence": SURE}
     return attack_policies(policies, **common | settings)
 
 

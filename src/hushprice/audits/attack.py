@@ -112,11 +112,11 @@ def attack_policies(
     """
     check_runs(runs, confidence, workers)
     made = watches(policies, stories, period=period, others=others, horizon=horizon, **setting)
-    each = 1.0 - (1.0 - confidence) / len(made)
-    return [
-        _attack(watch, others, runs, each, confidence, workers, progress, (index, len(made)))
-        for index, watch in enumerate(made)
-    ]
+    found: list[Attack] = []
+    for index, watch in enumerate(made):
+        prices = watch.run(runs, workers, staged(progress, index, len(made)))
+        found.append(_judge(watch, *prices, others=others, confidence=confidence, attacks=len(made)))
+    return found
 
 
 def rehearse(first: FloatArray, second: FloatArray) -> tuple[Chosen, FloatArray, FloatArray]:
@@ -135,19 +135,13 @@ def staged(progress: Progress | None, index: int, count: int) -> Progress | None
     return lambda done, whole: report(index * whole + done, count * whole)
 
 
-def _attack(
-    watch: Watch,
-    others: str,
-    runs: int,
-    each: float,
-    confidence: float,
-    workers: int | None,
-    progress: Progress | None,
-    place: tuple[int, int],
+def _judge(
+    watch: Watch, first: FloatArray, second: FloatArray, *, others: str, confidence: float, attacks: int
 ) -> Attack:
-    chosen, mine, other = rehearse(*watch.run(runs, workers, staged(progress, *place)))
+    """The advantage of the best test in hand, on runs it has never seen."""
+    chosen, mine, other = rehearse(first, second)
     right, wrong = int((mine > chosen.cut).sum()), int((other > chosen.cut).sum())
-    one = 1.0 - (1.0 - each) / 2.0  # two rates, two intervals
+    one = 1.0 - (1.0 - confidence) / (2 * attacks)  # two rates an attack, an interval each
     right_low, right_high = clopper_pearson(right, mine.size, one)
     wrong_low, wrong_high = clopper_pearson(wrong, other.size, one)
     return Attack(
@@ -158,7 +152,7 @@ def _attack(
         horizon=watch.job.horizon,
         period=watch.story.period,
         seed=watch.job.seed,
-        runs=runs,
+        runs=len(first),
         statistic=chosen.name,
         advantage=right / mine.size - wrong / other.size,
         low=right_low - wrong_high,

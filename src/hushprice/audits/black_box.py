@@ -51,11 +51,11 @@ def audit_prices(
     """
     check_runs(runs, confidence, workers)
     made = watches(policies, stories, period=period, others=others, horizon=horizon, **setting)
-    each = 1.0 - (1.0 - confidence) / len(made)
-    return [
-        _audit(watch, runs, each, confidence, workers, staged(progress, index, len(made)))
-        for index, watch in enumerate(made)
-    ]
+    found: list[Finding] = []
+    for index, watch in enumerate(made):
+        prices = watch.run(runs, workers, staged(progress, index, len(made)))
+        found.append(_judge(watch, *prices, confidence=confidence, audits=len(made)))
+    return found
 
 
 def epsilon_floor(first: FloatArray, second: FloatArray, cuts: FloatArray, delta: float, confidence: float) -> float:
@@ -82,10 +82,10 @@ def _cuts(chosen: Chosen) -> FloatArray:
     return np.unique(np.append(np.quantile(chosen.values, levels), chosen.cut))
 
 
-def _audit(
-    watch: Watch, runs: int, each: float, confidence: float, workers: int | None, progress: Progress | None
-) -> Finding:
-    chosen, mine, other = rehearse(*watch.run(runs, workers, progress))
+def _judge(watch: Watch, first: FloatArray, second: FloatArray, *, confidence: float, audits: int) -> Finding:
+    """What the runs refute, with an equal share of the doubt for each audit of the call."""
+    chosen, mine, other = rehearse(first, second)
+    each = 1.0 - (1.0 - confidence) / audits
     delta = watch.job.budget.total.delta if watch.claimed is None else watch.claimed.delta
     return Finding(
         audit="black-box",
@@ -95,7 +95,7 @@ def _audit(
         horizon=watch.job.horizon,
         period=watch.story.period,
         seed=watch.job.seed,
-        runs=runs,
+        runs=len(first),
         statistic=chosen.name,
         claimed=watch.claimed,
         proven=watch.proven,

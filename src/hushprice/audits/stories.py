@@ -1,4 +1,4 @@
-"""The two stories of sec:intro about a watcher: what did customer t buy, and what is customer t like?
+"""The two stories of the introduction about a watcher: what did customer t buy, and what is customer t like?
 
 Each is two worlds that differ by the record of one period. The records are those that move a release most: the customer
 stands in a corner of the cube of contexts, and by default comes right after exploration, when the price of ignorance is

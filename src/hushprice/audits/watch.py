@@ -27,6 +27,7 @@ from hushprice.simulation.trial import Job
 from hushprice.types import FloatArray
 
 OTHERS = ("known", "drawn")
+BATCH = 100  # runs handed to the pool at a time: it looks through all that wait whenever one ends
 FEWEST = 8  # runs of each world: two to fit a score, two to choose among scores, four to judge
 
 
@@ -57,17 +58,17 @@ class Watch:
     def run(self, runs: int, workers: int | None, progress: Progress | None) -> tuple[FloatArray, FloatArray]:
         """Prices after the story's period, one row a run, in the first world and in the second."""
         threads = workers or os.cpu_count() or 1
-        worlds: list[FloatArray] = []
-        for index, change in enumerate((self.story.first, self.story.second)):
-
-            def advance(done: int, whole: int, before: int = index) -> None:
+        prices = np.empty((2, runs, self.job.horizon - self.story.period))
+        for world, change in enumerate((self.story.first, self.story.second)):
+            job = replace(self.job, change=change)
+            for start in range(0, runs, BATCH):
                 if progress is not None:
-                    progress(before * whole + done, 2 * whole)
-
-            numbers = range(index * runs, (index + 1) * runs)  # no noise is shared between the worlds
-            trials = run_trials(replace(self.job, change=change), numbers, threads, advance)
-            worlds.append(np.array([trial.prices[self.story.period :] for trial in trials]))
-        return worlds[0], worlds[1]
+                    progress((world * runs + start) * job.horizon, 2 * runs * job.horizon)
+                before = world * runs + start  # no noise is shared between the worlds
+                numbers = range(before, before + min(BATCH, runs - start))
+                for row, trial in enumerate(run_trials(job, numbers, threads, None), start):
+                    prices[world, row] = trial.prices[self.story.period :]
+        return prices[0], prices[1]
 
 
 def watches(

@@ -49,10 +49,9 @@ def findings(found: Sequence[Finding]) -> None:
             "audit": each.audit,
             "policy": each.label,
             "story": each.story,
-            "epsilon at least": f"{each.epsilon_lower_bound:.3f}",
+            "epsilon >=": f"{each.epsilon_lower_bound:.3f}",
             "claimed": _privacy(each.claimed),
             "proven": "-" if each.proven is None else _privacy(each.proven),
-            "by": each.statistic,
             "verdict": "REFUTED" if each.refuted else "nothing claimed" if each.claimed is None else "not refuted",
         }
         for each in found
@@ -75,7 +74,7 @@ def _print(title: str, rows: Sequence[dict[str, str]], lines: Sequence[str]) -> 
     console = Console(width=None if sys.stdout.isatty() else 118, highlight=False, markup=False, emoji=False)
     view = Table(box=None, padding=(0, 2, 0, 0))
     for name in rows[0]:
-        view.add_column(name, justify="right" if name in ("advantage", "allowed", "epsilon at least") else "left")
+        view.add_column(name, justify="right" if name in ("advantage", "allowed", "epsilon >=") else "left")
     for row in rows:
         view.add_row(*row.values())
     console.print(f"{title}\n", soft_wrap=True)
