@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,17 +16,19 @@ from hushprice.demand import family, welfare
 
 
 def test_no_private_pair_of_price_lotteries_loses_less_than_the_floor() -> None:
-    """A linear program's vertices by brute force: lotteries over few prices, private as a pair, at epsilon = ln 2."""
+    """At epsilon = ln 2: random pairs, as far apart as privacy allows, and every pair of answers to what was heard."""
     gaps = classical._gaps()[:, ::500]
     floor = loss_floor(EpsilonDelta(math.log(2), 0.0))
     generator = np.random.default_rng(0)
     for _ in range(2000):
         one = generator.dirichlet(np.full(gaps.shape[1], 0.05))
-        factor = np.where(generator.random(gaps.shape[1]) < 0.5, 2.0, 0.5)
-        other = one * factor
-        other /= other.sum()
-        if np.all(other <= 2 * one + 1e-12) and np.all(one <= 2 * other + 1e-12):
-            assert 0.7 * one @ gaps[0] + 0.3 * other @ gaps[1] >= floor
+        liked = generator.random(gaps.shape[1]) < 0.5  # prices that the second kind gets more often
+        share = one[liked].sum()
+        more = min(2 * share, 1 - (1 - share) / 2)
+        other = np.where(liked, one * more / share, one * (1 - more) / (1 - share))
+        assert np.all(other <= 2 * one + 1e-12)
+        assert np.all(one <= 2 * other + 1e-12)
+        assert 0.7 * one @ gaps[0] + 0.3 * other @ gaps[1] >= floor
     pairs = itertools.product(range(gaps.shape[1]), repeat=2)  # a price for each answer of a randomized response
     best = min(0.7 * (2 * gaps[0, i] + gaps[0, j]) / 3 + 0.3 * (gaps[1, i] + 2 * gaps[1, j]) / 3 for i, j in pairs)
     assert floor <= best <= floor + 1e-4
@@ -40,6 +43,11 @@ def test_the_gaps_are_those_of_the_simulator() -> None:
         worth = welfare.revenue(family.LOGISTIC, 4.0, a, b, best)
         lost = worth - welfare.revenue(family.LOGISTIC, 4.0, a, b, 0.5)
         assert classical._gaps()[row, 10_000] == pytest.approx(lost, abs=1e-8)
+
+
+def test_the_page_states_the_floor() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "attacks.md"
+    assert f"allows: {1e4 * loss_floor(PROMISE):.2f}e-4 at every horizon" in page.read_text()
 
 
 def test_the_floor_falls_with_epsilon_and_with_delta() -> None:
