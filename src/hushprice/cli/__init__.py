@@ -7,6 +7,8 @@ from typing import NoReturn
 
 import typer
 
+from hushprice.cli.attack import attack
+from hushprice.cli.audit import audit
 from hushprice.cli.compare import compare
 from hushprice.cli.simulate import simulate
 
@@ -19,6 +21,8 @@ app = typer.Typer(
 )
 app.command()(simulate)
 app.command()(compare)
+app.command()(attack)
+app.command()(audit)
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 

@@ -87,3 +87,22 @@ MaxEstimates = Annotated[
     int | None, typer.Option("--max-estimates", parser=_count, metavar="D_INF", help="Most estimates ever released.")
 ]
 Printed = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+Policies = Annotated[
+    list[str] | None,
+    typer.Option("--policy", metavar="NAME", help="A policy; repeat for more. paper@printed picks a calibration."),
+]
+Stories = Annotated[
+    list[str] | None,
+    typer.Option("--story", metavar="NAME", help="purchase or attribute; repeat for both.  [default: both]"),
+]
+Period = Annotated[
+    int | None,
+    typer.Option(parser=_count, metavar="t", help="The customer of interest.  [default: the first after exploration]"),
+]
+Others = Annotated[
+    str, typer.Option(metavar="HOW", help="Other customers: known (the same in every run, the worst case) or drawn.")
+]
+Runs = Annotated[int, typer.Option(parser=_count, metavar="N", help="Runs of each of the two worlds.")]
+Confidence = Annotated[
+    float, typer.Option(parser=_number, metavar="C", help="That everything printed holds together, below 1.")
+]

@@ -33,7 +33,7 @@ def compare_policies(
     >>> [each.policy for each in compare_policies(["random"], horizon=500, trials=2, workers=1)]
     ['random', 'fixed']
     """
-    chosen = [_parse(name) for name in dict.fromkeys([*policies, YARDSTICK])]
+    chosen = [parse(name) for name in dict.fromkeys([*policies, YARDSTICK])]
     jobs = [prepare(policy, calibration=calibration, **setting) for policy, calibration in chosen]
     results: list[SimulationResult] = []
     for index, job in enumerate(jobs):
@@ -59,7 +59,7 @@ def write_comparison(results: Sequence[SimulationResult], folder: Path) -> list[
     return files
 
 
-def _parse(name: str) -> tuple[str, str]:
+def parse(name: str) -> tuple[str, str]:
     """Policy and calibration."""
     policy, at, calibration = name.partition("@")
     if at and (policy != "paper" or calibration not in CALIBRATIONS):

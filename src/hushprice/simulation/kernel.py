@@ -31,6 +31,7 @@ from hushprice.simulation.room import (
     Plan,
     Stretch,
     World,
+    luck,
     scratch,
 )
 from hushprice.types import FloatArray, IntArray
@@ -39,7 +40,10 @@ from hushprice.types import FloatArray, IntArray
 @step
 def arrive(world: World, seed: int, trial: int, start: int, count: int, room: Stretch) -> None:
     """Customers come; what a clairvoyant would charge them and earn."""
-    contexts.fill(world.stream, seed, trial, start, count, room.x)
+    contexts.fill(world.stream, seed, luck(world, trial), start, count, room.x)
+    if start <= world.changed < start + count:
+        for j in range(world.changed_x.size):
+            room.x[j, world.changed - start] = world.changed_x[j]
     features.fill(world.map, room.x, count, room.u, room.v)
     a, b, best, worth = room.line[0], room.line[1], room.line[2], room.line[3]
     coefficients.demand_line(world.theta, room.u, room.v, count, a, b)
@@ -63,9 +67,10 @@ def quote(
 ) -> None:
     """The policy's prices, from releases and the customers' own contexts alone."""
     price = room.out[0]
+    coin = luck(world, trial)
     if plan.code == RANDOM or (plan.code == LEARNING and start <= plan.exploration):
         for i in range(count):
-            price[i] = tape.uniform(seed, trial, start + i, tape.EXPLORATION)
+            price[i] = tape.uniform(seed, coin, start + i, tape.EXPLORATION)
     elif plan.code == FIXED:
         for i in range(count):
             price[i] = plan.price
@@ -101,6 +106,7 @@ def quote(
 @step
 def respond(world: World, seed: int, trial: int, start: int, count: int, room: Stretch) -> None:
     """Customers answer the prices; what that is worth."""
+    answer = luck(world, trial)
     a, b = room.line[0], room.line[1]
     price, z, revenue, surplus, demand = room.out[0], room.out[1], room.out[2], room.out[3], room.out[4]
     for i in range(count):
@@ -111,12 +117,14 @@ def respond(world: World, seed: int, trial: int, start: int, count: int, room: S
         surplus[i] = welfare.surplus(world.family, world.slope, z[i])
     if world.family == family.LOGISTIC:  # apart from the others, so that it vectorizes
         for i in range(count):
-            first = tape.uniform(seed, trial, start + i, tape.DEMAND)
+            first = tape.uniform(seed, answer, start + i, tape.DEMAND)
             demand[i] = family.draw(family.LOGISTIC, world.slope, world.bound, z[i], first, 0.5)
     else:
         for i in range(count):
-            first, second = tape.uniforms(seed, trial, start + i, tape.DEMAND, 0)
+            first, second = tape.uniforms(seed, answer, start + i, tape.DEMAND, 0)
             demand[i] = family.draw(world.family, world.slope, world.bound, z[i], first, second)
+    if start <= world.changed < start + count and not np.isnan(world.changed_demand):
+        demand[world.changed - start] = world.changed_demand
 
 
 @step

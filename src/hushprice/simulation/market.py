@@ -73,6 +73,10 @@ class Market:
             self.features.code,
             self.theta,
             self.stream(horizon),
+            0,
+            np.empty(0),
+            math.nan,
+            -1,
         )
 
     def _tables(self) -> tuple[FloatArray, FloatArray]:

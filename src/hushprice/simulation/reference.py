@@ -7,6 +7,7 @@ reference the compiled backend is tested against: the same tape gives the same p
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,6 +31,16 @@ Quote = Callable[[int, FloatArray], float]  # period and context to price
 Learn = Callable[[FloatArray, float, float], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Luck(Tape):
+    """Noise of one trial, exploration prices of the trial whose customers come."""
+
+    customers: int
+
+    def uniform(self, stream: int, period: int) -> float:
+        return float(tape.uniform(self.seed, self.customers, period, stream))
+
+
 def run_plain(job: Job, number: int, control: IntArray, counter: int) -> Trial:
     """One trial, period by period."""
     market, horizon = job.market, job.horizon
@@ -40,18 +51,23 @@ def run_plain(job: Job, number: int, control: IntArray, counter: int) -> Trial:
     estimate_periods: list[int] = []
     prices = np.zeros(horizon if job.keep_prices else 0)
     checkpoints = set(job.checkpoints.tolist())
-    seed = job.seed
+    seed, luck = job.seed, job.luck(number)
     version = 0
     for period in range(1, horizon + 1):
         if control[0] != 0:
             raise KeyboardInterrupt
         column = np.empty((max(stream.size, 1), 1))
-        contexts.fill(stream, seed, number, period, 1, column)
+        contexts.fill(stream, seed, luck, period, 1, column)
         x = column[: stream.size, 0]
+        changed = job.change if job.change is not None and job.change.period == period else None
+        if changed is not None and changed.context is not None:
+            x[:] = changed.context
         price = quote(period, x)
         checks.within(0.0, 1.0, price=price)
         a, b = _line(market, x)
-        demand = _draw(market, a + b * price, seed, number, period)
+        demand = _draw(market, a + b * price, seed, luck, period)
+        if changed is not None and changed.demand is not None:
+            demand = float(changed.demand)
         learn(x, price, demand)
         revenue = price * _mean(market, a + b * price)
         best = _clairvoyant(market, a, b)
@@ -74,7 +90,7 @@ def run_plain(job: Job, number: int, control: IntArray, counter: int) -> Trial:
 def _agent(job: Job, number: int) -> tuple[Quote, Learn, Pricer | None]:
     """How this job's policy quotes and learns."""
     market, policy = job.market, job.policy
-    source = Tape(job.seed, number)
+    source = _Luck(job.seed, number, job.luck(number))
     if not isinstance(policy, Policy):
         setting = Setting(
             horizon=job.horizon,
@@ -100,7 +116,7 @@ def _best_fixed(job: Job, number: int) -> float:
     """The best fixed price in hindsight, in any market: every customer's demand line, then prices side by side."""
     market, stream = job.market, job.market.stream(job.horizon)
     contexts_of_all = np.empty((max(stream.size, 1), job.horizon))
-    contexts.fill(stream, job.seed, number, 1, job.horizon, contexts_of_all)
+    contexts.fill(stream, job.seed, job.luck(number), 1, job.horizon, contexts_of_all)
     lines = [_line(market, x) for x in contexts_of_all[: stream.size].T]
     a, b = np.array(lines).T
     return narrow(lambda prices: np.array([np.sum(p * market.demand.mean(a + b * p)) for p in prices]))

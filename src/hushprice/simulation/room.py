@@ -24,6 +24,10 @@ class World(NamedTuple):
     map: int
     theta: FloatArray
     stream: Stream
+    changed: int  # the period whose record is given instead of drawn; 0: none (simulation/change.py)
+    changed_x: FloatArray  # its context; empty: as drawn
+    changed_demand: float  # what it buys; NaN: as drawn
+    customers: int  # the trial whose customers and exploration prices every trial gets; -1: its own
 
 
 class Plan(NamedTuple):
@@ -70,6 +74,12 @@ class Stretch(NamedTuple):
 
 TOTALS = 7  # what a trial adds up; FAILED is 1 when an estimate missed its certified tolerance
 REGRET, REVENUE, SURPLUS, ESTIMATES, INDEFINITE, CLIPPED, FAILED = range(TOTALS)
+
+
+@step
+def luck(world: World, trial: int) -> int:
+    """The trial whose customers come; noise is always the trial's own."""
+    return trial if world.customers < 0 else world.customers
 
 
 @step

@@ -20,6 +20,7 @@ from hushprice.policies.baselines import fixed
 from hushprice.policies.catalog import PlainFactory, build, plain, tune
 from hushprice.policies.protocol import FIXED, Policy
 from hushprice.simulation import room
+from hushprice.simulation.change import Change
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.reference import run_plain
 from hushprice.simulation.result import SimulationResult
@@ -42,7 +43,7 @@ def simulate(
 
     `setting` is what `prepare` takes, `horizon` first of all: dimension or market; epsilon, delta, epsilon_covariance,
     epsilon_estimate; calibration, adjacency; price; exploration_periods, ridge, width, max_estimates; seed; backend;
-    keep_prices.
+    keep_prices; change; customers.
 
     >>> result = simulate("fixed", price=1.0, horizon=1000, trials=2, workers=1)
     >>> result.trials, result.claimed
@@ -71,12 +72,15 @@ def prepare(
     seed: int = 0,
     backend: str = "auto",
     keep_prices: bool = False,
+    change: Change | None = None,
+    customers: int | None = None,
 ) -> Job:
     """Everything a run needs, checked before any of it starts.
 
     Without a market it is the paper's instance in `dimension` (default 2). `epsilon` (default 1) and `delta` are the
     totals eps1 + eps2 and delta1 + delta2; a cell "eps = 0.1" of the paper's tables is epsilon=0.2, delta="2/T^2".
-    `backend` is "compiled", "python" (the engine object itself, slow, for parts of your own), or "auto".
+    `backend` is "compiled", "python" (the engine object itself, slow, for parts of your own), or "auto". `change` gives
+    one record instead of drawing it; with `customers`, the customers of that trial come in every trial.
     """
     checks.whole(1, horizon=horizon)
     checks.within(1, MOST, horizon=horizon)
@@ -119,6 +123,10 @@ def prepare(
             )
     if isinstance(policy, Policy):
         policy.check_fits(horizon=horizon, demand=market.demand, dimension=market.dimension)
+    if change is not None:
+        change.check_fits(market=market, horizon=horizon)
+    if customers is not None:
+        checks.whole(0, customers=customers)
     return Job(
         market=market,
         policy=policy,
@@ -127,6 +135,8 @@ def prepare(
         seed=seed,
         backend=_backend(backend, market, policy),
         keep_prices=keep_prices,
+        change=change,
+        customers=customers,
     )
 
 

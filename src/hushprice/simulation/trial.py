@@ -15,6 +15,7 @@ from hushprice.policies.protocol import FIXED, Policy
 from hushprice.policies.tuning import Tuning
 from hushprice.releasers import covariance, objective_perturbation
 from hushprice.simulation import kernel, room
+from hushprice.simulation.change import Change, world_of
 from hushprice.simulation.hindsight import best_fixed_price
 from hushprice.simulation.market import Market
 from hushprice.types import FloatArray, IntArray
@@ -43,6 +44,12 @@ class Job:
     seed: int
     backend: str = "compiled"
     keep_prices: bool = False
+    change: Change | None = None  # one record given instead of drawn
+    customers: int | None = None  # the trial whose customers come in every trial, so that noise alone differs
+
+    def luck(self, number: int) -> int:
+        """The trial whose customers come in trial `number`."""
+        return number if self.customers is None else self.customers
 
     @property
     def checkpoints(self) -> IntArray:
@@ -53,10 +60,10 @@ class Job:
 
 def run_compiled(job: Job, policy: Policy, number: int, control: IntArray, counter: int) -> Trial:
     """One trial of a built-in policy on a built-in market."""
-    world = job.market.world(job.horizon)
+    world = world_of(job.market, job.horizon, job.change, job.customers)
     plan = plan_of(policy, job.horizon, job.market.dimension)
     if policy.code == FIXED and policy.price is None:
-        plan = plan._replace(price=best_fixed_price(world, job.seed, number, job.horizon, control))
+        plan = plan._replace(price=best_fixed_price(world, job.seed, job.luck(number), job.horizon, control))
     checkpoints = job.checkpoints
     trial = Trial(
         totals=np.zeros(room.TOTALS),

@@ -1,0 +1,82 @@
+"""hushprice attack: what somebody who watches later prices learns about one customer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushprice.cli import options
+
+
+def attack(
+    policy: options.Policies = None,
+    story: options.Stories = None,
+    horizon: options.Horizon = 500,
+    period: options.Period = None,
+    others: options.Others = "known",
+    runs: options.Runs = 2000,
+    confidence: options.Confidence = 0.99,
+    dimension: options.Dimension = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = "2/T^2",
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    exploration_periods: options.Exploration = None,
+    ridge: options.Ridge = None,
+    width: options.Width = None,
+    max_estimates: options.MaxEstimates = None,
+    market: options.MarketFile = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write attacks.png and attacks.svg there.")
+    ] = None,
+    format: options.Printed = options.Format.table,
+) -> None:
+    """Watch later prices and guess what one customer bought, or was like.
+
+    Examples:
+
+    \b
+      hushprice attack
+      hushprice attack --policy paper@published --epsilon 1000 --story purchase --output demo
+    """
+    from hushprice.audits.attack import DEFAULT, attack_policies
+    from hushprice.audits.stories import STORIES
+    from hushprice.cli import show, show_audits
+    from hushprice.simulation.market_file import load_market
+    from hushprice.simulation.output import check_folder
+
+    if output is not None:
+        check_folder(output)
+    options.look_here(policy or [])
+    with show.progress() as advance:
+        found = attack_policies(
+            policy or DEFAULT,
+            stories=story or tuple(STORIES),
+            horizon=horizon,
+            period=period,
+            others=others,
+            runs=runs,
+            confidence=confidence,
+            dimension=dimension,
+            market=None if market is None else load_market(market),
+            epsilon=epsilon,
+            delta=delta,
+            seed=seed,
+            workers=workers,
+            exploration_periods=exploration_periods,
+            ridge=ridge,
+            width=width,
+            max_estimates=max_estimates,
+            progress=advance,
+        )
+    files: list[Path] = []
+    if output is not None:
+        from hushprice.audits.picture import write_attacks
+
+        files = write_attacks(found, output)
+    if format is options.Format.json:
+        show.json([each.to_dict() for each in found])
+    else:
+        show_audits.attacks(found, files)

@@ -1,0 +1,83 @@
+"""Attacks and audits for people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hushprice.accounting.budget import EpsilonDelta
+    from hushprice.audits.attack import Attack
+    from hushprice.audits.finding import Finding
+
+
+def attacks(found: Sequence[Attack], files: Sequence[Path]) -> None:
+    """What watchers of later prices gained."""
+    first = found[0]
+    rows = [
+        {
+            "policy": each.label,
+            "story": each.story,
+            "advantage": f"{each.advantage:.3f}",
+            "interval": f"{each.low:.3f} to {each.high:.3f}",
+            "allowed": "-" if each.allowed is None else f"{each.allowed:.3f}",
+            "by": each.statistic,
+            "privacy claimed": _privacy(each.claimed),
+        }
+        for each in found
+    ]
+    title = (
+        f"{first.horizon:,} customers, the one of period {first.period} watched, other customers {first.others}; "
+        f"{first.runs:,} runs of each world, seed {first.seed}"
+    )
+    beaten = ", ".join(f"{each.label} ({each.story})" for each in found if each.refuted) or "none here"
+    reading = [
+        "Advantage: how much more often a test of later prices says yes when it should than when it should not.",
+        f"Intervals hold together with confidence {first.confidence:g}. A cleverer watcher may gain more.",
+        f"Claims that a watcher beat: {beaten}.",
+    ]
+    _print(title, rows, [*reading, *(f"wrote {file}" for file in files)])
+
+
+def findings(found: Sequence[Finding]) -> None:
+    """Lower bounds on epsilon beside what was stated."""
+    first = found[0]
+    rows = [
+        {
+            "audit": each.audit,
+            "policy": each.label,
+            "story": each.story,
+            "epsilon >=": f"{each.epsilon_lower_bound:.3f}",
+            "claimed": _privacy(each.claimed),
+            "proven": "-" if each.proven is None else _privacy(each.proven),
+            "verdict": "REFUTED" if each.refuted else "nothing claimed" if each.claimed is None else "not refuted",
+        }
+        for each in found
+    ]
+    reading = [
+        f"All bounds hold together with confidence {first.confidence:g}. A bound above a claim refutes it.",
+        "An audit finds faults. That it finds none proves nothing.",
+    ]
+    _print(f"{first.horizon:,} customers; {first.runs:,} runs of each world, seed {first.seed}", rows, reading)
+
+
+def _privacy(pair: EpsilonDelta | None) -> str:
+    return "NOT PRIVATE" if pair is None else f"eps {pair.epsilon:g}, delta {pair.delta:.2g}"
+
+
+def _print(title: str, rows: Sequence[dict[str, str]], lines: Sequence[str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else 118, highlight=False, markup=False, emoji=False)
+    view = Table(box=None, padding=(0, 2, 0, 0))
+    for name in rows[0]:
+        view.add_column(name, justify="right" if name in ("advantage", "allowed", "epsilon >=") else "left")
+    for row in rows:
+        view.add_row(*row.values())
+    console.print(f"{title}\n", soft_wrap=True)
+    console.print(view)
+    for line in ("", *lines):
+        console.print(line, soft_wrap=True)

@@ -1,0 +1,83 @@
+"""What `attack` and `audit` print, write and exit with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hushprice.audits.attack import attack_policies
+from hushprice.audits.black_box import audit_prices
+
+LEAK = """
+from hushprice.accounting.budget import EpsilonDelta
+class Leak:
+    claimed = EpsilonDelta(1.0, 1e-6)
+    def __init__(self, setting):
+        self.now = 0.5
+    def price(self, context):
+        return self.now
+    def learn(self, context, price, demand):
+        self.now = 0.9 if demand > 0 else 0.1
+"""
+COMMON = {"policy", "calibration", "story", "horizon", "period", "seed", "runs", "statistic", "privacy", "confidence"}
+
+
+def test_attack_says_in_json_what_the_library_says(call: Callable) -> None:
+    code, out, err = call("attack --policy nonprivate --policy paper --horizon 60 --runs 40 --seed 3 --format json")
+    assert (code, err) == (0, "")
+    reports = json.loads(out)
+    assert reports == [each.to_dict() for each in attack_policies(["nonprivate", "paper"], horizon=60, runs=40, seed=3)]
+    for report in reports:
+        assert set(report) == COMMON | {"others", "advantage", "allowed", "refuted"}
+        assert set(report["advantage"]) == {"estimate", "low", "high"}
+        assert set(report["privacy"]) == {"adjacency", "claimed", "proven"}
+    assert [each["story"] for each in reports] == ["purchase", "attribute"] * 2
+    assert reports[0]["allowed"] is None
+    assert reports[0]["privacy"]["claimed"] is None
+
+
+def test_audit_says_in_json_what_the_library_says(call: Callable) -> None:
+    code, out, err = call("audit --policy paper@printed --story purchase --horizon 60 --runs 40 --format json")
+    assert (code, err) == (0, "")
+    (report,) = json.loads(out)
+    (found,) = audit_prices(["paper@printed"], stories=["purchase"], horizon=60, runs=40)
+    assert report == found.to_dict()
+    assert set(report) == COMMON | {"audit", "delta", "epsilon_lower_bound", "refuted"}
+    assert report["privacy"]["claimed"] == {"epsilon": 1.0, "delta": pytest.approx(2 / 3600)}
+    assert report["epsilon_lower_bound"] <= 1.0
+
+
+def test_the_tables_are_readable_without_a_terminal_and_the_picture_is_written(call: Callable, tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    code, out, err = call(f"attack --horizon 60 --runs 40 --others drawn --output {folder}")
+    assert (code, err) == (0, "")
+    for part in ("60 customers, the one of period 11 watched, other customers drawn", "NOT PRIVATE", "paper (printed)"):
+        assert part in out
+    assert sorted(each.name for each in folder.iterdir()) == ["attacks.png", "attacks.svg"]
+    code, table, err = call("audit --policy nonprivate --policy paper --horizon 60 --runs 40")
+    assert (code, err) == (0, "")
+    for part in ("black-box", "nothing claimed", "not refuted", "proves nothing"):
+        assert part in table
+    for line in (out + table).splitlines():
+        assert len(line) <= 120 or line.startswith("wrote ")
+        assert "…" not in line
+
+
+def test_a_refuted_claim_is_exit_code_1_with_the_finding_on_stdout(
+    call: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "leaking_shop.py").write_text(LEAK)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    code, out, err = call("audit --policy leaking_shop:Leak --story purchase --horizon 4 --runs 100 --format json")
+    assert (code, err) == (1, "")
+    (report,) = json.loads(out)
+    assert report["refuted"]
+    assert report["epsilon_lower_bound"] > 1.0
+    code, out, _ = call("audit --policy leaking_shop:Leak --story purchase --horizon 4 --runs 100")
+    assert code == 1
+    assert "REFUTED" in out
+    assert "beat: Leak (purchase)" in call("attack --policy leaking_shop:Leak --horizon 4 --runs 100").out
