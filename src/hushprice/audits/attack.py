@@ -24,7 +24,7 @@ from hushprice.policies.protocol import Policy
 from hushprice.simulation.run import Progress
 from hushprice.types import FloatArray
 
-DEFAULT = ("nonprivate", "paper@published", "paper@printed")
+DEFAULT = ("nonprivate", "paper@tight", "paper@published", "paper@printed")
 HORIZON = 500
 RUNS = 2000
 CONFIDENCE = 0.99
