@@ -26,6 +26,7 @@ _PER_LENGTH = 256  # grid points to one unit of a length: rounding up costs abou
 _SPARE = 1e-6  # the share of delta spent on lengths beyond the grid
 _GRIDDED = 1e-4  # the share of delta spent on discrete noise beyond the proof's reach
 _MOST_BINS = 2**21
+_MOST_LENGTHS = 2**15  # beyond, bins of the widest grid are longer than the lengths, and Renyi divergences do better
 _ROUNDING = 2.0**-40  # a generous bound on the error of one entry of a law found by Fourier transform; its total is 1
 
 
@@ -60,6 +61,8 @@ def _ideal_epsilon(loss: Loss, delta: float) -> float:
     if not loss.radials:
         return gaussian.epsilon_of(delta, loss.mu)
     renyi, tilt = renyi_epsilon(loss, delta)
+    if sum(radial.count for radial in loss.radials) > _MOST_LENGTHS:
+        return renyi
     shift = sum(radial.count * radial.shift for radial in loss.radials)
     law = _tilted_law(loss.radials, tilt, delta)
     beyond = sum(radial.count * math.exp(-0.5 * _reach(radial, delta) ** 2) for radial in loss.radials)
