@@ -1,4 +1,4 @@
-"""The accountant: closed forms, a second library, quadrature, simulation, brackets, and the direction everything moves in."""
+"""The accountant: closed forms, a second library, quadrature, simulation, brackets, and which way everything moves."""
 
 from __future__ import annotations
 
