@@ -1,4 +1,4 @@
-"""Noise from a budget: the paper's numbers, every formula a second time, and the direction each one moves in."""
+"""The paper's noise from a budget: its numbers, every formula a second time, and the direction each one moves in."""
 
 from __future__ import annotations
 
@@ -12,19 +12,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushprice.accounting import calibration
+from hushprice.accounting import calibration, paper_noise
 from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget, split
-from hushprice.accounting.calibration import Constants, Noise, calibrate
-from hushprice.accounting.events import ContinualCovariance, NotPrivate, PerturbedEstimate
-from hushprice.accounting.ledger import Entry
-from hushprice.errors import InvalidInput, NotAvailable
+from hushprice.accounting.noise import Noise
+from hushprice.accounting.paper_noise import Constants
+from hushprice.accounting.sensitivity import LossBounds, of_loss
+from hushprice.demand.families import Logistic
+from hushprice.errors import InvalidInput
 
 property_test = settings(deadline=None, derandomize=True)
 K = (1 + math.e**2) ** 2 / math.e**2  # the paper's logistic example
 MARKET: dict[str, Any] = {"bound": 1.0, "scale": 4.0, "curvature": K}  # zeta = 4 in sec:numerical
-PAPER: dict[str, Any] = {"horizon": 10**5, "max_estimates": 34, "ridge": 10.0, **MARKET}
+PAPER: dict[str, Any] = {"horizon": 10**5, "dimension": 2, "max_estimates": 34, "ridge": 10.0, **MARKET}
+LOSSES = of_loss(Logistic(slope=4.0))
 BUDGET = split(2.0, 2e-10)  # epsilon_1 = epsilon_2 = 1, delta_1 = delta_2 = 1/T^2
 NAMES = ["printed", "published"]
+
+
+def calibrate(name: str, budget: PrivacyBudget, *, losses: LossBounds = LOSSES, **case: Any) -> Noise:
+    """By name, with the paper's constants among the other numbers."""
+    constants = Constants(**{field: case.pop(field) for field in MARKET})
+    return calibration.calibrate(name, budget, constants=constants, losses=losses, **case)
+
 
 budgets = st.builds(
     lambda e1, e2, d1, d2: PrivacyBudget(covariance=EpsilonDelta(e1, d1), estimates=EpsilonDelta(e2, d2)),
@@ -34,6 +43,7 @@ budgets = st.builds(
 sizes = st.fixed_dictionaries(
     {
         "horizon": st.integers(1, 10**9),
+        "dimension": st.integers(1, 20),
         "max_estimates": st.integers(1, 500),
         "ridge": st.floats(1e-3, 1e3),
         "bound": st.floats(0.1, 10.0),
@@ -69,6 +79,19 @@ def test_both_calibrations_agree_with_a_second_transcription(
     assert found == pytest.approx(transcribed(name, budget, case), rel=1e-9)
     assert noise.claimed == budget.total
     assert noise.floored is (name == "printed")
+    assert (noise.strategy, noise.layout) == ("tree", "triangle")
+    assert noise.max_estimates == case["max_estimates"]
+
+
+@property_test
+@given(st.sampled_from(NAMES), budgets, sizes)
+def test_the_true_bounds_of_the_demand_decide_the_output_noise_only(
+    name: str, budget: PrivacyBudget, case: dict[str, Any]
+) -> None:
+    larger = LossBounds(gradient=400.0, difference=800.0, curvature=400.0)
+    noise, other = calibrate(name, budget, **case), calibrate(name, budget, losses=larger, **case)
+    assert dataclasses.replace(noise, output_noise=other.output_noise) == other
+    assert other.output_noise > noise.output_noise > 0.0
 
 
 def test_the_printed_sigma_is_6606() -> None:
@@ -82,7 +105,7 @@ def test_the_printed_sigma_is_6606() -> None:
 @pytest.mark.parametrize(("name", "b1", "b2"), [("printed", 8.0, 38.0), ("published", 2.0, 9.5)])
 def test_the_constants_behind_the_noise(name: str, b1: float, b2: float) -> None:
     """docs/readings.md: what is left of nu and of rho once the per-call epsilon and delta are taken out."""
-    call = calibration.per_estimate(BUDGET.estimates, 34, halved=name == "printed")
+    call = paper_noise.per_estimate(BUDGET.estimates, 34, halved=name == "printed")
     noise = calibrate(name, BUDGET, **PAPER)
     unit = math.sqrt(8 * math.log(2 / call.delta) + 4 * call.epsilon) / call.epsilon
     assert noise.estimate_noise / unit == pytest.approx(b1)
@@ -91,7 +114,7 @@ def test_the_constants_behind_the_noise(name: str, b1: float, b2: float) -> None
 
 def test_a_call_costs_twice_as_much_without_the_printed_factor() -> None:
     share = EpsilonDelta(1.0, 1e-10)
-    printed, corollary = (calibration.per_estimate(share, 34, halved=halved) for halved in (True, False))
+    printed, corollary = (paper_noise.per_estimate(share, 34, halved=halved) for halved in (True, False))
     assert corollary.epsilon == 2 * printed.epsilon
     assert corollary.delta == printed.delta == 1e-10 / 68
 
@@ -99,19 +122,6 @@ def test_a_call_costs_twice_as_much_without_the_printed_factor() -> None:
 def test_the_callers_ridge_is_only_ever_raised() -> None:
     assert calibrate("printed", BUDGET, **{**PAPER, "ridge": 1e9}).estimate_ridge == 1e9
     assert calibrate("printed", BUDGET, **PAPER).estimate_ridge > PAPER["ridge"]
-
-
-@pytest.mark.parametrize(("horizon", "levels"), [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (2**20, 20), (2**20 + 1, 21)])
-def test_levels_are_the_least_that_can_number_all_summed_records(horizon: int, levels: int) -> None:
-    assert calibration.levels(horizon) == levels
-    assert 2**levels > horizon - 1
-    assert calibration.levels(np.int64(horizon)) == levels  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("horizon", [0, -1, 2.0, math.nan, True])
-def test_levels_refuse_what_is_no_horizon(horizon: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"^horizon must"):
-        calibration.levels(horizon)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -148,17 +158,6 @@ def test_printed_never_has_less_noise_than_published(budget: PrivacyBudget, case
     assert printed.estimate_ridge >= published.estimate_ridge
 
 
-def test_tight_is_announced_and_not_available() -> None:
-    with pytest.raises(NotAvailable, match="'tight' is not available yet"):
-        calibrate("tight", BUDGET, **PAPER)
-
-
-@pytest.mark.parametrize("name", ["", "Printed", "paper", None])
-def test_an_unknown_calibration_is_refused(name: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"^calibration must be one of printed, published, tight, got"):
-        calibrate(name, BUDGET, **PAPER)
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("field", sorted(PAPER))
 @pytest.mark.parametrize("value", [math.nan, math.inf, 0, -1])
@@ -190,61 +189,9 @@ def test_constants_refuse_and_name_the_field(field: str, value: float) -> None:
         Constants(**{**MARKET, field: value})
 
 
-@pytest.mark.parametrize("field", ["covariance_noise", "estimate_noise", "estimate_ridge"])
-@pytest.mark.parametrize("value", [math.nan, math.inf, 0.0, -1.0])
-def test_no_claim_without_noise(field: str, value: float) -> None:
-    with pytest.raises(InvalidInput, match=f"^{field} must"):
-        dataclasses.replace(calibrate("published", BUDGET, **PAPER), **{field: value})
-
-
-def test_noise_knows_among_how_many_estimates_its_claim_is_divided() -> None:
-    for name in NAMES:
-        noise = calibrate(name, BUDGET, **PAPER)
-        assert noise.max_estimates == PAPER["max_estimates"]
-        for value in (0, -1, 1.5, True, math.nan):
-            with pytest.raises(InvalidInput, match=r"^max_estimates must be a whole number"):
-                dataclasses.replace(noise, max_estimates=value)
-        with pytest.raises(InvalidInput, match=r"^max_estimates must be given"):
-            dataclasses.replace(noise, max_estimates=None)
-    assert calibration.without_noise(10.0).max_estimates is None
-
-
-def test_without_noise_nothing_is_claimed() -> None:
-    assert calibration.without_noise(10.0) == Noise(
-        covariance_noise=0.0, estimate_noise=0.0, estimate_ridge=10.0, floored=False, claimed=None
-    )
-    with pytest.raises(InvalidInput, match=r"^ridge must"):
-        calibration.without_noise(math.nan)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_events_describe_the_noise(name: str) -> None:
-    noise = calibrate(name, BUDGET, **PAPER)
-    stream, estimate = calibration.events(noise, 10**5, 2)
-    assert stream == ContinualCovariance(noise.covariance_noise, 17, 2)
-    assert estimate == PerturbedEstimate(noise.estimate_noise, noise.estimate_ridge, 2)
-    ledger = calibration.open_ledger(noise, horizon=10**5, dimension=2, max_estimates=34)
-    assert ledger.allowance == (Entry(stream, 1), Entry(estimate, 34))
-    assert ledger.claimed == BUDGET.total
-    assert ledger.spent == ()
-
-
-def test_without_noise_every_release_is_charged_as_not_private() -> None:
-    noise = calibration.without_noise(10.0)
-    assert calibration.events(noise, 10**5, 2) == (NotPrivate(), NotPrivate())
-    ledger = calibration.open_ledger(noise, horizon=10**5, dimension=2, max_estimates=34)
-    assert ledger.allowance == (Entry(NotPrivate(), 35),)
-    assert ledger.claimed is None
-
-
 def test_the_numbers_in_the_documentation() -> None:
     text = (Path(__file__).parents[2] / "docs" / "readings.md").read_text()
     for name in NAMES:
         noise = calibrate(name, BUDGET, **PAPER)
         for value in (noise.covariance_noise, noise.estimate_noise, noise.estimate_ridge):
             assert f"**{round(value):,}**" in text
-
-
-def test_values_are_frozen() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        calibration.without_noise(1.0).estimate_noise = 0.0  # type: ignore[misc]
