@@ -34,9 +34,9 @@ def loss_of_all(entries: Iterable[Entry], adjacency: Adjacency) -> Loss:
 class Ledger:
     """A budget fixed in advance, and the entries spent against it.
 
-    With an `allowance` the releases are planned, as in the paper (cor:privacy-algo): all of it must fit the claim before
-    the first price, and what is not in it cannot be spent. Without one anything may be spent that still fits the claim:
-    a filter. `claimed` is None where nothing is claimed.
+    With an `allowance` the releases are planned, as in the paper (cor:privacy-algo): all of it must fit the claim
+    before the first price, and what is not in it cannot be spent. Without one anything may be spent that still fits the
+    claim, by the stricter rule of a filter (accountant.fits). `claimed` is None where nothing is claimed.
     """
 
     adjacency: Adjacency
@@ -82,20 +82,25 @@ class Ledger:
         return sum(entry.count for entry in self.allowance or () if entry.event == event) - self.count(event)
 
     def epsilon(self, delta: float) -> float:
-        """What has been spent so far, proven at this delta; infinity where no finite epsilon covers it."""
+        """What has been spent so far costs, had it been planned; infinity where no finite epsilon covers it."""
         return accountant.epsilon_of(loss_of_all(self.spent, self.adjacency), delta)
 
     @property
     def proven(self) -> EpsilonDelta | None:
-        """What the whole allowance proves at the claim's delta, spent or not; None where nothing is claimed."""
-        if self.claimed is None:
-            return None
-        entries = self.spent if self.allowance is None else self.allowance
+        """What the whole allowance proves at the claim's delta, spent or not; None where nothing is claimed.
+
+        A filter proves its claim and no less: how little was spent may itself depend on what was released.
+        """
+        if self.claimed is None or self.allowance is None:
+            return self.claimed
         return EpsilonDelta(
-            accountant.epsilon_of(loss_of_all(entries, self.adjacency), self.claimed.delta), self.claimed.delta
+            accountant.epsilon_of(loss_of_all(self.allowance, self.adjacency), self.claimed.delta), self.claimed.delta
         )
 
     def _fits(self, entries: tuple[Entry, ...]) -> bool:
+        loss = loss_of_all(entries, self.adjacency)
         if self.claimed is None or not entries:
             return True
-        return accountant.epsilon_of(loss_of_all(entries, self.adjacency), self.claimed.delta) <= self.claimed.epsilon
+        if self.allowance is None:
+            return accountant.fits(loss, self.claimed.epsilon, self.claimed.delta)
+        return accountant.epsilon_of(loss, self.claimed.delta) <= self.claimed.epsilon
