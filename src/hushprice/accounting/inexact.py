@@ -1,7 +1,7 @@
 """The solver behind PrivateMLE is not exact. How far it may stop from the minimizer, and what rounding adds to that.
 
-The privacy proof is about the exact minimizer. What is released is within `distance` of it, with noise on top that hides
-twice that (docs/proofs/objective_perturbation.md, section 4).
+The privacy proof is about the exact minimizer. What is released is within `distance` of it, with noise on top that
+hides twice that (docs/proofs/objective_perturbation.md, section 4).
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def strategy_of(name: str, horizon: int) -> Strategy:
 def events(
     noise: Noise, *, horizon: int, dimension: int, losses: LossBounds, live: bool
 ) -> tuple[CovarianceStream | NotPrivate, PerturbedEstimate | NotPrivate]:
-    """The event of the covariance stream and the event of one estimate; live noise is on a grid, simulated noise not."""
+    """The event of the covariance stream and that of one estimate; live noise is on a grid, simulated noise not."""
     if noise.claimed is None:
         return NotPrivate(), NotPrivate()
     steps = steps_of(horizon)

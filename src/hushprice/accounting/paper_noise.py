@@ -32,7 +32,7 @@ class Constants:
 def covariance_noise(share: EpsilonDelta, horizon: int, *, square_root: bool) -> float:
     """Standard deviation of each entry of W^n in PrivateCov.
 
-    Paper: alg:private-cov, line 2 -- sigma^2 = 2 ln(1.25/d') / e'^2, e' = e / (2 m ln(1/d')), d' = d / 2m, m = tree levels.
+    Paper: alg:private-cov, line 2 -- sigma^2 = 2 ln(1.25/d') / e'^2, e' = e / (2 m ln(1/d')), d' = d / 2m, m levels.
     With `square_root`, e' = e / (2 sqrt(2 m ln(1/d'))), what advanced composition needs.
 
     >>> round(covariance_noise(EpsilonDelta(1.0, 1e-10), 10**5, square_root=False))

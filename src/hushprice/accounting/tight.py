@@ -104,11 +104,10 @@ def with_output_noise(
     return replace(noise, output_noise=output_noise(budget.estimates, noise.max_estimates, estimate.distance))
 
 
-def proven_epsilon(
-    noise: Noise, *, horizon: int, dimension: int, losses: LossBounds, adjacency: Adjacency
-) -> float:
+def proven_epsilon(noise: Noise, *, horizon: int, dimension: int, losses: LossBounds, adjacency: Adjacency) -> float:
     """What all releases this noise was bought for cost together at the claim's delta, drawn live."""
-    assert noise.claimed is not None and noise.max_estimates is not None
+    assert noise.claimed is not None
+    assert noise.max_estimates is not None
     stream, estimate = events(noise, horizon=horizon, dimension=dimension, losses=losses, live=True)
     loss = loss_of_all((Entry(stream, 1), Entry(estimate, noise.max_estimates)), adjacency)
     return accountant.epsilon_of(loss, noise.claimed.delta)
