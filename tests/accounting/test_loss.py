@@ -141,6 +141,13 @@ def test_an_unknown_event_is_refused(event: Any) -> None:
         loss_of(event, 1, Adjacency.REPLACE_ONE)
 
 
+@pytest.mark.parametrize("adjacency", [None, "replace-one", 1])
+@pytest.mark.parametrize("event", [STREAM, ESTIMATE])
+def test_neighbours_of_no_known_kind_are_refused(event: Event, adjacency: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^adjacency must be an Adjacency, got"):
+        loss_of(event, 1, adjacency)
+
+
 def test_losses_compose() -> None:
     first = Loss(mu_squared=1.0, radials=(Radial(1, 0.1, 0.2, 1),), coordinates=5)
     second = Loss(mu_squared=2.0, radials=(Radial(3, 0.1, 0.2, 2),), coordinates=7, unbounded=True)

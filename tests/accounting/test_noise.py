@@ -117,7 +117,7 @@ def test_a_ledger_is_opened_for_the_neighbours_named(adjacency: Adjacency) -> No
 
 def test_more_estimates_than_the_claim_is_for_need_more_than_the_claim() -> None:
     with pytest.raises(InvalidInput, match=r"^claimed must cover the allowance"):
-        open_ledger(NOISE, **CASE, max_estimates=2000, live=True)
+        open_ledger(NOISE, **CASE, max_estimates=400, live=True)
 
 
 def test_without_noise_every_release_is_charged_as_not_private() -> None:

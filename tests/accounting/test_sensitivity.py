@@ -90,6 +90,12 @@ def test_the_covariance_bounds_are_attained() -> None:
         assert replaced > 1.0
 
 
+@pytest.mark.parametrize("adjacency", [None, "zero-out", 1])
+def test_neighbours_of_no_known_kind_are_refused(adjacency: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^adjacency must be an Adjacency, got"):
+        sensitivity.of_covariance(adjacency)
+
+
 @pytest.mark.parametrize("demand", DEMANDS)
 @settings(property_test, max_examples=60)
 @given(seed=seeds, dimension=st.integers(1, 20))
