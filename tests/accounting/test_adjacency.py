@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.calibration import open_ledger, without_noise
+from hushprice.accounting.noise import open_ledger, without_noise
+from hushprice.accounting.sensitivity import LossBounds
 
 
 def test_names_that_receipts_print() -> None:
@@ -11,5 +12,6 @@ def test_names_that_receipts_print() -> None:
 
 
 def test_the_papers_neighbours_replace_one_record() -> None:
-    ledger = open_ledger(without_noise(1.0), horizon=10, dimension=2, max_estimates=3)
+    losses = LossBounds(gradient=4.0, difference=8.0, curvature=4.0)
+    ledger = open_ledger(without_noise(1.0), horizon=10, dimension=2, losses=losses, max_estimates=3, live=True)
     assert ledger.adjacency is Adjacency.REPLACE_ONE

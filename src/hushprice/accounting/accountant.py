@@ -26,6 +26,8 @@ _PER_LENGTH = 256  # grid points to one unit of a length: rounding up costs abou
 _SPARE = 1e-6  # the share of delta spent on lengths beyond the grid
 _GRIDDED = 1e-4  # the share of delta spent on discrete noise beyond the proof's reach
 _MOST_BINS = 2**21
+_MOST_LENGTHS = 2**15  # beyond, bins of the widest grid are longer than the lengths, and Renyi divergences do better
+_FILTERED = 2**36  # numbers drawn on a grid under one filter, at most
 _ROUNDING = 2.0**-40  # a bound on the error of one entry of a law found by Fourier transform; its total is 1
 _TRANSFORM = 2.0**-50  # the same for each release and each doubling of the transform's length, where that is more
 _ROOT = 2e-9  # an epsilon found by searching is raised by this share, more than the search may stop short
@@ -46,6 +48,21 @@ def epsilon_of(loss: Loss, delta: float) -> float:
     return ideal + 2.0 * eta
 
 
+def fits(loss: Loss, epsilon: float, delta: float) -> bool:
+    """May what has this loss be released, each kind and its noise chosen in view of what came before? A filter.
+
+    `epsilon_of` is none: it is for releases planned in advance, and whoever may choose between two plans that both cost
+    delta, in view of the losses so far, takes the worse of the two each time and reaches nearly 2 delta. Moments at one
+    order fixed in advance do add up whatever is chosen (Feldman and Zrnic, "Individual privacy accounting via a Renyi
+    filter", 2021). The order is the best one for a Gaussian release that costs the whole budget.
+    """
+    if loss.unbounded or loss.coordinates > _FILTERED or epsilon == 0.0:
+        return False
+    ideal = delta * (1.0 - 2.0 * _GRIDDED)
+    _, tilt = renyi_epsilon(Loss(mu_squared=gaussian.mu_of(epsilon, delta) ** 2), ideal)
+    return _converted(loss, tilt, ideal) + 2.0 * _log_ratio(_FILTERED, epsilon, delta) <= epsilon
+
+
 def _log_ratio(coordinates: int, epsilon: float, delta: float) -> float:
     """eta: how far the log-likelihoods of all discrete and of all rounded Gaussian numbers can be apart.
 
@@ -62,6 +79,8 @@ def _ideal_epsilon(loss: Loss, delta: float) -> float:
     if not loss.radials:
         return gaussian.epsilon_of(delta, loss.mu)
     renyi, tilt = renyi_epsilon(loss, delta)
+    if sum(radial.count for radial in loss.radials) > _MOST_LENGTHS:
+        return renyi
     shift = sum(radial.count * radial.shift for radial in loss.radials)
     law = _tilted_law(loss.radials, tilt, delta)
     beyond = sum(radial.count * math.exp(-0.5 * _reach(radial, delta) ** 2) for radial in loss.radials)
@@ -92,14 +111,19 @@ def renyi_epsilon(loss: Loss, delta: float) -> tuple[float, float]:
     Conversion: Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", 2020, proposition 12.
     """
 
-    def epsilon(log_tilt: float) -> float:
-        tilt = math.exp(log_tilt)
-        order = tilt + 1.0
-        spent = log_moment(loss, tilt) / tilt
-        return spent + math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / tilt
-
-    best = minimize_scalar(epsilon, bounds=(math.log(1e-4), math.log(1e9)), method="bounded", options={"xatol": 1e-6})
+    best = minimize_scalar(
+        lambda log_tilt: _converted(loss, math.exp(log_tilt), delta),
+        bounds=(math.log(1e-4), math.log(1e9)),
+        method="bounded",
+        options={"xatol": 1e-6},
+    )
     return max(0.0, float(best.fun)), math.exp(float(best.x))
+
+
+def _converted(loss: Loss, tilt: float, delta: float) -> float:
+    """Epsilon by the Renyi divergence of one order, tilt + 1."""
+    order = tilt + 1.0
+    return log_moment(loss, tilt) / tilt + math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / tilt
 
 
 def log_moment(loss: Loss, tilt: float) -> float:

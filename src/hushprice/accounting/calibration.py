@@ -37,6 +37,7 @@ def calibrate(
     """
     if name not in CALIBRATIONS:
         raise InvalidInput(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {name!r}")
+    checks.whole(1, horizon=horizon, dimension=dimension, max_estimates=max_estimates)
     checks.positive(ridge=ridge)
     if name == "tight":
         return tight.calibrate(

@@ -20,10 +20,12 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
 from hushprice import checks
+from hushprice.errors import InvalidInput
 from hushprice.types import FloatArray
 
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 _LOWEST, _HIGHEST = math.log(1e-9), math.log(1e3)  # of mu; outside it nothing is worth calculating
+_LEAST = 1e-12  # of mu, likewise
 
 
 def log_delta(epsilon: FloatArray | float, mu: float) -> Any:
@@ -56,6 +58,7 @@ def epsilon_of(delta: float, mu: float) -> float:
     target = math.log(delta)
     if mu == 0.0 or float(log_delta(0.0, mu)) <= target:
         return 0.0
+    mu = max(mu, _LEAST)  # below it floats are too coarse to solve for epsilon, and more is an upper bound
     high = mu * mu / 2 + mu * math.sqrt(-2 * target)  # where the Gaussian tail alone is below delta
     return float(brentq(lambda epsilon: float(log_delta(epsilon, mu)) - target, 0.0, high, xtol=1e-300, rtol=1e-14))
 
@@ -69,10 +72,14 @@ def mu_of(epsilon: float, delta: float) -> float:
     checks.positive(epsilon=epsilon)
     checks.probability(delta=delta)
     target = math.log(delta)
-    root = brentq(
-        lambda log_mu: float(log_delta(epsilon, math.exp(log_mu))) - target, _LOWEST, _HIGHEST, xtol=1e-13, rtol=1e-13
-    )
-    return math.exp(root)
+
+    def excess(log_mu: float) -> float:
+        return float(log_delta(epsilon, math.exp(log_mu))) - target
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not excess(_LOWEST) < 0.0 < excess(_HIGHEST):
+            raise InvalidInput(f"epsilon must be within reach of Gaussian noise at delta {delta!r}, got {epsilon!r}")
+        return math.exp(brentq(excess, _LOWEST, _HIGHEST, xtol=1e-13, rtol=1e-13))
 
 
 def _mills(x: FloatArray) -> FloatArray:

@@ -34,10 +34,9 @@ def loss_of_all(entries: Iterable[Entry], adjacency: Adjacency) -> Loss:
 class Ledger:
     """A budget fixed in advance, and the entries spent against it.
 
-    With an `allowance` releases are planned, as in the paper (cor:privacy-algo): all of it must fit the claim before
-    the first price, and what is not in it cannot be spent. Without one anything may be spent that still fits the claim.
-    That proves the claim for one kind of event, or Gaussian kinds, and not for kinds of different shape chosen in view
-    of releases (docs/proofs/composition.md, section 5). `claimed` is None where nothing is claimed.
+    With an `allowance` the releases are planned, as in the paper (cor:privacy-algo): all of it must fit the claim
+    before the first price, and what is not in it cannot be spent. Without one anything may be spent that still fits the
+    claim, by the stricter rule of a filter (accountant.fits). `claimed` is None where nothing is claimed.
     """
 
     adjacency: Adjacency
@@ -91,15 +90,20 @@ class Ledger:
 
     @property
     def proven(self) -> EpsilonDelta | None:
-        """What the whole allowance proves at the claim's delta, spent or not; None where nothing is claimed."""
-        if self.claimed is None:
-            return None
-        entries = self.spent if self.allowance is None else self.allowance
+        """What the whole allowance proves at the claim's delta, spent or not; None where nothing is claimed.
+
+        A filter proves its claim and no less: how little was spent may itself depend on what was released.
+        """
+        if self.claimed is None or self.allowance is None:
+            return self.claimed
         return EpsilonDelta(
-            accountant.epsilon_of(loss_of_all(entries, self.adjacency), self.claimed.delta), self.claimed.delta
+            accountant.epsilon_of(loss_of_all(self.allowance, self.adjacency), self.claimed.delta), self.claimed.delta
         )
 
     def _fits(self, entries: tuple[Entry, ...]) -> bool:
+        loss = loss_of_all(entries, self.adjacency)
         if self.claimed is None or not entries:
             return True
-        return accountant.epsilon_of(loss_of_all(entries, self.adjacency), self.claimed.delta) <= self.claimed.epsilon
+        if self.allowance is None:
+            return accountant.fits(loss, self.claimed.epsilon, self.claimed.delta)
+        return accountant.epsilon_of(loss, self.claimed.delta) <= self.claimed.epsilon

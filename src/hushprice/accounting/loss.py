@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hushprice import checks
 from hushprice.accounting import sensitivity
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.events import CovarianceStream, Event, NotPrivate, PerturbedEstimate
@@ -94,6 +95,8 @@ def _of_estimate(event: PerturbedEstimate, count: int, adjacency: Adjacency) -> 
             change, degree = event.difference, 2
         case Adjacency.ZERO_OUT:  # along the one record's features
             change, degree = event.gradient, 1
+        case _:
+            raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
     scale = (1.0 + _ROUNDING) * change / event.noise
     shift = math.log1p((1.0 + _ROUNDING) * event.curvature / event.ridge) + 0.5 * scale * scale
     moved = (1.0 + _ROUNDING) * (2.0 * event.distance + event.output_grid * math.sqrt(event.dimension))

@@ -16,6 +16,7 @@ from hushprice import checks
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.demand import family
 from hushprice.demand.protocol import Demand
+from hushprice.errors import InvalidInput
 
 RADIUS = 2.0  # alg:private-mle, line 4: ||theta|| <= 2
 _ANGLES = 1500  # of the search for the largest difference
@@ -31,6 +32,7 @@ def of_covariance(adjacency: Adjacency) -> float:
             return math.sqrt(2.0)
         case Adjacency.ZERO_OUT:
             return 1.0
+    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

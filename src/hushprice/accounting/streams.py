@@ -41,8 +41,8 @@ class Tree:
     def row_norm(self, steps: int) -> float:
         """The prefix with the most nodes: the most ones in the binary digits of any n <= steps."""
         _check_tree(self, steps)
-        digits = steps.bit_length()
-        return math.sqrt(max(digits - 1, steps.bit_count()))
+        steps = int(steps)
+        return math.sqrt(max(steps.bit_length() - 1, steps.bit_count()))
 
 
 @dataclass(frozen=True, slots=True)
