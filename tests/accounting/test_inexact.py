@@ -21,7 +21,7 @@ from hushprice.types import FloatArray
 
 property_test = settings(deadline=None, derandomize=True)
 LOSSES = of_loss(Logistic(slope=4.0))
-CASE: dict[str, Any] = {"ridge": 10.0, "noise": 100.0, "grid": 1e-8, "steps": 1000, "dimension": 3, "losses": LOSSES}
+CASE: dict[str, Any] = {"ridge": 10.0, "grid": 1e-8, "steps": 1000, "dimension": 3, "losses": LOSSES}
 
 
 class Problem:
@@ -136,7 +136,7 @@ def test_a_solver_stopped_at_the_tolerance_is_within_the_distance(
     exact = problem.exact(theta)
     with mpmath.workdps(40):
         away = float(mpmath.norm(mpmath.matrix(theta.tolist()) - exact))
-    bound = distance(ridge=ridge, noise=noise, grid=0.0, steps=n, dimension=d, losses=LOSSES)
+    bound = distance(ridge=ridge, grid=0.0, steps=n, dimension=d, losses=LOSSES)
     assert away <= bound
     assert float(mpmath.norm(exact)) <= RADIUS * (1.0 + 1e-12)
 
@@ -153,7 +153,7 @@ def test_two_stops_are_never_further_apart_than_charged(seed: int, n: int, d: in
     """What privacy needs: a loosely stopped and a far better solution, inside the ball and on its sphere."""
     problem = Problem(seed, n, d, ridge, noise)
     loose, best = problem.solve(TOLERANCE), problem.solve(0.0)
-    bound = distance(ridge=ridge, noise=noise, grid=0.0, steps=n, dimension=d, losses=LOSSES)
+    bound = distance(ridge=ridge, grid=0.0, steps=n, dimension=d, losses=LOSSES)
     assert np.linalg.norm(loose - best) <= 2.0 * bound
 
 
@@ -163,7 +163,7 @@ def test_stopping_a_thousand_times_earlier_would_be_caught() -> None:
     best = problem.solve(0.0)
     curvatures, directions = np.linalg.eigh(problem.hessian(best))
     off = best + math.sqrt(2.0 * 1e-7 / curvatures[0]) * directions[:, 0]
-    bound = distance(ridge=1.0, noise=3.0, grid=0.0, steps=200, dimension=3, losses=LOSSES)
+    bound = distance(ridge=1.0, grid=0.0, steps=200, dimension=3, losses=LOSSES)
     assert np.linalg.norm(off - best) > bound
 
 
@@ -176,7 +176,7 @@ def test_the_distance_by_a_second_transcription() -> None:
     assert inexact.TOLERANCE == 1e-13
 
 
-@pytest.mark.parametrize("field", ["noise", "grid", "steps", "dimension"])
+@pytest.mark.parametrize("field", ["grid", "steps", "dimension"])
 def test_more_to_round_is_further_off(field: str) -> None:
     found = [distance(**{**CASE, field: CASE[field] * factor}) for factor in (1, 10, 1000)]
     assert found == sorted(found)
@@ -189,7 +189,7 @@ def test_more_ridge_is_closer_and_larger_losses_are_further() -> None:
     assert distance(**CASE | {"losses": larger}) > distance(**CASE)
 
 
-@pytest.mark.parametrize("field", ["ridge", "noise", "grid", "steps", "dimension"])
+@pytest.mark.parametrize("field", ["ridge", "grid", "steps", "dimension"])
 @pytest.mark.parametrize("value", [-1, math.nan, math.inf, None, True])
 def test_fields_are_refused_by_name(field: str, value: Any) -> None:
     with pytest.raises(InvalidInput, match=f"^{field} must"):
@@ -198,6 +198,6 @@ def test_fields_are_refused_by_name(field: str, value: Any) -> None:
 
 def test_only_the_grid_may_be_zero() -> None:
     assert distance(**CASE | {"grid": 0.0}) < distance(**CASE)
-    for field in ("ridge", "noise", "steps", "dimension"):
+    for field in ("ridge", "steps", "dimension"):
         with pytest.raises(InvalidInput, match=f"^{field} must"):
             distance(**{**CASE, field: 0})

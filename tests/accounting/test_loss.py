@@ -83,7 +83,8 @@ def test_a_stream_by_a_second_transcription(event: CovarianceStream, count: int,
     numbers = event.steps * event.dimension * (event.dimension + 1) / 2
     moved += 2 * np.sqrt(numbers) * event.grid
     found = loss_of(event, count, adjacency)
-    assert found.mu == pytest.approx(np.sqrt(count) * moved / event.noise, rel=1e-12)
+    assert found.mu == pytest.approx(np.sqrt(count) * moved / event.noise, rel=2e-10)
+    assert found.mu > np.sqrt(count) * moved / event.noise  # raised by 1e-10 for rounding
     assert found.mu_squared == pytest.approx(found.mu**2)
     assert found.radials == ()
     assert found.coordinates == (count * numbers if event.grid else 0)
@@ -100,10 +101,10 @@ def test_an_estimate_by_a_second_transcription(event: PerturbedEstimate, count: 
     found = loss_of(event, count, adjacency)
     (radial,) = found.radials
     assert (radial.count, radial.degree) == (count, 2 if replaced else 1)
-    assert radial.scale == pytest.approx(s, rel=1e-14)
+    assert radial.scale == pytest.approx(s * (1 + 1e-10), rel=1e-14)  # raised for rounding
     assert radial.shift == pytest.approx(np.log((event.ridge + event.curvature) / event.ridge) + s * s / 2, rel=1e-9)
     hidden = 2 * event.distance + event.output_grid * np.sqrt(event.dimension)
-    assert found.mu_squared == pytest.approx(count * (hidden / event.output_noise) ** 2, rel=1e-12)
+    assert found.mu_squared == pytest.approx(count * (hidden / event.output_noise) ** 2, rel=3e-10)
     assert found.coordinates == count * event.dimension * ((event.grid > 0) + (event.output_grid > 0))
     assert not found.unbounded
 

@@ -96,7 +96,7 @@ def test_events_describe_the_noise(strategy: str, layout: str, live: bool) -> No
         gradient=4.0,
         difference=7.1,
         curvature=4.0,
-        distance=inexact.distance(ridge=820.0, noise=1287.0, grid=grid, steps=10**5 - 1, dimension=2, losses=LOSSES),
+        distance=inexact.distance(ridge=820.0, grid=grid, steps=10**5 - 1, dimension=2, losses=LOSSES),
         output_noise=1e-3,
         grid=grid,
         output_grid=grid_of(1e-3) if live else 0.0,

@@ -140,7 +140,7 @@ def test_impulse_responses_of_a_filter(horizon: int) -> None:
 def test_the_sensitivity_is_never_below_the_exact_one_however_long_the_stream(horizon: int) -> None:
     strategy, steps = streams.toeplitz(horizon), horizon - 1
     ratio = float(mpmath.mpf(strategy.column_norm(steps)) / exact_norm(strategy.poles, strategy.zeros, steps)) - 1.0
-    assert 0.0 <= ratio <= 2e-9 + steps * 2.0**-52
+    assert 0.0 <= ratio <= 2e-9 + steps * 6 * 2.0**-53  # (sections + 1) roundings a step are paid for
     if horizon <= 10**9:
         exact = exact_norm((*strategy.zeros, 1.0), (*strategy.poles, 0.0), steps)
         assert strategy.row_norm(steps) == pytest.approx(float(exact), rel=1e-7)

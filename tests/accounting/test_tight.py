@@ -150,7 +150,6 @@ def test_the_output_noise_hides_the_solvers_stop_at_its_share(usual: Noise) -> N
     assert usual.output_noise == tight.output_noise(share, 34, estimate.distance)
     assert estimate.distance == inexact.distance(
         ridge=usual.estimate_ridge,
-        noise=usual.estimate_noise,
         grid=grid_of(usual.estimate_noise),
         steps=10**5 - 1,
         dimension=2,

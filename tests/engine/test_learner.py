@@ -149,20 +149,38 @@ def test_without_noise_the_operating_system_has_nothing_to_draw(monkeypatch: pyt
     assert live.estimate(6).theta.tolist() == simulated.estimate(6).theta.tolist()
 
 
-def test_a_live_source_that_is_not_the_systems_is_refused_rather_than_replaced() -> None:
-    class Own:
-        """A noise source of one's own that says it is live."""
+class Own:
+    """A noise source of one's own without normals."""
 
-        label, secure, simulated = "mine", True, False
+    label, secure = "mine", True
 
-        def add(self, values: FloatArray, noise: float, stream: int, period: int) -> FloatArray:
-            return values
+    def __init__(self, simulated: bool) -> None:
+        self.simulated = simulated
 
-        def uniform(self, stream: int, period: int) -> float:
-            return 0.5
+    def add(self, values: FloatArray, noise: float, stream: int, period: int) -> FloatArray:
+        return values
 
-    with pytest.raises(InvalidInput, match="event must describe this release"):
-        learner(source=Own())
+    def uniform(self, stream: int, period: int) -> float:
+        return 0.5
+
+
+class OwnNormals(Own):
+    """And one with normals, all of them one."""
+
+    def normals(self, stream: int, period: int, count: int) -> FloatArray:
+        return np.ones(count)
+
+
+def test_a_source_of_ones_own_is_used_or_refused_and_never_replaced() -> None:
+    for simulated in (True, False):
+        with pytest.raises(InvalidInput, match="source 'mine' gives no normals"):
+            learner(source=Own(simulated))
+    with pytest.raises(InvalidInput, match="event must describe this release"):  # live noise must be on a grid
+        learner(source=OwnNormals(simulated=False))
+    one, other = learner(source=OwnNormals(simulated=True)), learner(source=Tape(3, 0))
+    assert not np.any(one.absorb(PHI, 1.0).packed == other.absorb(PHI, 1.0).packed)
+    first = np.outer(PHI, PHI)[np.triu_indices(2)] + PRIVATE.covariance_noise * np.array([1.0, np.sqrt(0.5), 1.0])
+    np.testing.assert_allclose(learner(source=OwnNormals(simulated=True)).absorb(PHI, 1.0).packed, first, rtol=1e-12)
 
 
 def test_demand_below_the_familys_least_is_raised_to_it() -> None:
