@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import typer
 
+from hushprice.cli.certificate import certificate, verify
 from hushprice.cli.compare import compare
 from hushprice.cli.simulate import simulate
 
@@ -19,6 +20,8 @@ app = typer.Typer(
 )
 app.command()(simulate)
 app.command()(compare)
+app.command()(certificate)
+app.command()(verify)
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 
