@@ -9,6 +9,7 @@ import typer
 
 from hushprice.cli.certificate import certificate, verify
 from hushprice.cli.compare import compare
+from hushprice.cli.privacy import privacy
 from hushprice.cli.simulate import simulate
 
 app = typer.Typer(
@@ -20,6 +21,7 @@ app = typer.Typer(
 )
 app.command()(simulate)
 app.command()(compare)
+app.command()(privacy)
 app.command()(certificate)
 app.command()(verify)
 
