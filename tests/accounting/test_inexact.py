@@ -169,10 +169,11 @@ def test_stopping_a_thousand_times_earlier_would_be_caught() -> None:
 
 def test_the_distance_by_a_second_transcription() -> None:
     case = CASE | {"steps": 10**6}
-    rounding = 4.0 * 10**6 * 0.9996646 * (32 + 512 + 122) + 10**6 * 2 * 2 * 3 * 4.0 + 8 * (20 + 4000 * math.sqrt(3))
-    sphere = 4e-15 * (10.0 + 4e6) * 2
-    expected = math.sqrt(2e-14) + (rounding * 2.0**-53 + sphere + 0.5e-8 * math.sqrt(3)) / 10.0 + 8e-15
-    assert distance(**case) == pytest.approx(expected, rel=1e-6)
+    records = 4.0 * 10**6 * 0.9996646 * (36 + 512 + 122) + 10**6 * 2 * 2 * 3 * 4.0
+    rounding = (3 * records + 10 * 20) * 2.0**-53
+    radius = 2 * (4e-15 + 3 * 2.0**-53)
+    expected = math.sqrt(2e-14) + (rounding + radius * (10.0 + 4e6) + 0.5e-8 * math.sqrt(3)) / 10.0 + radius
+    assert distance(**case) == pytest.approx(1.001 * expected, rel=1e-6)
     assert inexact.TOLERANCE == 1e-13
 
 

@@ -9,7 +9,9 @@ import typer
 
 from hushprice.cli.attack import attack
 from hushprice.cli.audit import audit
+from hushprice.cli.certificate import certificate, verify
 from hushprice.cli.compare import compare
+from hushprice.cli.privacy import privacy
 from hushprice.cli.simulate import simulate
 
 app = typer.Typer(
@@ -23,6 +25,9 @@ app.command()(simulate)
 app.command()(compare)
 app.command()(attack)
 app.command()(audit)
+app.command()(privacy)
+app.command()(certificate)
+app.command()(verify)
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 

@@ -53,6 +53,7 @@ Dimension = Annotated[
     int | None,
     typer.Option(parser=_count, metavar="D", help="Features of the paper's instance, 2 to 11.  [default: 2]"),
 ]
+Features = Annotated[int | None, typer.Option(parser=_count, metavar="D", help="Number of features.  [default: 2]")]
 Epsilon = Annotated[
     float | None, typer.Option(parser=_number, metavar="E", help="Total epsilon, eps1 + eps2.  [default: 1.0]")
 ]

@@ -7,11 +7,12 @@ pricer.observe(quote.id, 1)
 
 from __future__ import annotations
 
+import datetime
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -37,6 +38,11 @@ from hushprice.releasers.covariance import CovarianceReleaser
 from hushprice.releasers.estimate import EstimateReleaser
 from hushprice.releasers.noise import NoiseSource, System
 from hushprice.types import FloatArray
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from hushprice.accounting.certificate import Certificate
 
 Customer = Sequence[float] | FloatArray | Mapping[str, object]
 
@@ -141,6 +147,19 @@ class Pricer:
     def learning(self) -> bool:
         """Is there still a slot to learn?"""
         return self.slots.learned < self.slots.last
+
+    def certificate(
+        self, key: Ed25519PrivateKey, *, issued: datetime.date | None = None, previous: Certificate | None = None
+    ) -> Certificate:
+        """A signed statement of what was paid for and spent, for an auditor (docs/certificates.md).
+
+        `key` is the operator's, see accounting/signing.py. `issued` is a date in UTC, today's by default. `previous` is
+        the certificate before this one. Refused where noise is simulated or a part is not one of hushprice's own.
+        """
+        from hushprice.engine.certify import certify  # loads the cryptography library, which nothing else needs
+
+        with self._lock:
+            return certify(self, key, issued=issued, previous=previous)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file, in one piece or not at all. It holds raw records: guard it like the records."""

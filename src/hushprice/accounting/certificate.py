@@ -1,0 +1,246 @@
+"""A signed statement of what a pricer's prices can reveal, complete enough to be recomputed from the file alone.
+
+Four sections in a fixed order, each with a hash of its content and of all before it, and a signature over the last hash
+(docs/certificates.md). There is nothing in it that was computed from a record: how often a release happened depends on
+releases alone, and how often a value was clipped is left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import importlib.metadata
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hushprice.accounting import accountant, canonical, inexact, sensitivity, signing
+from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.ledger import Entry, Ledger, loss_of_all
+from hushprice.accounting.noise import Noise, events
+from hushprice.demand.features import FeatureMap
+from hushprice.demand.protocol import Demand
+from hushprice.errors import InvalidInput
+
+FORMAT = 1
+SECTIONS = ("mechanism", "parameters", "events", "result")
+FIRST = "0" * 64  # stands for the hash before the first section where no certificate came before
+SOURCE = "exact discrete Gaussian, operating system randomness"  # the one source of noise that is certified
+MOST_ESTIMATES = 1_000_000  # more take minutes to account for, so a file could keep its reader busy for ever
+
+_MECHANISM = {
+    "covariance": "PrivateCov: every sum of phi phi', with Gaussian noise (alg:private-cov)",
+    "estimate": "PrivateMLE: objective perturbation over ||theta|| <= 2, then output noise (alg:private-mle)",
+    "guarantee": "anticipating (epsilon, delta)-differential privacy: prices after a record, about that record",
+    "noise_source": {"label": SOURCE, "secure": True},
+    "policy": "paper",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """What a certificate is calculated from; everything else in it follows."""
+
+    issued: datetime.date  # in UTC
+    versions: Mapping[str, str]
+    calibration: str
+    adjacency: Adjacency
+    horizon: int
+    delay: int
+    demand: Demand  # a built-in family
+    features: FeatureMap  # a built-in map
+    noise: Noise
+    estimates: int  # made so far
+
+
+def versions() -> dict[str, str]:
+    """The software whose arithmetic a certificate rests on."""
+    libraries = ("hushprice", "numpy", "scipy", "opendp")
+    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in libraries}}
+
+
+def describe(facts: Facts) -> dict[str, dict[str, Any]]:
+    """The four sections. Facts that do not add up are refused by the field."""
+    noise, dimension = facts.noise, facts.features.dimension
+    if noise.claimed is None or noise.max_estimates is None:
+        raise InvalidInput("result.claimed is missing: nothing is claimed, so there is nothing to certify")
+    if noise.max_estimates > MOST_ESTIMATES:
+        raise InvalidInput(f"parameters.max_estimates is {noise.max_estimates}, above {MOST_ESTIMATES}")
+    if not 0 <= facts.estimates <= noise.max_estimates:
+        raise InvalidInput(f"events.spent[1].count is {facts.estimates}, more than were paid for")
+    losses = sensitivity.of_loss(facts.demand)
+    stream, estimate = events(noise, horizon=facts.horizon, dimension=dimension, losses=losses, live=True)
+    allowance = (Entry(stream, 1), Entry(estimate, noise.max_estimates))
+    spent = allowance[:1] if facts.estimates == 0 else (allowance[0], Entry(estimate, facts.estimates))
+    delta = noise.claimed.delta
+    proven = float(accountant.epsilon_of(loss_of_all(allowance, facts.adjacency), delta))
+    if not proven <= noise.claimed.epsilon * (1.0 + canonical.CLOSE):
+        raise InvalidInput(f"result.claimed.epsilon is {noise.claimed.epsilon!r}, below what is proven, {proven!r}")
+    so_far = float(accountant.epsilon_of(loss_of_all(spent, facts.adjacency), delta))
+    return {
+        "mechanism": {**_MECHANISM, "issued": facts.issued.isoformat(), "versions": dict(facts.versions)},
+        "parameters": _parameters(facts, losses, estimate),
+        "events": {"allowance": plain(allowance), "spent": plain(spent)},
+        "result": {
+            "claimed": {"epsilon": float(noise.claimed.epsilon), "delta": float(delta)},
+            "proven": {"epsilon": proven, "delta": float(delta)},
+            "spent": {"epsilon": so_far, "delta": float(delta)},
+        },
+    }
+
+
+def _parameters(facts: Facts, losses: sensitivity.LossBounds, estimate: Any) -> dict[str, Any]:
+    demand, noise = facts.demand, facts.noise
+    own_noise = getattr(demand, "noise", None)
+    return {
+        "adjacency": facts.adjacency.value,
+        "calibration": facts.calibration,
+        "delay": int(facts.delay),
+        "demand": {
+            "name": demand.name,
+            "slope": float(demand.slope),
+            "bound": float(demand.bound),
+            "lowest": sensitivity.lowest(demand),
+            "noise": None if own_noise is None else float(own_noise),
+            "steepest": sensitivity.steepest(demand),
+        },
+        "dimension": int(facts.features.dimension),
+        "features": {"map": facts.features.name, "contexts": int(facts.features.contexts), "largest_norm": 1.0},
+        "horizon": int(facts.horizon),
+        "max_estimates": noise.max_estimates,
+        "noise": {
+            "covariance": float(noise.covariance_noise),
+            "estimate": float(noise.estimate_noise),
+            "output": float(noise.output_noise),
+            "ridge": float(noise.estimate_ridge),
+            "strategy": noise.strategy,
+            "layout": noise.layout,
+        },
+        "sensitivities": {
+            "covariance": sensitivity.of_covariance(facts.adjacency),
+            "gradient": losses.gradient,
+            "difference": losses.difference,
+            "curvature": losses.curvature,
+            "distance": estimate.distance,
+            "solver_gap": inexact.TOLERANCE,
+        },
+    }
+
+
+def plain(value: Any) -> Any:
+    """Events and what they are made of, as JSON has it: each object says its class."""
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, Entry):
+        return {"event": plain(value.event), "count": int(value.count)}
+    if dataclasses.is_dataclass(value):
+        fields = dataclasses.fields(value)
+        return {
+            "class": type(value).__name__,
+            **{each.name: _typed(getattr(value, each.name), each) for each in fields},
+        }
+    return value
+
+
+def _typed(value: Any, field: dataclasses.Field[Any]) -> Any:
+    """Of the field's own type: 10 and NumPy's 10.0 are 10.0 where a float belongs."""
+    kind = {"float": float, "int": int}.get(str(field.type), plain)
+    return kind(value)
+
+
+_Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One link of the chain."""
+
+    name: str
+    content: dict[str, Any]
+    hash: _Hash
+
+
+class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A certificate as it stands in its file, verified or not: `verification.verify` says which."""
+
+    format: int
+    previous: _Hash | None  # the last hash of the certificate before this one
+    sections: list[Section]
+    public_key: str
+    signature: str
+
+    @property
+    def hash(self) -> str:
+        """The last hash, which stands for the whole."""
+        return self.sections[-1].hash
+
+    def content(self, name: str) -> dict[str, Any]:
+        """One section."""
+        return self.sections[SECTIONS.index(name)].content
+
+    def to_json(self) -> str:
+        """The file's text."""
+        return canonical.render(msgspec.to_builtins(self))
+
+    def write(self, path: str | Path) -> None:
+        """To a new file: certificates are kept, the next one refers to this."""
+        signing.write_once(Path(path), self.to_json().encode(), 0o644, "certificate")
+
+    @classmethod
+    def parse(cls, text: bytes) -> Self:
+        """A certificate of the right shape; whether it is true is another question."""
+        raw = canonical.decode(text)
+        if not isinstance(raw, dict) or "format" not in raw:
+            raise InvalidInput("it is not a hushprice certificate")
+        if type(raw["format"]) is not int or raw["format"] != FORMAT:
+            raise InvalidInput(f"format is {raw['format']!r:.20}; this version reads format {FORMAT}")
+        try:
+            read = msgspec.convert(raw, cls)
+        except msgspec.ValidationError as problem:
+            raise InvalidInput(first_words(problem)) from None
+        if tuple(section.name for section in read.sections) != SECTIONS:
+            raise InvalidInput(f"sections.name must be {', '.join(SECTIONS)}, in this order")
+        if read.previous == FIRST:  # it would hash like none at all
+            raise InvalidInput("previous: no certificate has this hash")
+        return read
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """The certificate in a file."""
+        text = signing.read_file(Path(path), "certificate")
+        try:
+            return cls.parse(text)
+        except InvalidInput as problem:
+            raise InvalidInput(f"certificate {str(path)!r}: {problem}") from None
+
+
+def issue(facts: Facts, ledger: Ledger, key: Ed25519PrivateKey, previous: Certificate | None = None) -> Certificate:
+    """Sign what the facts come to. The ledger must say the same of what was paid for and spent."""
+    contents = describe(facts)
+    stated = {"allowance": plain(ledger.allowance), "spent": plain(ledger.spent)}
+    found = canonical.difference(stated, contents["events"], "ledger")
+    if found is not None:
+        raise InvalidInput(found)
+    before = None if previous is None else previous.hash
+    sections, last = [], before or FIRST
+    for name in SECTIONS:
+        last = canonical.chained(last, contents[name])
+        sections.append(Section(name, contents[name], last))
+    return Certificate(
+        format=FORMAT,
+        previous=before,
+        sections=sections,
+        public_key=signing.public_half(key),
+        signature=signing.sign(key, last),
+    )
+
+
+def first_words(problem: msgspec.ValidationError, where: str = "") -> str:
+    """msgspec's message with the field first."""
+    what, _, place = str(problem).partition(" - at `$")
+    field = f"{where}{place.rstrip('`')}".lstrip(".")
+    return f"{field}: {what}" if field else what

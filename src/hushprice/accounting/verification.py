@@ -1,0 +1,162 @@
+"""Is a certificate true? Everything in it is computed again from the file alone, and what cannot be is said so.
+
+From a few entries (facts.py) the whole certificate is written a second time, and compared field by field. So a field is
+either compared, or one of those entries; and every one of these moves something that is compared, except what STATED
+lists, and the claim, which may be weaker than what is proven.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from hushprice.accounting import canonical, signing
+from hushprice.accounting.budget import EpsilonDelta
+from hushprice.accounting.certificate import FIRST, SECTIONS, Certificate, describe, versions
+from hushprice.accounting.facts import facts_of
+from hushprice.errors import HushpriceError, InvalidInput, first_line
+
+STATED = {
+    "mechanism.issued": "when it was issued",
+    "mechanism.versions.hushprice": "the version of hushprice that ran",
+    "mechanism.versions.numpy": "the version of NumPy",
+    "mechanism.versions.opendp": "the version of OpenDP, which draws the noise",
+    "mechanism.versions.python": "the version of Python",
+    "mechanism.versions.scipy": "the version of SciPy",
+    "parameters.calibration": "which rule chose the noise; what the noise proves does not depend on it",
+    "parameters.delay": "how many customers late an outcome may come; nothing proven depends on it",
+}
+
+UNPROVABLE = (
+    "that the shop's prices came from this program, unchanged, and from no other use of the records",
+    "that every record was held to ||phi|| <= 1 and to the demand's bounds before it was used",
+    "that noise was drawn afresh, once, from the source named, and that no old copy of the pricer lived on",
+    "that one customer is one record: who comes k times is protected k times less",
+    "that nothing else about the records was visible: the time a quote took, error messages, logs, clip counts",
+    "that the customer's own price stayed between the shop and that customer",
+    "that successive certificates are about one pricer, and that there is no other pricer over the same customers",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verified:
+    """A certificate that adds up: what that shows, what it merely states, and what no file can show."""
+
+    claimed: EpsilonDelta
+    proven: EpsilonDelta
+    spent: EpsilonDelta
+    holds: tuple[str, ...]
+    stated: dict[str, str]  # the field, and what it says
+    unprovable: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return asdict(self)
+
+
+def verify(certificate: Certificate, *, public_key: str | None = None, previous: Certificate | None = None) -> Verified:
+    """What this certificate shows; one that does not add up is refused by the field.
+
+    `public_key` (hexadecimal) is whose signature it must be; `previous` is the certificate it must follow.
+    """
+    _check_chain(certificate)
+    if public_key not in (None, certificate.public_key):
+        raise InvalidInput(f"public_key is {certificate.public_key}, not the key given, {public_key}")
+    recompute(certificate)
+    holds = [*_signature(public_key is not None), *_recomputed(certificate)]
+    stated = {field: _shown(certificate, field) for field in STATED}
+    if previous is not None:
+        verify(previous)
+        _check_follows(certificate, previous)
+        holds.append(f"it follows certificate {previous.hash[:16]}...: same parameters, same key, no count went down")
+    elif certificate.previous is not None:
+        stated["previous"] = f"it follows certificate {certificate.previous[:16]}..., which was not given"
+    result = msgspec.convert(certificate.content("result"), dict[str, EpsilonDelta])
+    return Verified(**result, holds=tuple(holds), stated=stated, unprovable=UNPROVABLE)
+
+
+def recompute(certificate: Certificate) -> None:
+    """Write the certificate a second time, and refuse it where the two differ."""
+    try:
+        with np.errstate(all="ignore"):  # a number too large is found out below, and needs no warning
+            expected = describe(facts_of(certificate))
+    except (HushpriceError, ArithmeticError, ValueError) as problem:
+        message = first_line(problem)
+        if message.startswith(SECTIONS):
+            raise InvalidInput(message) from None
+        raise InvalidInput(f"it describes no mechanism: {message}") from None  # a negative slope, an infinite distance
+    for name in SECTIONS:
+        found = canonical.difference(certificate.content(name), expected[name], name)
+        if found is not None:
+            raise InvalidInput(found + _other_version(certificate))
+
+
+def _check_chain(certificate: Certificate) -> None:
+    last = certificate.previous or FIRST
+    for section in certificate.sections:
+        last = canonical.chained(last, section.content)
+        if section.hash != last:
+            raise InvalidInput(f"{section.name}.hash does not match: this section or what comes before it was changed")
+    if not signing.is_signed(certificate.public_key, certificate.signature, certificate.hash):
+        raise InvalidInput("signature is not one of public_key over the last hash")
+
+
+def _check_follows(certificate: Certificate, previous: Certificate) -> None:
+    if certificate.previous != previous.hash:
+        raise InvalidInput(f"previous is {certificate.previous}, not the certificate given, {previous.hash}")
+    if certificate.public_key != previous.public_key:
+        raise InvalidInput("public_key is not that of the previous certificate")
+    unchanged = canonical.difference(certificate.content("parameters"), previous.content("parameters"), "parameters")
+    claims = canonical.difference(
+        certificate.content("result")["claimed"], previous.content("result")["claimed"], "result.claimed"
+    )
+    for found in (unchanged, claims):
+        if found is not None:
+            raise InvalidInput(found.replace("the rest of the file", "the previous certificate"))
+    now, before = facts_of(certificate), facts_of(previous)
+    if now.issued < before.issued:
+        raise InvalidInput(f"mechanism.issued is {now.issued}, before the previous certificate's {before.issued}")
+    if now.estimates < before.estimates:
+        raise InvalidInput(
+            f"events.spent counts {now.estimates} estimates, the previous certificate {before.estimates}"
+        )
+
+
+def _signature(known: bool) -> list[str]:
+    if known:
+        return ["unchanged since it was signed with the public key given: hash chain and signature"]
+    under = "under the key inside the file, which tells nothing about who holds it (give --public-key for that)"
+    return [f"unchanged since it was signed: hash chain and signature, {under}"]
+
+
+def _recomputed(certificate: Certificate) -> list[str]:
+    result, parameters = certificate.content("result"), certificate.content("parameters")
+    spent = certificate.content("events")["spent"]
+    made = spent[1]["count"] if len(spent) == 2 else 0
+    claimed, proven = result["claimed"], result["proven"]
+    return [
+        f"sensitivities of {parameters['demand']['name']} demand, neighbours {parameters['adjacency']}, recomputed",
+        f"events recomputed: the noise strategy for horizon {parameters['horizon']}, grids, the solver's distance",
+        f"proven for everything paid for: epsilon {proven['epsilon']:.6g} at delta {proven['delta']:.3g}, recomputed",
+        f"claimed covers proven: epsilon {claimed['epsilon']:.6g} at delta {claimed['delta']:.3g}",
+        f"spent within what was paid for: the covariance stream, {made} of {parameters['max_estimates']} estimates",
+        # How many estimates were made was not fixed in advance, so this reads a meter; the promise is what is proven.
+        f"spent so far, recomputed: the meter reads epsilon {result['spent']['epsilon']:.6g} at the same delta",
+    ]
+
+
+def _shown(certificate: Certificate, field: str) -> str:
+    section, *names = field.split(".")
+    value: Any = certificate.content(section)
+    for name in names:
+        value = value[name]
+    return f"{STATED[field]}: {value}"
+
+
+def _other_version(certificate: Certificate) -> str:
+    """A later version may count differently; then the certificate is to be checked with the version that issued it."""
+    issuer, ours = certificate.content("mechanism")["versions"]["hushprice"], versions()["hushprice"]
+    return "" if issuer == ours else f" (issued by hushprice {issuer}, verified by {ours})"

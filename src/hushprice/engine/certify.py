@@ -1,0 +1,67 @@
+"""From a live pricer to the facts its certificate is calculated from."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hushprice.accounting.calibration import CALIBRATIONS
+from hushprice.accounting.certificate import SOURCE, Certificate, Facts, issue, versions
+from hushprice.accounting.verification import verify
+from hushprice.demand import families
+from hushprice.demand.features import MAPS, by_name
+from hushprice.errors import InvalidInput
+from hushprice.releasers.estimate import PrivateMLE
+from hushprice.releasers.exact import ExactCov
+from hushprice.releasers.noise import System
+
+if TYPE_CHECKING:
+    from hushprice.engine.pricer import Pricer
+
+_FAMILIES = (families.Logistic, families.Gaussian, families.Poisson)
+
+
+def certify(
+    pricer: Pricer, key: Ed25519PrivateKey, *, issued: datetime.date | None, previous: Certificate | None
+) -> Certificate:
+    """A certificate of what the pricer has paid for and spent, checked once before it is handed out."""
+    _refuse_uncertified(pricer)
+    noise, event = pricer.policy.noise, pricer.learner.estimate_event
+    assert noise is not None  # a policy that learns has some
+    facts = Facts(
+        issued=datetime.datetime.now(datetime.UTC).date() if issued is None else issued,
+        versions=versions(),
+        calibration=str(pricer.policy.calibration),
+        adjacency=pricer.policy.adjacency,
+        horizon=pricer.horizon,
+        delay=pricer.slots.delay,
+        demand=pricer.demand,
+        features=pricer.features,
+        noise=noise,
+        estimates=pricer.ledger.count(event),
+    )
+    certificate = issue(facts, pricer.ledger, key, previous)
+    verify(certificate, previous=previous)
+    return certificate
+
+
+def _refuse_uncertified(pricer: Pricer) -> None:
+    """Only what this package wrote can be vouched for; a part of one's own is on its author's word."""
+    source, features = pricer.source, pricer.features
+    if source.simulated:
+        raise InvalidInput(f"source {source.label!r} cannot be certified: simulated noise protects nobody")
+    if not pricer.policy.private:
+        raise InvalidInput(f"policy {pricer.policy.name!r} cannot be certified: it claims nothing")
+    own = {
+        "demand": type(pricer.demand) in _FAMILIES,
+        "features": features.name in MAPS and features == by_name(features.name, features.contexts),
+        "source": type(source) is System and source.label == SOURCE and source.secure,
+        "covariance": type(pricer.learner.covariance) is ExactCov,
+        "estimates": type(pricer.learner.estimates) is PrivateMLE,
+        "policy": pricer.policy.name == "paper" and pricer.policy.calibration in CALIBRATIONS,
+    }
+    for part, known in own.items():
+        if not known:
+            raise InvalidInput(f"{part} is not one of hushprice's own, so the pricer cannot be certified")
