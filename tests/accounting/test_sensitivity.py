@@ -39,6 +39,7 @@ DEMANDS = [
     Gaussian(noise=0.3, bound=0.5),
     Poisson(),
     Poisson(slope=0.2, bound=3.0),
+    Poisson(slope=1.0, bound=2.0),  # means above every demand
     CUSTOM,
 ]
 seeds = st.integers(0, 2**32 - 1)
