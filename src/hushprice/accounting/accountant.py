@@ -22,6 +22,7 @@ from hushprice.accounting import gaussian
 from hushprice.accounting.loss import Loss, Radial
 from hushprice.types import FloatArray
 
+LEAST_DELTA = 1e-250  # far below any of use; below it shares of delta leave the floats
 _PER_LENGTH = 256  # grid points to one unit of a length: rounding up costs about 0.2 % of Y
 _SPARE = 1e-6  # the share of delta spent on lengths beyond the grid
 _GRIDDED = 1e-4  # the share of delta spent on discrete noise beyond the proof's reach
@@ -36,6 +37,7 @@ _ROOT = 2e-9  # an epsilon found by searching is raised by this share, more than
 def epsilon_of(loss: Loss, delta: float) -> float:
     """The least epsilon this proves at delta; infinity where nothing is proved."""
     checks.probability(delta=delta)
+    checks.at_least(LEAST_DELTA, delta=delta)
     if loss.unbounded:
         return math.inf
     if loss.coordinates == 0:

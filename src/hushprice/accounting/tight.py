@@ -25,6 +25,8 @@ from hushprice.accounting.sensitivity import LossBounds
 from hushprice.accounting.streams import steps_of
 from hushprice.errors import InvalidInput
 
+_MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits never make a sound policy pass its claim
+_LEAST, _MOST = 1e-7, 1e4  # epsilon a share; more than this is no privacy, and less noise than floats can place
 OUTPUT_SHARE = 0.05  # of an estimate's mu that goes into hiding how far the solver stopped; costs 0.1 % of the budget
 
 
@@ -59,6 +61,8 @@ def calibrate(
     """The least noise, up to rounding, whose events cost at most the budget's total."""
     checks.whole(1, horizon=horizon, dimension=dimension, max_estimates=max_estimates)
     checks.positive(ridge=ridge)
+    for name, share in (("epsilon_covariance", budget.covariance), ("epsilon_estimate", budget.estimates)):
+        checks.within(_LEAST, _MOST, **{name: share.epsilon})
     sigma = covariance_noise(budget.covariance, horizon, strategy=strategy, adjacency=adjacency)
     nu, raised = _estimate(budget.estimates, max_estimates, dimension, ridge, losses, adjacency)
 
@@ -84,7 +88,7 @@ def calibrate(
     def excess(log_factor: float) -> float:
         noise = scaled(math.exp(log_factor))
         epsilon = proven_epsilon(noise, horizon=horizon, dimension=dimension, losses=losses, adjacency=adjacency)
-        return math.log(max(epsilon, 1e-300) / budget.total.epsilon)
+        return math.log(max(epsilon, 1e-300) / (budget.total.epsilon * (1.0 - _MARGIN)))
 
     low, high = math.log(0.05), math.log(20.0)
     if not (excess(low) > 0.0 > excess(high)):
@@ -131,11 +135,13 @@ def _estimate(
             radial = Radial(calls, math.log1p(losses.curvature / ridge) + 0.5 * scale * scale, scale, degree)
             return accountant.renyi_epsilon(Loss(radials=(radial,)), share.delta)[0] - share.epsilon
 
-        start = math.log(change)
-        return math.exp(brentq(excess, start - 7.0, start + 30.0, xtol=1e-6, rtol=1e-9))
+        low, high = math.log(change) - 12.0, math.log(change) + 40.0
+        if not excess(low) > 0.0 > excess(high):
+            raise InvalidInput(f"epsilon_estimate is out of reach for {calls} estimates, got {share.epsilon!r}")
+        return math.exp(brentq(excess, low, high, xtol=1e-6, rtol=1e-9))
 
     # The determinant's part of the loss alone must leave most of epsilon to the noise.
-    least = max(ridge, losses.curvature / math.expm1(0.9 * share.epsilon / calls))
+    least = max(ridge, losses.curvature / math.expm1(min(0.9 * share.epsilon / calls, 700.0)))
     found = minimize_scalar(
         lambda log_ridge: dimension * nu_for(math.exp(log_ridge)) ** 2 + math.exp(2.0 * log_ridge),
         bounds=(math.log(least), math.log(least) + 7.0),
