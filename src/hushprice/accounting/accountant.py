@@ -27,6 +27,7 @@ _PER_LENGTH = 256  # grid points to one unit of a length: rounding up costs abou
 _SPARE = 1e-6  # the share of delta spent on lengths beyond the grid
 _GRIDDED = 1e-4  # the share of delta spent on discrete noise beyond the proof's reach
 _MOST_BINS = 2**21
+_MOST_EPSILON = 1e6  # beyond, digits are of no use to anybody
 _MOST_LENGTHS = 2**15  # beyond, bins of the widest grid are longer than the lengths, and Renyi divergences do better
 _FILTERED = 2**36  # numbers drawn on a grid under one filter, at most
 _ROUNDING = 2.0**-40  # a bound on the error of one entry of a law found by Fourier transform; its total is 1
@@ -81,7 +82,7 @@ def _ideal_epsilon(loss: Loss, delta: float) -> float:
     if not loss.radials:
         return gaussian.epsilon_of(delta, loss.mu)
     renyi, tilt = renyi_epsilon(loss, delta)
-    if sum(radial.count for radial in loss.radials) > _MOST_LENGTHS:
+    if sum(radial.count for radial in loss.radials) > _MOST_LENGTHS or not renyi <= _MOST_EPSILON:
         return renyi
     shift = sum(radial.count * radial.shift for radial in loss.radials)
     law = _tilted_law(loss.radials, tilt, delta)

@@ -23,6 +23,7 @@ class Entry:
 
     def __post_init__(self) -> None:
         checks.whole(1, count=self.count)
+        object.__setattr__(self, "count", int(self.count))  # NumPy's integers lack methods of Python's
 
 
 def loss_of_all(entries: Iterable[Entry], adjacency: Adjacency) -> Loss:

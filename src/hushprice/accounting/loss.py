@@ -78,7 +78,7 @@ def _of_stream(event: CovarianceStream, count: int, adjacency: Adjacency) -> Los
         # number, and the fixed-point filter before it by far less than another (releasers/exact.py).
         moved += 2.0 * event.grid * math.sqrt(numbers)
     return Loss(
-        mu_squared=count * (moved / event.noise) ** 2,
+        mu_squared=count * _square(moved / event.noise),
         coordinates=count * numbers if event.grid > 0.0 else 0,
     )
 
@@ -102,7 +102,12 @@ def _of_estimate(event: PerturbedEstimate, count: int, adjacency: Adjacency) -> 
     moved = (1.0 + _ROUNDING) * (2.0 * event.distance + event.output_grid * math.sqrt(event.dimension))
     gridded = int(event.grid > 0.0) + int(event.output_grid > 0.0)
     return Loss(
-        mu_squared=count * (moved / event.output_noise) ** 2,
+        mu_squared=count * _square(moved / event.output_noise),
         radials=(Radial(count, shift, scale, degree),),
         coordinates=count * gridded * event.dimension,
     )
+
+
+def _square(value: float) -> float:
+    """Infinity where `**` would raise: a forged noise may be anything."""
+    return value * value
