@@ -138,7 +138,7 @@ def multipliers(event: PerturbedEstimate, drawn: Sample, own: Geometry) -> Float
 
 
 def distances(event: PerturbedEstimate, drawn: Sample, own: Geometry, k: FloatArray) -> FloatArray:
-    """How far each release is from the exact minimizer, to first order: an exact Newton step, on the sphere along it."""
+    """How far each release is from the exact minimizer, to first order: a Newton step, on the sphere along it."""
     left = drawn.tilts + own.gradient + (event.ridge + k)[:, None] * drawn.thetas
     curved = own.hessian + (event.ridge + k)[:, None, None] * np.eye(event.dimension)
     away = np.empty(k.size)
