@@ -26,7 +26,7 @@ from hushprice.audits.linear_gaussian import Pair, mu_of_pair, noise_map, releas
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.protocol import Demand
 from hushprice.numerics.jit import COMPILED
-from hushprice.releasers.objective_perturbation import score, scratch
+from hushprice.releasers.objective_perturbation import minimize, score, scratch
 from hushprice.sensitive.records import Records
 from hushprice.types import FloatArray
 
@@ -148,3 +148,16 @@ def test_sums_round_by_no_more_than_the_distance_allows() -> None:
         score(demand.family, demand.slope, phi, bought, count, theta, gradient, hessian, work)
         for total, each in zip(gradient, one, strict=True):
             assert abs(float(Fraction(float(total)) - count * each)) <= allowed
+
+
+@pytest.mark.skipif(not COMPILED, reason="thousands of records, many times")
+def test_a_fit_is_never_refused() -> None:
+    """A refusal depends on records and on the tilt, and no accountant covers it: equal customers, on the sphere too."""
+    demand, random, spheres = Logistic(), np.random.default_rng(1), 0
+    for (ridge, noise), _ in itertools.product(((200.0, 250.0), (10.0, 50.0), (1.0, 20.0)), range(40)):
+        phi, bought = crowd(10_000, random)
+        theta, tilt = np.zeros(2), noise * random.normal(size=2)
+        gap = minimize(demand.family, demand.slope, phi, bought, 10_000, ridge, tilt, theta, scratch(2))
+        assert gap <= inexact.TOLERANCE
+        spheres += int(np.linalg.norm(theta) > RADIUS - 1e-9)
+    assert spheres > 40
