@@ -1,1 +1,1 @@
-"""Attacks on later prices, and lower bounds on epsilon from runs alone. They find faults; they prove nothing."""
+"""Attacks on later prices, lower bounds on epsilon, exact checks of the releasers. They find faults; they prove nothing."""

@@ -118,13 +118,17 @@ def constrained_step(
         solve_factored(factor, right, d, target)
         norm = np.sqrt(_dot(target, target))
         if norm <= radius:
-            return True
+            if shift == 0.0:
+                return True
+            break
         solve_factored(factor, target, d, shifted[0])
         following = shift + (norm - radius) / radius * norm * norm / _dot(target, shifted[0])
         if not following > shift:
             break
         shift = following
-    for i in range(d):  # a rounding error outside
+    # With a shift the answer is on the sphere, and solving misses it by a rounding error times H's condition. Inside by
+    # that much the certificate would charge shift times the gap to the sphere, and sound fits would be refused.
+    for i in range(d):
         target[i] *= radius / norm
     return True
 

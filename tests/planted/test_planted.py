@@ -1,0 +1,105 @@
+"""Every planted bug is caught by its check, and the same check passes the sound code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+from tests.planted import engine_checks as engine
+from tests.planted import noise_bugs as noise
+from tests.planted import record_bugs as record
+from tests.planted import release_checks as release
+from tests.planted.planting import Bug
+
+
+class Planted(NamedTuple):
+    """A bug by name, and the check that must catch it."""
+
+    name: str
+    bug: Bug
+    check: Callable[[], None]
+
+
+PLANTED = [
+    Planted("sigma halved", noise.sigma_halved, release.ideal_toeplitz_stream),
+    Planted("sigma halved in the live sampler", noise.live_sigma_halved, release.live_noise_has_its_scale),
+    Planted("sigma halved in the live stream", noise.live_stream_asks_for_half, release.live_toeplitz_stream),
+    Planted("sigma halved in the estimate", noise.tilt_halved, release.estimate_by_density),
+    Planted("sensitivity 1 instead of sqrt(2)", noise.sensitivity_one, release.ideal_tree_stream),
+    Planted("sensitivity of the gradient halved", noise.difference_halved, release.estimate_by_density),
+    Planted("determinant left out of the estimate's loss", noise.determinant_forgotten, release.determinant_by_density),
+    Planted("one tree level missed in the count", noise.level_missed, release.zero_out_stream),
+    Planted("Toeplitz column norm taken of B", noise.column_norm_of_b, release.ideal_toeplitz_stream),
+    Planted("off-diagonal noise at the wrong scale", noise.off_diagonal_noise_halved, release.ideal_toeplitz_stream),
+    Planted("off-diagonal entries times 2 in the live stream", noise.off_diagonal_doubled, release.live_tree_stream),
+    Planted("node noise reused", noise.node_noise_reused, release.ideal_tree_stream),
+    Planted("live noise reused", noise.live_noise_reused, release.live_toeplitz_stream),
+    Planted("noise redrawn on restart", noise.redrawn_on_restart, engine.restarts_change_nothing),
+    Planted("noise redrawn when Lambda comes out indefinite", noise.redrawn_when_indefinite, release.one_draw_a_record),
+    Planted("output noise skipped", noise.output_noise_skipped, release.estimate_by_density),
+    Planted("two streams of noise share their draws", noise.streams_shared, release.streams_share_no_draw),
+    Planted("an 8-bit seed", noise.eight_bit_seed, release.live_noise_never_repeats),
+    Planted("tilt drawn from the tape in live use", noise.tilt_from_the_tape, release.live_noise_ignores_its_address),
+    Planted("a released float off its grid", noise.off_its_grid, release.live_estimate_on_its_grid),
+    Planted("a released covariance off its grid", noise.stream_off_its_grid, release.live_stream_on_its_grid),
+    Planted("solver stopped early", record.solver_stopped_early, release.estimate_by_density),
+    Planted("ridge too small", record.ridge_halved, release.estimate_by_density),
+    Planted("a record counted twice", record.counted_twice, release.estimate_by_density),
+    Planted("a record summed twice", record.summed_twice, release.ideal_toeplitz_stream),
+    Planted("late outcome learned twice", record.late_outcome_learned_twice, engine.each_slot_is_learned_once),
+    Planted("silent customers skipped", record.silence_skipped, engine.silence_is_an_outcome),
+    Planted("clip skipped", record.clip_skipped, release.ideal_tree_stream),
+    Planted("demand clipped at the wrong bound", record.demand_clipped_at_twice_the_bound, release.estimate_by_density),
+    Planted("clipping per batch instead of per record", record.clipped_by_batch, release.clipped_one_by_one),
+    Planted("clipping per batch, seen by the stream", record.clipped_by_batch, release.ideal_tree_stream),
+    Planted("price leaked from a raw record", record.price_leaked, engine.prices_follow_releases),
+    Planted("refresh triggered by the raw covariance", record.raw_trigger, engine.prices_follow_releases),
+    Planted("ledger multiplying by 1", noise.multiplied_by_one, engine.every_release_is_counted),
+    Planted("adjacency swapped", noise.adjacency_swapped, engine.the_ledger_covers_what_the_stream_reveals),
+    Planted("a release past the cap", record.past_the_cap, engine.no_estimate_past_the_cap),
+    Planted("charged after the draw", record.charged_after_the_draw, engine.paid_before_drawn),
+    Planted("unpaid release accepted", record.unpaid_accepted, engine.unpaid_releases_are_refused),
+    Planted("spending forgotten in the file", record.spending_forgotten, engine.restarts_change_nothing),
+    Planted("horizon exceeded", record.horizon_exceeded, release.no_record_past_the_horizon),
+    Planted("noise drawn past the horizon", record.drawn_past_the_horizon, release.no_record_past_the_horizon),
+    Planted("a refusal that quotes the record", record.refusal_tells, engine.refusals_quote_no_record),
+]
+
+REQUIRED = {
+    "sigma halved",
+    "sensitivity 1 instead of sqrt(2)",
+    "one tree level missed in the count",
+    "node noise reused",
+    "noise redrawn on restart",
+    "solver stopped early",
+    "a record counted twice",
+    "clip skipped",
+    "price leaked from a raw record",
+    "an 8-bit seed",
+    "ledger multiplying by 1",
+    "refresh triggered by the raw covariance",
+    "noise redrawn when Lambda comes out indefinite",
+    "a release past the cap",
+    "a released float off its grid",
+    "clipping per batch instead of per record",
+}
+
+
+def test_the_list_is_complete() -> None:
+    names = [planted.name for planted in PLANTED]
+    assert len(set(names)) == len(names)
+    assert set(names) >= REQUIRED
+    assert len(names) >= len(REQUIRED) == 16
+
+
+@pytest.mark.parametrize("check", dict.fromkeys(planted.check for planted in PLANTED), ids=lambda check: check.__name__)
+def test_sound_code_passes(check: Callable[[], None]) -> None:
+    check()
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
+def test_the_bug_is_caught(planted: Planted) -> None:
+    with planted.bug(), pytest.raises(AssertionError):
+        planted.check()
+    planted.check()  # and nothing of it stays behind
