@@ -16,7 +16,7 @@ from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.events import PerturbedEstimate, grid_of
 from hushprice.accounting.sensitivity import RADIUS
 from hushprice.audits import objective_density
-from hushprice.audits.linear_gaussian import Finding
+from hushprice.audits.finding import Measurement
 from hushprice.audits.objective_density import (
     Neighbours,
     Sample,
@@ -118,7 +118,7 @@ def test_releases_follow_the_density() -> None:
         assert pvalue > 1e-3 if fits else pvalue < 1e-6
 
 
-def held(findings: list[Finding]) -> list[bool]:
+def held(findings: list[Measurement]) -> list[bool]:
     return [finding.holds for finding in findings]
 
 

@@ -16,7 +16,8 @@ from hushprice.accounting import inexact, sensitivity
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.events import FROBENIUS, TRIANGLE, CovarianceStream, PerturbedEstimate, grid_of
 from hushprice.accounting.streams import Strategy, toeplitz, tree
-from hushprice.audits.linear_gaussian import Finding, audit_stream
+from hushprice.audits.finding import Measurement
+from hushprice.audits.linear_gaussian import audit_stream
 from hushprice.audits.objective_density import Neighbours, audit_estimate
 from hushprice.demand.families import Logistic
 from hushprice.errors import BudgetExhausted
@@ -40,7 +41,7 @@ def stream(strategy: Strategy, *, layout: str = FROBENIUS, live: bool = False) -
     return CovarianceStream(strategy=strategy, steps=STEPS, dimension=2, noise=SIGMA, layout=layout, grid=grid)
 
 
-def _attained(finding: Finding) -> None:
+def _attained(finding: Measurement) -> None:
     """The claim holds, and the extremal pairs reach it: a claim beyond them would be a mistake too."""
     assert finding.holds, finding
     assert finding.found > finding.allowed * (1.0 - 1e-6), finding
@@ -149,7 +150,7 @@ def _pulled(phi: list[float], bought: float, other: list[float], other_bought: f
     return Neighbours(np.column_stack([base, phi]), demands, np.array(other), other_bought)
 
 
-def _all_hold(findings: list[Finding]) -> None:
+def _all_hold(findings: list[Measurement]) -> None:
     for finding in findings:
         assert finding.holds, finding
 

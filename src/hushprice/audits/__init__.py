@@ -1,1 +1,1 @@
-"""Attacks on later prices, lower bounds on epsilon, exact checks of the releasers. They find faults; they prove nothing."""
+"""Attacks on later prices, lower bounds on epsilon, looks inside the releasers. They find faults and prove nothing."""

@@ -1,4 +1,4 @@
-"""What an audit found: the one form every audit reports in, whether it looks at prices or inside a releaser."""
+"""What an audit found: in prices (Finding), or inside a releaser (Measurement)."""
 
 from __future__ import annotations
 
@@ -59,6 +59,28 @@ class Finding:
             "epsilon_lower_bound": self.epsilon_lower_bound,
             "confidence": self.confidence,
             "refuted": self.refuted,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What a look inside measured, what was allowed, and whether the one is within the other."""
+
+    name: str
+    found: float
+    allowed: float
+    holds: bool
+    detail: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The machine interface of `hushprice audit --white-box --format json`."""
+        return {
+            "audit": "white-box",
+            "name": self.name,
+            "found": self.found,
+            "allowed": self.allowed,
+            "holds": self.holds,
+            "detail": self.detail,
         }
 
 

@@ -21,6 +21,7 @@ from hushprice import checks
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.events import CovarianceStream
 from hushprice.accounting.loss import loss_of
+from hushprice.audits.finding import Measurement
 from hushprice.numerics import tape
 from hushprice.releasers.covariance import CovarianceReleaser, PrivateCov
 from hushprice.releasers.exact import ExactCov
@@ -30,17 +31,6 @@ from hushprice.types import FloatArray
 _SLACK = 1e-7  # relative; of solving for mu in floating point
 _LEAST = 1e-6  # what the noise cannot explain of a difference, relative to it, before mu counts as infinite
 _CHECKED = 3  # random noises that must act as the unit noises say they do
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What an audit measured, what was allowed, and whether the one is within the other."""
-
-    name: str
-    found: float
-    allowed: float
-    holds: bool
-    detail: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,7 +153,7 @@ def audit_stream(
     adaptive: int = 2,
     build: Build | None = None,
     seed: int = 0,
-) -> Finding:
+) -> Measurement:
     """The largest mu over the pairs given, or over extremal and random ones, and over `adaptive` adaptive streams."""
     checks.whole(0, adaptive=adaptive)
     build = releaser_of(event) if build is None else build
@@ -185,7 +175,7 @@ def audit_stream(
     worst = max(named, key=lambda name: named[name])
     found = named[worst]
     kind = f"{type(event.strategy).__name__.lower()}, {'live' if event.grid > 0.0 else 'ideal'} noise"
-    return Finding(
+    return Measurement(
         f"covariance stream ({kind}, {event.steps} records, {adjacency.value})",
         found,
         claimed,

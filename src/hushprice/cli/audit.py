@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
 
 from hushprice.cli import options
+
+if TYPE_CHECKING:
+    from hushprice.audits.finding import Measurement
 
 
 def audit(
@@ -25,15 +31,19 @@ def audit(
     width: options.Width = None,
     max_estimates: options.MaxEstimates = None,
     market: options.MarketFile = None,
+    white_box: Annotated[
+        bool, typer.Option("--white-box", help="Look inside the releasers instead: exact checks of their noise.")
+    ] = False,
     format: options.Printed = options.Format.table,
 ) -> None:
-    """Bound epsilon from below by runs of two worlds; exit code 1 if a claim is refuted.
+    """Bound epsilon from below by runs of two worlds, or look inside; exit code 1 if a claim is refuted.
 
     Examples:
 
     \b
       hushprice audit
       hushprice audit --policy shop:Policy --runs 4e3 --horizon 200 --format json
+      hushprice audit --white-box --policy paper@tight --runs 200
     """
     from hushprice.audits.black_box import DEFAULT, audit_prices
     from hushprice.audits.stories import STORIES
@@ -41,6 +51,28 @@ def audit(
     from hushprice.simulation.market_file import load_market
 
     options.look_here(policy or [])
+    if white_box:
+        measured = _inside(
+            policy or DEFAULT,
+            runs,
+            seed,
+            horizon=horizon,
+            dimension=dimension,
+            market=None if market is None else load_market(market),
+            epsilon=epsilon,
+            delta=delta,
+            exploration_periods=exploration_periods,
+            ridge=ridge,
+            width=width,
+            max_estimates=max_estimates,
+        )
+        if format is options.Format.json:
+            show.json([{"policy": name} | each.to_dict() for name, each in measured])
+        else:
+            show_audits.measurements(measured, runs)
+        if not all(each.holds for _, each in measured):
+            raise typer.Exit(1)
+        return
     with show.progress() as advance:
         found = audit_prices(
             policy or DEFAULT,
@@ -68,3 +100,24 @@ def audit(
         show_audits.findings(found)
     if any(each.refuted for each in found):
         raise typer.Exit(1)
+
+
+def _inside(policies: Sequence[str], runs: int, seed: int, **setting: Any) -> list[tuple[str, Measurement]]:
+    """The white-box audits of every policy that claims something."""
+    from hushprice.audits.white_box import white_box
+    from hushprice.errors import InvalidInput
+    from hushprice.policies.protocol import Policy
+    from hushprice.simulation.compare import parse
+    from hushprice.simulation.run import prepare
+
+    measured = []
+    for name in policies:
+        policy, calibration = parse(name)
+        job = prepare(policy, calibration=calibration, **setting)
+        if not isinstance(job.policy, Policy):
+            raise InvalidInput(f"policy must be one of hushprice's own to be looked into, got {name!r}")
+        found = white_box(job.policy, job.market.demand, draws=runs, seed=seed)
+        measured += [(name, each) for each in found]
+    if not measured:
+        raise InvalidInput(f"policy must be one that adds noise to be looked into, got {', '.join(policies)}")
+    return measured

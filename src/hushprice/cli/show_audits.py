@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hushprice.accounting.budget import EpsilonDelta
     from hushprice.audits.attack import Attack
-    from hushprice.audits.finding import Finding
+    from hushprice.audits.finding import Finding, Measurement
 
 
 def attacks(found: Sequence[Attack], files: Sequence[Path]) -> None:
@@ -65,6 +65,22 @@ def findings(found: Sequence[Finding]) -> None:
 
 def _privacy(pair: EpsilonDelta | None) -> str:
     return "NOT PRIVATE" if pair is None else f"eps {pair.epsilon:g}, delta {pair.delta:.2g}"
+
+
+def measurements(found: Sequence[tuple[str, Measurement]], runs: int) -> None:
+    """What a look inside the releasers measured, beside what is allowed."""
+    rows = [
+        {
+            "policy": name,
+            "measured": each.name,
+            "found": f"{each.found:.6g}",
+            "allowed": f"{each.allowed:.6g}",
+            "verdict": "holds" if each.holds else "FAILS",
+        }
+        for name, each in found
+    ]
+    reading = [f"{name}: {each.detail}" for name, each in found]
+    _print(f"Inside the releasers, {runs:,} draws a pair of neighbours", rows, reading)
 
 
 def _print(title: str, rows: Sequence[dict[str, str]], lines: Sequence[str]) -> None:
