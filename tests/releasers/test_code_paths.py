@@ -131,7 +131,6 @@ def crowd(count: int, random: np.random.Generator) -> tuple[FloatArray, FloatArr
 
 
 @pytest.mark.skipif(not COMPILED, reason="a million records")
-@pytest.mark.xfail(strict=False, reason="accounting/inexact.py counts on sums in chunks, which `score` does not make")
 def test_sums_round_by_no_more_than_the_distance_allows() -> None:
     """The gradient of a million equal records against a million times one, in exact arithmetic."""
     count, demand, random = 10**6, Logistic(), np.random.default_rng(0)

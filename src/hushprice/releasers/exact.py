@@ -28,6 +28,7 @@ from hushprice.types import FloatArray
 _FEATURE_BITS = 40  # features are cut to this many binary places
 _FINER = 48  # the filter works on a grid so many binary places finer than the noise's
 _ROOT_BITS = 80
+_LARGEST = 2.0**64
 _ROOT = math.isqrt(2 << (2 * _ROOT_BITS))  # sqrt(2), rounded down
 
 
@@ -71,8 +72,8 @@ class ExactCov:
         event = self._event
         if phi.shape != (event.dimension,):
             raise InvalidInput(f"phi must have {event.dimension} entries, got shape {phi.shape}")
-        if not np.isfinite(phi).all():
-            raise InvalidInput("phi must be finite")  # says no more: its values are sensitive
+        if not (np.abs(phi) < _LARGEST).all():  # NaN is not; records are within the unit ball long before
+            raise InvalidInput("phi must be finite and of a sensible size")  # says no more: its values are sensitive
         if self._count >= event.steps:
             raise BudgetExhausted(f"{self._count} records are all that the stream was paid for")
         # Drawn before the record is looked at, so that no failure of the draw can depend on it.
