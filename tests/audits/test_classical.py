@@ -67,6 +67,6 @@ def test_classical_privacy_pays_for_ever_and_anticipating_privacy_does_not() -> 
             assert found.mean > floor - 5 * found.standard_error
     best = losses["best that hears badly", 10**6].regret
     assert best.mean == pytest.approx(floor, abs=5 * best.standard_error)  # the floor is reached: it is sharp
-    private = losses["paper (published)", 10**6].regret
+    private = losses["paper (tight)", 10**6].regret
     assert private.mean + 5 * private.standard_error < floor / 2
     assert losses["nonprivate", 10**5].regret.mean < floor / 10

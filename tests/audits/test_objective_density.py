@@ -27,10 +27,8 @@ from hushprice.audits.objective_density import (
     multipliers,
     releaser_of,
     sample,
-    stress_pairs,
-    white_box,
-    worst_pair,
 )
+from hushprice.audits.white_box import stress_pairs, white_box, worst_pair
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.protocol import Demand
 from hushprice.numerics import tape
@@ -54,7 +52,7 @@ def event(
         gradient=losses.gradient,
         difference=losses.difference,
         curvature=losses.curvature,
-        distance=inexact.distance(ridge=ridge, noise=noise, grid=grid, steps=2000, dimension=dimension, losses=losses),
+        distance=inexact.distance(ridge=ridge, grid=grid, steps=2000, dimension=dimension, losses=losses),
         output_noise=1e-5,
         grid=grid,
         output_grid=output,

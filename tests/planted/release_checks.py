@@ -136,7 +136,7 @@ def estimate_event(*, noise: float = 10.0, ridge: float = 210.0, live: bool = Fa
         gradient=losses.gradient,
         difference=losses.difference,
         curvature=losses.curvature,
-        distance=inexact.distance(ridge=ridge, noise=noise, grid=grid, steps=2000, dimension=2, losses=losses),
+        distance=inexact.distance(ridge=ridge, grid=grid, steps=2000, dimension=2, losses=losses),
         output_noise=1e-5,
         grid=grid,
         output_grid=output,

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from hushprice.accounting.adjacency import Adjacency
 from hushprice.cli import options
 
 if TYPE_CHECKING:
@@ -22,9 +19,7 @@ def privacy(
     delta: options.Delta = "2/T^2",
     epsilon_covariance: options.EpsilonCovariance = None,
     epsilon_estimate: options.EpsilonEstimate = None,
-    adjacency: Annotated[
-        Adjacency, typer.Option(help="What may differ between two worlds: a record replaced, or zeroed out.")
-    ] = Adjacency.REPLACE_ONE,
+    adjacency: options.Neighbours = "replace-one",
     max_estimates: options.MaxEstimates = None,
     ridge: options.Ridge = None,
     market: options.MarketFile = None,
@@ -38,6 +33,7 @@ def privacy(
       hushprice privacy --horizon 1e5 --dimension 2 --epsilon 1
       hushprice privacy --horizon 1e6 --dimension 3 --epsilon 0.2 --delta 2/T^2 --adjacency zero-out --format json
     """
+    from hushprice.accounting.adjacency import adjacency_of
     from hushprice.accounting.budget import split
     from hushprice.accounting.delta import parse_delta
     from hushprice.accounting.report import report
@@ -70,7 +66,7 @@ def privacy(
         max_estimates=tuning.max_estimates,
         ridge=tuning.ridge,
         demand=demand,
-        adjacency=adjacency,
+        adjacency=adjacency_of(adjacency),
     )
     if format is options.Format.json:
         show.json(found.to_dict())
