@@ -82,5 +82,3 @@ class Counting(Local):
 @pytest.fixture
 def counting() -> type[Counting]:
     return Counting
-
-
