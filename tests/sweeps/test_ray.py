@@ -101,7 +101,7 @@ def deaf() -> Iterator[str]:
 )
 def test_an_address_that_does_not_answer_is_refused_soon(address: str) -> None:
     started = time.monotonic()
-    with pytest.raises(InvalidInput, match="does not answer|is no Ray cluster") as caught:
+    with pytest.raises(InvalidInput, match=r"does not answer|is no Ray cluster") as caught:
         open_executor("ray", address=address)
     assert repr(address) in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1

@@ -131,6 +131,8 @@ def seen_through(market: Market, name: str) -> Market:
     before, after = market.features, by_name(name, market.features.contexts)
     if before.name not in MAPS or after.code < before.code:
         raise InvalidInput(f"features {name!r} lacks terms of the map {before.name!r} of market {market.name!r}")
+    if after.code == before.code:
+        return market
     intercept = np.zeros(1 if before.code == MAIN != after.code else 0)
     slopes = np.zeros(before.contexts if before.code != INTERACTIONS == after.code else 0)
     theta = np.concatenate([intercept, market.theta, slopes])

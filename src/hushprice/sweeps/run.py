@@ -61,6 +61,9 @@ def run_cells(
     whole = sum(piece.periods for piece in pieces)
     left = {cell.key: sum(map(len, ranges)) for cell, ranges in missing.items()}
 
+    if store is not None and pieces:
+        store.make()
+
     def advance(done: int) -> None:
         if progress is not None:
             progress(done, whole)

@@ -26,6 +26,17 @@ class Store:
                 if match := _NAME.fullmatch(name):
                     self._stored.setdefault(match[1], set()).add((int(match[2]), int(match[3])))
 
+    def make(self) -> None:
+        """Make the folder and try it out, before there is anything to lose."""
+        trial = self.folder / f".trial.{os.getpid()}.tmp"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            trial.touch()
+            trial.unlink()
+        except OSError as problem:
+            why = problem.strerror or problem
+            raise InvalidInput(f"output folder {str(self.folder)!r} cannot be written to: {why}") from None
+
     def path(self, key: str, numbers: range) -> Path:
         """Where the result of those trials lies, or would."""
         return self.folder / f"{key}.{numbers.start}-{numbers.stop}.trials"
