@@ -27,7 +27,7 @@ def test_a_grid_of_flags_gives_a_table_a_file_and_a_line_a_cell(call: Callable, 
     assert "…" not in out
     lines = err.splitlines()
     assert sorted(line[:5] for line in lines) == ["[1/4]", "[2/4]", "[3/4]", "[4/4]"]
-    assert any("nonprivate on paper, d = 2, T = 600: regret x 1e4" in line for line in lines)
+    assert any("nonprivate, horizon 600: regret x 1e4" in line for line in lines)
     frame = polars.read_parquet(tmp_path / "study" / "summary.parquet")
     assert frame.select("policy", "horizon").rows() == [
         ("nonprivate", 300),

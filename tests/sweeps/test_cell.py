@@ -47,6 +47,13 @@ def test_another_spelling_of_the_same_does_not(spelling: dict[str, Any]) -> None
     assert Cell(**BASE).key == Cell(**{**BASE, **spelling}).key
 
 
+def test_a_number_counts_by_its_value() -> None:
+    given = [{"ridge": 2, "width": 1}, {"ridge": 2.0, "width": np.float64(1)}, {"ridge": np.int64(2), "width": 1.0}]
+    cells = [Cell(policy="nonprivate", horizon=np.int64(9), **each) for each in given]  # type: ignore[arg-type]
+    assert len(set(cells)) == len({cell.key for cell in cells}) == 1
+    assert Cell(policy="fixed", horizon=9, price=1).key == Cell(policy="fixed", horizon=9, price=1.0).key
+
+
 def test_adjacency_moves_the_key() -> None:
     cells = [Cell(horizon=500, epsilon=4.0, adjacency=name) for name in ("replace-one", "zero-out")]
     assert cells[0].key != cells[1].key

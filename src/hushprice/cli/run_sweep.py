@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ def run_sweep(
     policies = entries.get("policy", [])
     options.look_here([policies] if isinstance(policies, str) else policies)
     cells = grid(**entries)
+    axes = [name for name in AXES if name in entries and name not in ("policy", "calibration")]
     store = Store(output / "trials")
     with closing(open_executor(**where)) as executor, show.progress_and_lines() as (advance, say):
         finished = 0
@@ -45,7 +46,8 @@ def run_sweep(
         def tell(cell: Cell, result: SimulationResult) -> None:
             nonlocal finished
             finished += 1
-            say(f"[{finished}/{len(cells)}] {_line(cell, result)}")
+            found = f"regret x 1e4 {show.regret(result.average_regret)}"
+            say(f"[{finished}/{len(cells)}] {result.label}, {_setting(cell, result, axes)}: {found}")
 
         count = stated if trials is None else trials
         try:
@@ -60,12 +62,10 @@ def run_sweep(
     if as_json:
         show.json(rows)
     else:
-        axes = [name for name in AXES if name in entries and name not in ("policy", "calibration")]
         show.sweep_table(rows, list(results.values()), axes, [output / "summary.parquet"])
 
 
-def _line(cell: Cell, result: SimulationResult) -> str:
+def _setting(cell: Cell, result: SimulationResult, axes: Sequence[str]) -> str:
+    """The values of the axes, without those the policy does not read."""
     row = summary_row(cell, result)
-    privacy = "" if row["epsilon"] is None else f", eps {row['epsilon']:g}, delta {row['delta']:.2g}"
-    setting = f"{result.label} on {result.market}, T = {result.horizon:,}{privacy}"
-    return f"{setting}: regret x 1e4 {show.regret(result.average_regret)}"
+    return ", ".join(f"{name} {show.setting(row[name])}" for name in axes if row[name] is not None)

@@ -33,7 +33,7 @@ def progress_and_lines() -> Iterator[tuple[Advance, Callable[[str], None]]]:
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=24),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),
         TextColumn("{task.fields[rate]}"),
@@ -86,8 +86,8 @@ def sweep_table(
     lines = []
     for row, result in zip(rows, results, strict=True):
         found = _cells(result)
-        setting = {name: _setting(row[name]) for name in varied}
-        lines.append({"policy": found["policy"], **setting, **{name: found[name] for name in _SWEPT}})
+        values = {name: setting(row[name]) for name in varied}
+        lines.append({"policy": found["policy"], **values, **{name: found[name] for name in _SWEPT}})
     console = _console(width=200)
     console.print(f"{len(rows)} cells, {results[0].trials} trials each\n", soft_wrap=True)
     _rows(console, lines)
@@ -96,7 +96,8 @@ def sweep_table(
         console.print(f"wrote {file}", soft_wrap=True)
 
 
-def _setting(value: Any) -> str:
+def setting(value: Any) -> str:
+    """A setting as tables show it."""
     if value is None:
         return "-"
     return f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)

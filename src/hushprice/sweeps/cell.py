@@ -26,6 +26,7 @@ from hushprice.simulation.trial import Job
 Content = dict[str, Any]
 ABOVE = ("cli", "service", "audits", "planner", "experiments")  # the import contract keeps trials from reading them
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")  # whose versions may change a last digit
+REAL = ("epsilon", "delta", "epsilon_covariance", "epsilon_estimate", "price", "ridge", "width")
 FOUND = ("noise", "proven", "basis")  # follow from the other fields of a policy, the market and the package
 
 
@@ -57,6 +58,14 @@ class Cell:
     width: float | None = None
     max_estimates: int | None = None
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # 2, 2.0 and NumPy's 2 are one setting
+            value = getattr(self, field.name)
+            plain = value.item() if isinstance(value, np.generic) else value
+            if field.name in REAL and type(plain) is int and abs(plain) < 2**53:
+                plain = float(plain)
+            object.__setattr__(self, field.name, plain)
 
     def prepare(self) -> Job:
         """The job, with every setting checked; the work is done once."""

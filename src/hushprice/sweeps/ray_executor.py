@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hushprice.errors import InvalidInput, NotAvailable, first_line
+from hushprice.errors import HushpriceError, InvalidInput, NotAvailable, first_line
 from hushprice.simulation.trial import Job
 from hushprice.sweeps.block import Block
 from hushprice.sweeps.cell import program
@@ -95,7 +95,7 @@ class Ray:
             raise problem.cause from None
         except self._ray.exceptions.RayError as problem:
             numbers = f"trials {piece.numbers.start} to {piece.numbers.stop - 1} of {piece.cell.policy!r}"
-            raise InvalidInput(f"{numbers} could not be run on the cluster: {first_line(problem)}") from None
+            raise HushpriceError(f"{numbers} could not be run on the cluster: {first_line(problem)}") from None
 
 
 def check_answers(address: str) -> None:
