@@ -23,6 +23,10 @@ class NotAvailable(HushpriceError):
     """A named feature exists in the plan but not in this version."""
 
 
+class Interrupted(HushpriceError):
+    """Somebody stopped the work; the message says what is kept."""
+
+
 class UnknownQuote(HushpriceError):
     """No quote of this pricer has that id."""
 

@@ -70,7 +70,7 @@ def test_small_budgets_and_overclaims_are_shown(call: Callable, tmp_path: Path) 
 
 
 BAD = {
-    "privacy --adjacency both": ("--adjacency", "'both'"),
+    "privacy --adjacency both": ("adjacency", "'both'"),
     "privacy --delta 0": ("delta", "0.0"),
     "privacy --delta 1": ("delta", "1.0"),
     "privacy --delta soon": ("delta", "'soon'"),

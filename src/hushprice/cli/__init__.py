@@ -13,6 +13,7 @@ from hushprice.cli.certificate import certificate, verify
 from hushprice.cli.compare import compare
 from hushprice.cli.privacy import privacy
 from hushprice.cli.simulate import simulate
+from hushprice.cli.sweep import sweep
 
 app = typer.Typer(
     name="hushprice",
@@ -28,6 +29,7 @@ app.command()(audit)
 app.command()(privacy)
 app.command()(certificate)
 app.command()(verify)
+app.command()(sweep)
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 

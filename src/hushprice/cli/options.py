@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,7 +18,7 @@ class Format(StrEnum):
     json = "json"
 
 
-def _count(text: str | int) -> int:
+def count(text: str | int) -> int:
     """A whole number; 1e5 is fine. (A default arrives as a number already.)"""
     try:
         return int(text)
@@ -33,12 +33,17 @@ def _count(text: str | int) -> int:
     raise typer.BadParameter(f"{text!r} is not a whole number")
 
 
-def _number(text: str | float) -> float:
+def number(text: str | float) -> float:
     """A number; the message of a bad one names it."""
     try:
         return float(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a number") from None
+
+
+def many(metavar: str, help: str, parser: Callable[[str], Any] | None = None) -> Any:
+    """An option that may be repeated."""
+    return typer.Option(metavar=metavar, help=help, parser=parser)
 
 
 def look_here(policies: Sequence[str]) -> None:
@@ -48,44 +53,44 @@ def look_here(policies: Sequence[str]) -> None:
         sys.path.append(here)
 
 
-Horizon = Annotated[int, typer.Option(parser=_count, metavar="T", help="Number of customers, such as 100000 or 1e5.")]
+Horizon = Annotated[int, typer.Option(parser=count, metavar="T", help="Number of customers, such as 100000 or 1e5.")]
 Dimension = Annotated[
     int | None,
-    typer.Option(parser=_count, metavar="D", help="Features of the paper's instance, 2 to 11.  [default: 2]"),
+    typer.Option(parser=count, metavar="D", help="Features of the paper's instance, 2 to 11.  [default: 2]"),
 ]
 Features = Annotated[int | None, typer.Option(parser=_count, metavar="D", help="Number of features.  [default: 2]")]
 Epsilon = Annotated[
-    float | None, typer.Option(parser=_number, metavar="E", help="Total epsilon, eps1 + eps2.  [default: 1.0]")
+    float | None, typer.Option(parser=number, metavar="E", help="Total epsilon, eps1 + eps2.  [default: 1.0]")
 ]
 Delta = Annotated[str, typer.Option(metavar="X", help="Total delta: a number, or a formula such as 2/T^2.")]
 EpsilonCovariance = Annotated[
-    float | None, typer.Option(parser=_number, metavar="E1", help="eps1 instead of half of --epsilon.")
+    float | None, typer.Option(parser=number, metavar="E1", help="eps1 instead of half of --epsilon.")
 ]
 EpsilonEstimate = Annotated[
-    float | None, typer.Option(parser=_number, metavar="E2", help="eps2 instead of half of --epsilon.")
+    float | None, typer.Option(parser=number, metavar="E2", help="eps2 instead of half of --epsilon.")
 ]
 Neighbours = Annotated[
     str, typer.Option("--adjacency", metavar="NAME", help="What one changed record means: replace-one or zero-out.")
 ]
-Trials = Annotated[int, typer.Option(parser=_count, metavar="N", help="Independent trials.")]
-Seed = Annotated[int, typer.Option(parser=_count, metavar="S", help="Trial i depends on (seed, i) alone.")]
-Workers = Annotated[int | None, typer.Option(parser=_count, metavar="N", help="Threads.  [default: all cores]")]
+Trials = Annotated[int, typer.Option(parser=count, metavar="N", help="Independent trials.")]
+Seed = Annotated[int, typer.Option(parser=count, metavar="S", help="Trial i depends on (seed, i) alone.")]
+Workers = Annotated[int | None, typer.Option(parser=count, metavar="N", help="Threads.  [default: all cores]")]
 Price = Annotated[
     float | None,
-    typer.Option(parser=_number, metavar="P", help="For policy fixed; without it, the best fixed price in hindsight."),
+    typer.Option(parser=number, metavar="P", help="For policy fixed; without it, the best fixed price in hindsight."),
 ]
 MarketFile = Annotated[
     Path | None, typer.Option("--market", metavar="FILE", help="A market file (TOML) instead of the paper's instance.")
 ]
 Exploration = Annotated[
-    int | None, typer.Option("--exploration-periods", parser=_count, metavar="T0", help="Random prices at the start.")
+    int | None, typer.Option("--exploration-periods", parser=count, metavar="T0", help="Random prices at the start.")
 ]
-Ridge = Annotated[float | None, typer.Option(parser=_number, metavar="RHO", help="Regularization rho.")]
+Ridge = Annotated[float | None, typer.Option(parser=number, metavar="RHO", help="Regularization rho.")]
 Width = Annotated[
-    float | None, typer.Option(parser=_number, metavar="GAMMA", help="Width gamma of the confidence bonus.")
+    float | None, typer.Option(parser=number, metavar="GAMMA", help="Width gamma of the confidence bonus.")
 ]
 MaxEstimates = Annotated[
-    int | None, typer.Option("--max-estimates", parser=_count, metavar="D_INF", help="Most estimates ever released.")
+    int | None, typer.Option("--max-estimates", parser=count, metavar="D_INF", help="Most estimates ever released.")
 ]
 Printed = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 Policies = Annotated[

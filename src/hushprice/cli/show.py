@@ -9,19 +9,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from hushprice.simulation.result import Mean, SimulationResult
 
 
+Advance = Callable[[int, int], None]
+
+
 @contextmanager
-def progress() -> Iterator[Callable[[int, int], None]]:
+def progress() -> Iterator[Advance]:
     """A bar with time left and periods/s, on stderr and only for a person."""
+    with progress_and_lines() as (advance, _):
+        yield advance
+
+
+@contextmanager
+def progress_and_lines() -> Iterator[tuple[Advance, Callable[[str], None]]]:
+    """The bar, and a way to print lines above it; where nobody watches, the lines alone."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=24),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),
         TextColumn("{task.fields[rate]}"),
@@ -38,7 +50,7 @@ def progress() -> Iterator[Callable[[int, int], None]]:
                 rate = "" if speed is None else f"{speed / 1e6:.1f} M periods/s"
                 bar.update(task, description="simulating", completed=done, total=whole, rate=rate)
 
-        yield advance
+        yield advance, lambda text: console.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
 def json(value: Any) -> None:
@@ -50,22 +62,13 @@ def json(value: Any) -> None:
 
 def table(results: Sequence[SimulationResult], files: Sequence[Path] = ()) -> None:
     """The readable table, best policy first."""
-    from rich.console import Console
-    from rich.table import Table
-
     first = results[0]
-    console = Console(width=None if sys.stdout.isatty() else 118, highlight=False, markup=False, emoji=False)
+    console = _console()
     rows = [_cells(result) for result in sorted(results, key=lambda each: float(each.regret.mean()))]
-    headings = [name for name in rows[0] if console.width >= 100 or name not in _LEFT_OUT_WHEN_NARROW]
-    view = Table(box=None, padding=(0, 2, 0, 0))
-    for name in headings:
-        view.add_column(name, justify="left" if name in ("policy", "privacy claimed") else "right")
-    for row in rows:
-        view.add_row(*(row[name] for name in headings))
     console.print(
         f"{first.market}: {first.horizon:,} customers, {first.trials} trials, seed {first.seed}\n", soft_wrap=True
     )
-    console.print(view)
+    _rows(console, rows)
     for line in ("", *_reading(results)):
         console.print(line, soft_wrap=True)
     seconds = sum(result.seconds for result in results)
@@ -75,6 +78,50 @@ def table(results: Sequence[SimulationResult], files: Sequence[Path] = ()) -> No
         console.print(f"wrote {file}", soft_wrap=True)
 
 
+def sweep_table(
+    rows: Sequence[dict[str, Any]], results: Sequence[SimulationResult], axes: Sequence[str], files: Sequence[Path]
+) -> None:
+    """One line a cell, in the grid's order, with those of the axes that differ between cells."""
+    varied = [name for name in axes if len({row[name] for row in rows}) > 1]
+    lines = []
+    for row, result in zip(rows, results, strict=True):
+        found = _cells(result)
+        values = {name: setting(row[name]) for name in varied}
+        lines.append({"policy": found["policy"], **values, **{name: found[name] for name in _SWEPT}})
+    console = _console(width=200)
+    console.print(f"{len(rows)} cells, {results[0].trials} trials each\n", soft_wrap=True)
+    _rows(console, lines)
+    console.print("")
+    for file in files:
+        console.print(f"wrote {file}", soft_wrap=True)
+
+
+def setting(value: Any) -> str:
+    """A setting as tables show it."""
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _console(width: int = 118) -> Console:
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else width, highlight=False, markup=False, emoji=False)
+
+
+def _rows(console: Console, rows: Sequence[dict[str, str]]) -> None:
+    from rich.table import Table
+
+    headings = [name for name in rows[0] if console.width >= 100 or name not in _LEFT_OUT_WHEN_NARROW]
+    view = Table(box=None, padding=(0, 2, 0, 0))
+    for name in headings:
+        view.add_column(name, justify="left" if name in ("policy", "market", "privacy claimed") else "right")
+    for row in rows:
+        view.add_row(*(row[name] for name in headings))
+    console.print(view)
+
+
+_SWEPT = ("regret x 1e4", "revenue", "surplus", "privacy claimed", "proven eps")
 _LEFT_OUT_WHEN_NARROW = ("of best", "estimates", "proven eps")
 
 
@@ -84,7 +131,7 @@ def _cells(result: SimulationResult) -> dict[str, str]:
     best = revenue + float(result.regret.mean())
     return {
         "policy": result.label,
-        "regret x 1e4": _regret(result.average_regret),
+        "regret x 1e4": regret(result.average_regret),
         "revenue": f"{revenue:.4f}",
         "of best": f"{100 * revenue / best:.1f} %" if best > 0 else "-",
         "surplus": "-" if surplus is None else f"{surplus:.4f}",
@@ -94,7 +141,7 @@ def _cells(result: SimulationResult) -> dict[str, str]:
     }
 
 
-def _regret(value: Mean) -> str:
+def regret(value: Mean) -> str:
     shown = f"{1e4 * (value.mean or 0.0):.2f}"
     return shown if value.standard_error is None else f"{shown} +- {1e4 * value.standard_error:.2f}"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -24,14 +24,20 @@ config: Any = numba.core.config  # numba fills this module at import time, where
 COMPILED = not config.DISABLE_JIT
 
 
-def _cache_folder() -> str:
+def source_digest(without: Collection[str] = ()) -> str:
+    """The content of the whole package in one hash, `without` some of the parts directly under it."""
     package = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
-        digest.update(source.read_bytes())
+        if source.relative_to(package).parts[0].removesuffix(".py") not in without:
+            digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def _cache_folder() -> str:
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     root = os.environ.get("NUMBA_CACHE_DIR") or Path(caches, "hushprice")
-    return str(Path(root, f"kernels-{digest.hexdigest()[:16]}"))
+    return str(Path(root, f"kernels-{source_digest()[:16]}"))
 
 
 _FOLDER = _cache_folder()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
@@ -146,16 +146,21 @@ def run(job: Job, *, trials: int, workers: int | None = None, progress: Progress
     checks.within(1, MOST, trials=trials)
     if workers is not None:
         checks.whole(1, workers=workers)
-    if job.backend == "compiled":
-        _warm_up()
+    warm_up(job)
     started = time.perf_counter()
     results = run_trials(job, range(trials), workers or os.cpu_count() or 1, progress)
-    return _summary(job, results, time.perf_counter() - started)
+    return summarize(job, results, time.perf_counter() - started)
+
+
+def warm_up(job: Job) -> None:
+    """Compile, or read compiled code, once and outside the clock."""
+    if job.backend == "compiled":
+        _compile()
 
 
 @functools.cache
-def _warm_up() -> None:
-    """Compile, or read compiled code, once and outside the clock: types are the same for every market and policy."""
+def _compile() -> None:
+    """One small trial: types are the same for every market and policy."""
     budget = split(1.0, 0.1)
     job = Job(market=paper_market(2), policy=fixed(), budget=budget, horizon=2, seed=0)
     run_one(job, 0, np.zeros(2, dtype=np.int64), 1)
@@ -201,7 +206,8 @@ def run_one(job: Job, number: int, control: IntArray, counter: int) -> Trial:
     return run_plain(job, number, control, counter)
 
 
-def _summary(job: Job, trials: list[Trial], seconds: float) -> SimulationResult:
+def summarize(job: Job, trials: Sequence[Trial], seconds: float) -> SimulationResult:
+    """What the trials of a job found, in the order given."""
     totals = np.array([trial.totals for trial in trials])
     counts = totals[:, room.ESTIMATES].astype(np.int64)
     built = job.policy if isinstance(job.policy, Policy) else None

@@ -1,0 +1,71 @@
+"""What `hushprice sweep` does once its options are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from hushprice.cli import options, show
+from hushprice.errors import Interrupted
+from hushprice.simulation.output import check_folder, write_parquet
+from hushprice.simulation.result import SimulationResult
+from hushprice.sweeps.cell import Cell
+from hushprice.sweeps.executors import open_executor
+from hushprice.sweeps.grid import AXES, grid, load_grid
+from hushprice.sweeps.run import run_cells
+from hushprice.sweeps.store import Store
+from hushprice.sweeps.summary import summary_frame, summary_row
+
+HORIZON = 100_000  # where neither a flag nor the file gives one
+TRIALS = 20
+
+
+def run_sweep(
+    given: Mapping[str, Any],
+    *,
+    file: Path | None,
+    trials: int | None,
+    output: Path,
+    where: Mapping[str, Any],
+    as_json: bool,
+) -> None:
+    """Settings to a folder and a table. Everything is checked before the first trial."""
+    check_folder(output)
+    entries = {"horizon": HORIZON, **({} if file is None else load_grid(file)), **given}
+    stated = entries.pop("trials", TRIALS)
+    policies = entries.get("policy", [])
+    options.look_here([policies] if isinstance(policies, str) else policies)
+    cells = grid(**entries)
+    axes = [name for name in AXES if name in entries and name not in ("policy", "calibration")]
+    store = Store(output / "trials")
+    with closing(open_executor(**where)) as executor, show.progress_and_lines() as (advance, say):
+        finished = 0
+
+        def tell(cell: Cell, result: SimulationResult) -> None:
+            nonlocal finished
+            finished += 1
+            found = f"regret x 1e4 {show.regret(result.average_regret)}"
+            say(f"[{finished}/{len(cells)}] {result.label}, {_setting(cell, result, axes)}: {found}")
+
+        count = stated if trials is None else trials
+        try:
+            results = run_cells(
+                cells, trials=count, store=store, executor=executor, progress=advance, on_cell_done=tell
+            )
+        except KeyboardInterrupt:
+            kept = f"finished trials are kept in {str(store.folder)!r}; run it again to go on"
+            raise Interrupted(f"interrupted; {kept}") from None
+    rows = [summary_row(cell, result) for cell, result in results.items()]
+    write_parquet(summary_frame(results), output / "summary.parquet")
+    if as_json:
+        show.json(rows)
+    else:
+        show.sweep_table(rows, list(results.values()), axes, [output / "summary.parquet"])
+
+
+def _setting(cell: Cell, result: SimulationResult, axes: Sequence[str]) -> str:
+    """The values of the axes, without those the policy does not read."""
+    row = summary_row(cell, result)
+    return ", ".join(f"{name} {show.setting(row[name])}" for name in axes if row[name] is not None)

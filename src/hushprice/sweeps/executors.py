@@ -1,0 +1,90 @@
+"""Where pieces run. Whatever the place and the order, a trial is the same to its last digit."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Protocol
+
+import numpy as np
+
+from hushprice import checks
+from hushprice.errors import InvalidInput
+from hushprice.simulation.run import run_one, warm_up
+from hushprice.simulation.trial import Job
+from hushprice.sweeps.block import Block
+from hushprice.sweeps.piece import Piece
+from hushprice.types import IntArray
+
+NAMES = ("local", "ray")
+Advance = Callable[[int], None]  # periods done
+Ended = Generator[tuple[Piece, Block], None, None]
+
+
+class Executor(Protocol):
+    """Runs pieces and gives back each one's block as it ends; leaving the loop early stops the rest."""
+
+    @property
+    def slots(self) -> int:
+        """Pieces that can run at once."""
+        ...
+
+    def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended: ...
+
+    def close(self) -> None: ...
+
+
+class Local:
+    """Threads of this process: compiled code leaves the interpreter lock, so they use all cores."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        if workers is not None:
+            checks.whole(1, workers=workers)
+        self.slots = workers or os.cpu_count() or 1
+
+    def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
+        starts = np.cumsum([1, *(len(piece.numbers) for piece in pieces)])
+        control = np.zeros(int(starts[-1]), dtype=np.int64)  # [0]: stop; then the periods done in each trial
+        with ThreadPoolExecutor(max(1, min(self.slots, len(pieces)))) as pool:
+            running: dict[Future[Block], Piece] = {}
+            try:
+                for piece, start in zip(pieces, starts, strict=False):
+                    job = piece.cell.prepare()
+                    running[pool.submit(run_piece, job, piece.numbers, control, int(start))] = piece
+                while running:
+                    done, _ = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
+                    advance(int(control[1:].sum()))
+                    for future in done:
+                        yield running.pop(future), future.result()
+            finally:
+                control[0] = 1
+                for future in running:
+                    future.cancel()
+
+    def close(self) -> None:
+        """Nothing outlives a run."""
+
+
+def run_piece(job: Job, numbers: range, control: IntArray, counter: int) -> Block:
+    """The trials of those numbers, one after another."""
+    warm_up(job)
+    started = time.perf_counter()
+    trials = [run_one(job, number, control, counter + i) for i, number in enumerate(numbers)]
+    return Block.of(trials, first=numbers.start, seconds=time.perf_counter() - started)
+
+
+def open_executor(name: str = "local", *, workers: int | None = None, address: str | None = None) -> Executor:
+    """The executor of that name, ready to run."""
+    if name == "local":
+        if address is not None:
+            raise InvalidInput(f"address is for executor 'ray' alone, got {address!r} with executor 'local'")
+        return Local(workers)
+    if name == "ray":
+        if workers is not None:
+            raise InvalidInput(f"workers is for executor 'local' alone, got {workers!r} with executor 'ray'")
+        from hushprice.sweeps.ray_executor import Ray
+
+        return Ray(address)
+    raise InvalidInput(f"executor must be one of {', '.join(NAMES)}, got {name!r}")
