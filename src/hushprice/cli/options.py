@@ -58,7 +58,7 @@ Dimension = Annotated[
     int | None,
     typer.Option(parser=count, metavar="D", help="Features of the paper's instance, 2 to 11.  [default: 2]"),
 ]
-Features = Annotated[int | None, typer.Option(parser=_count, metavar="D", help="Number of features.  [default: 2]")]
+Features = Annotated[int | None, typer.Option(parser=count, metavar="D", help="Number of features.  [default: 2]")]
 Epsilon = Annotated[
     float | None, typer.Option(parser=number, metavar="E", help="Total epsilon, eps1 + eps2.  [default: 1.0]")
 ]
@@ -103,12 +103,12 @@ Stories = Annotated[
 ]
 Period = Annotated[
     int | None,
-    typer.Option(parser=_count, metavar="t", help="The customer of interest.  [default: the first after exploration]"),
+    typer.Option(parser=count, metavar="t", help="The customer of interest.  [default: the first after exploration]"),
 ]
 Others = Annotated[
     str, typer.Option(metavar="HOW", help="Other customers: known (the same in every run, the worst case) or drawn.")
 ]
-Runs = Annotated[int, typer.Option(parser=_count, metavar="N", help="Runs of each of the two worlds.")]
+Runs = Annotated[int, typer.Option(parser=count, metavar="N", help="Runs of each of the two worlds.")]
 Confidence = Annotated[
-    float, typer.Option(parser=_number, metavar="C", help="That everything printed holds together, below 1.")
+    float, typer.Option(parser=number, metavar="C", help="That everything printed holds together, below 1.")
 ]
