@@ -9,6 +9,7 @@ import typer
 
 from hushprice.cli.compare import compare
 from hushprice.cli.simulate import simulate
+from hushprice.cli.theory import theory
 
 app = typer.Typer(
     name="hushprice",
@@ -19,6 +20,7 @@ app = typer.Typer(
 )
 app.command()(simulate)
 app.command()(compare)
+app.command()(theory)
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 
