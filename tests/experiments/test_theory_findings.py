@@ -11,11 +11,15 @@ import math
 import msgspec
 import pytest
 
-from hushprice.experiments.theory import information_value, spread_contexts, surplus_reason
+from hushprice.experiments.theory import estimate_error_small_units, information_value, spread_contexts, surplus_reason
 from hushprice.experiments.theory.registry import CHECKS
 from hushprice.experiments.theory.statistics import Interval
 
-EXPECTED = dict.fromkeys(CHECKS, True) | {"information-value": False, "surplus-reason": False}
+EXPECTED = dict.fromkeys(CHECKS, True) | {
+    "estimate-error-small-units": False,
+    "information-value": False,
+    "surplus-reason": False,
+}
 VACUOUS = {
     "covariance-error",
     "determinant",
@@ -87,6 +91,11 @@ def test_what_came_out_false_would_have_come_out_true_the_other_way_round(found,
     monkeypatch.setattr(information_value, "regret_in_dimension", lambda *_: {"paper's market": rising})
     monkeypatch.setattr(information_value, "privacy_cost_at_scaled_epsilon", lambda *_: Interval(-0.2, -0.3, -0.1))
     assert found("information-value").holds is True
+
+
+def test_in_larger_units_the_lemmas_bounds_hold(found, monkeypatch):
+    monkeypatch.setattr(estimate_error_small_units, "UNIT", 0.5)
+    assert found("estimate-error-small-units").holds is True
 
 
 def test_the_papers_own_market_is_where_regret_falls_with_more_attributes(found):

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.events import CovarianceStream
@@ -15,6 +16,7 @@ from hushprice.errors import InvalidInput
 from hushprice.experiments.theory import covariance_error, determinant, estimate_count, material, registry
 from hushprice.experiments.theory.estimate_error import Case
 from hushprice.experiments.theory.estimate_error_explored import axes_in_turn, needed_eigenvalue, second_bound
+from hushprice.experiments.theory.estimate_error_small_units import cases
 from hushprice.experiments.theory.finding import Size
 from hushprice.experiments.theory.information_value import best_revenue, market_using
 from hushprice.experiments.theory.period_cost import nanoseconds
@@ -88,6 +90,24 @@ def test_a_period_takes_time():
     times = nanoseconds(2, 2000, repeats=2, seed=0)
     assert times.shape == (2,)
     assert 0.0 < times[0] <= times[1]
+
+
+def test_the_counterexample_breaks_the_first_bound_on_paper_too():
+    (case, count), _ = cases(0.1)
+
+    def mean(z: float) -> float:
+        return 0.1 / (1.0 + math.exp(-0.1 * z))
+
+    slope = (mean(2.0 + 1e-6) - mean(2.0 - 1e-6)) / 2e-6
+    assert case.demand.curvature == pytest.approx(1.0 / slope, rel=1e-5)
+    # Without any noise the estimate solves n (f(1) - f(theta)) = rho theta.
+    theta = brentq(lambda at: count * (mean(1.0) - mean(at)) - case.ridge * at, 0.0, 1.0)
+    growth = math.log(case.horizon)
+    least = max(5 * case.noise * math.sqrt(5 * growth), 2 + 48 * 0.05**2 * case.demand.curvature * growth)
+    assert case.ridge >= least
+    root = 0.05 * case.demand.curvature * math.sqrt(3 * growth) + 5 * math.sqrt(case.ridge)
+    root += case.noise * math.sqrt(5 * growth)
+    assert (1.0 - theta) ** 2 * (count + case.ridge) > 1.4 * root**2
 
 
 def test_the_corollarys_ridge_and_when_a_determinant_can_double():

@@ -37,6 +37,7 @@ class Case(NamedTuple):
     call: EpsilonDelta
     dimension: int
     horizon: float
+    factor: float = 1.0  # the lemma allows any ridge above its least one
 
     @property
     def noise(self) -> float:
@@ -46,10 +47,10 @@ class Case(NamedTuple):
 
     @property
     def ridge(self) -> float:
-        """The least rho the lemma allows: max(5 nu sqrt(5 d ln T), 2 + 48 s^2 G^2 K d ln T)."""
+        """A rho the lemma allows, by default the least: max(5 nu sqrt(5 d ln T), 2 + 48 s^2 G^2 K d ln T)."""
         demand, growth = self.demand, self.dimension * math.log(self.horizon)
         curved = 2 + 48 * demand.subgaussian**2 * demand.scale**2 * demand.curvature * growth
-        return max(5 * self.noise * math.sqrt(5 * growth), curved)
+        return self.factor * max(5 * self.noise * math.sqrt(5 * growth), curved)
 
     @property
     def first_bound(self) -> float:

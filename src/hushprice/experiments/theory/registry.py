@@ -14,6 +14,7 @@ CHECKS: dict[str, str] = {
     "determinant": "determinant",
     "estimate-error": "estimate_error",
     "estimate-error-explored": "estimate_error_explored",
+    "estimate-error-small-units": "estimate_error_small_units",
     "estimate-count": "estimate_count",
     "period-cost": "period_cost",
     "adversarial-regret": "adversarial_regret",
