@@ -48,8 +48,8 @@ def check(size: Size) -> Finding:
         vacuous=False,
         false_alarm=2 * MISS / 2 + 2 * len(epsilons) * 1e-3,
         explanation=f"Powers are {runs.shown(powers)}, d = 2, T = {horizon:,}, total epsilon {max(epsilons):g} to "
-        f"{min(epsilons):g}: below 1/epsilon, because regret has a floor without noise and a ceiling once nothing is "
-        f"learned. Regret {'never fell' if monotone else 'fell'} as privacy was strengthened.",
+        f"{min(epsilons):g}: below 1/epsilon. Regret {'never fell' if monotone else 'fell'} as privacy was "
+        "strengthened.",
         rows=tuple(rows),
         curves=tuple(curves),
     )
