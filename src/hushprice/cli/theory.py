@@ -11,9 +11,7 @@ from hushprice.cli import options
 
 
 def theory(
-    name: Annotated[
-        list[str] | None, typer.Argument(metavar="name", help="Checks to run; none means all.")
-    ] = None,
+    name: Annotated[list[str] | None, typer.Argument(metavar="name", help="Checks to run; none means all.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: under a minute for all checks.")] = False,
     seed: options.Seed = 0,
     workers: options.Workers = None,
