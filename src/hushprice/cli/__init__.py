@@ -14,6 +14,7 @@ from hushprice.cli.compare import compare
 from hushprice.cli.privacy import privacy
 from hushprice.cli.simulate import simulate
 from hushprice.cli.sweep import sweep
+from hushprice.cli.theory import theory
 
 app = typer.Typer(
     name="hushprice",
@@ -30,6 +31,7 @@ app.command()(privacy)
 app.command()(certificate)
 app.command()(verify)
 app.command()(sweep)
+app.command()(theory)
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 

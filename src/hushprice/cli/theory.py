@@ -1,0 +1,49 @@
+"""hushprice theory: what the paper proves or says, against numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushprice.cli import options
+
+
+def theory(
+    name: Annotated[list[str] | None, typer.Argument(metavar="name", help="Checks to run; none means all.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: under a minute for all checks.")] = False,
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write findings.json and a picture of each growth rate there."),
+    ] = None,
+    format: options.Printed = options.Format.table,
+) -> None:
+    """Check the paper's lemmas, bounds, rates and statements on simulated markets.
+
+    Examples:
+
+    \b
+      hushprice theory --quick
+      hushprice theory growth-in-horizon consumer-surplus --output theory
+    """
+    from hushprice.cli import show, show_theory
+    from hushprice.experiments.theory import registry
+    from hushprice.experiments.theory.finding import Size
+    from hushprice.experiments.theory.output import write_findings
+    from hushprice.simulation.output import check_folder
+
+    if output is not None:
+        check_folder(output)
+    size, names = Size(quick=quick, seed=seed, workers=workers), registry.chosen(name or [])
+    findings = []
+    for finding in registry.run(names, size):
+        findings.append(finding)
+        show_theory.done(finding.name, len(findings), len(names))
+    files = [] if output is None else write_findings(findings, output)
+    if format is options.Format.json:
+        show.json([finding.to_dict() for finding in findings])
+    else:
+        show_theory.table(findings, detailed=bool(name), files=files)
