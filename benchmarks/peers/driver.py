@@ -1,7 +1,7 @@
 """Play a pricing method against an instance, one customer at a time. Needs NumPy alone, and imports no peer.
 
 None of the peers is told the horizon, so the first 10,000 rounds of a longer run are the run of 10,000 rounds. A run
-goes on to the end of the instance when those rounds went at `WORTH_GOING_ON` rounds a second or more.
+goes on to the end of the instance when those rounds went at `worth` rounds a second or more.
 """
 
 from __future__ import annotations
@@ -31,13 +31,16 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Entry:
-    """A method by its settings, in words, and how to make it from (length of x, seed)."""
+    """A method by its settings, in words, how to make it from (length of x, seed), and when to make a long run."""
 
     settings: str
     make: Callable[[int, int], Method]
+    worth: float = WORTH_GOING_ON  # rounds/s
 
 
-def play(method: Method, instance: Instance, trial: int, limit: float) -> list[dict[str, Any]]:
+def play(
+    method: Method, instance: Instance, trial: int, limit: float, worth: float = WORTH_GOING_ON
+) -> list[dict[str, Any]]:
     """One result a length reached: SHORT, the end, or wherever the limit in CPU seconds cut the run.
 
     The clock is the process's CPU time, which a shared machine disturbs less than the wall's. It holds choosing,
@@ -59,7 +62,7 @@ def play(method: Method, instance: Instance, trial: int, limit: float) -> list[d
         if cut or done in stops:
             regret = instance.average_regret(trial, prices[:done])
             results.append({"rounds": done, "regret": regret, "seconds": seconds, "cut": cut})
-        if cut or (done == SHORT and done / seconds < WORTH_GOING_ON):
+        if cut or (done == SHORT and done / seconds < worth):
             break
     return results
 
@@ -70,11 +73,14 @@ def main(entries: dict[str, Entry]) -> None:
     parser.add_argument("instance", type=Path, nargs="?")
     parser.add_argument("--method", choices=sorted(entries))
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds a trial")
+    parser.add_argument("--worth", type=float, help="rounds/s below which to stop at 10,000")
     given = parser.parse_args()
     if given.instance is None:
         print(json.dumps({name: entry.settings for name, entry in entries.items()}))
         return
     instance = Instance.load(given.instance)
     for trial in range(instance.trials):
-        method = entries[given.method].make(instance.contexts.shape[2], trial)
-        print(json.dumps(play(method, instance, trial, given.limit)), flush=True)
+        entry = entries[given.method]
+        method = entry.make(instance.contexts.shape[2], trial)
+        worth = entry.worth if given.worth is None else given.worth
+        print(json.dumps(play(method, instance, trial, given.limit, worth)), flush=True)

@@ -73,17 +73,13 @@ def simulated(policy: str, calibration: str, instance: Instance, seed: int, limi
 
 
 def live(policy: str, calibration: str, instance: Instance, seed: int, limit: float) -> list[list[dict[str, Any]]]:
-    """The live pricer, customer by customer, once for each horizon: it is told its horizon."""
-    trials: list[list[dict[str, Any]]] = [[] for _ in range(instance.trials)]
-    dimension = instance.contexts.shape[2] + 1
-    for horizon in dict.fromkeys((min(SHORT, instance.horizon), instance.horizon)):
-        job = prepare(policy, calibration=calibration, horizon=horizon, dimension=dimension, epsilon=EPSILON, seed=seed)
-        if not isinstance(job.policy, Policy):
-            raise TypeError(f"policy must be a built-in one, got {policy!r}")
-        shown = first_periods(instance, horizon)
-        for number, trial in enumerate(trials):
-            trial.append(play(Live(job.policy, dimension, horizon), shown, number, limit)[-1])
-    return trials
+    """The live pricer, customer by customer, over SHORT periods: for its speed. Its regret is the simulated one's."""
+    horizon, dimension = min(SHORT, instance.horizon), instance.contexts.shape[2] + 1
+    job = prepare(policy, calibration=calibration, horizon=horizon, dimension=dimension, epsilon=EPSILON, seed=seed)
+    if not isinstance(job.policy, Policy):
+        raise TypeError(f"policy must be a built-in one, got {policy!r}")
+    shown = first_periods(instance, horizon)
+    return [play(Live(job.policy, dimension, horizon), shown, trial, limit) for trial in range(instance.trials)]
 
 
 def on_the_grid(instance: Instance) -> list[list[dict[str, Any]]]:

@@ -76,18 +76,18 @@ def peer_rows(python: str, name: str, files: dict[int, Path], only: str, limit: 
     return rows
 
 
-def our_rows(instances: dict[int, Instance], only: str, limit: float) -> list[Row]:
-    """Ours and the yardsticks."""
+def our_rows(group: str, instances: dict[int, Instance], only: str, limit: float) -> list[Row]:
+    """Ours: the simulator's rows with the yardsticks, or the live pricers'."""
     rows = []
-    for measure, chosen in ((ours.simulated, ours.SIMULATED), (ours.live, ours.LIVE)):
-        for name, policy, calibration, private in chosen:
-            if only not in name:
-                continue
-            runs = {str(d): measure(policy, calibration, each, SEED, limit) for d, each in instances.items()}
-            rows.append({"name": name, "private": private, "settings": "defaults", "runs": runs, "problem": ""})
-            print(line_of(rows[-1]), flush=True)
+    for name, policy, calibration, private in ours.SIMULATED if group == "simulated" else ours.LIVE:
+        if only not in name:
+            continue
+        measure = ours.simulated if group == "simulated" else ours.live
+        runs = {str(d): measure(policy, calibration, each, SEED, limit) for d, each in instances.items()}
+        rows.append({"name": name, "private": private, "settings": "defaults", "runs": runs, "problem": ""})
+        print(line_of(rows[-1]), flush=True)
     name = "clairvoyant on the peers' 20 prices"
-    if only in name:
+    if group == "simulated" and only in name:
         runs = {str(d): ours.on_the_grid(each) for d, each in instances.items()}
         rows.append({"name": name, "private": "a yardstick", "settings": "", "runs": runs, "problem": ""})
     return rows
@@ -102,13 +102,15 @@ def regret_cell(trials: list[list[Row]], rounds: int, longest: bool) -> str:
     cut = [each for trial in trials for each in trial if each["cut"]]
     if cut and (longest or all(each["rounds"] < rounds for each in cut)):
         return f"{1e4 * np.mean([each['regret'] for each in cut]):.2f} (cut at {min(e['rounds'] for e in cut):,})"
-    return "too slow" if trials and longest else "-"
+    if values:
+        return f"{np.mean(values):.2f} ({len(values)} of {len(trials)} trials)"
+    return "not run" if longest else "-"
 
 
 def speed(row: Row) -> float | None:
-    """Rounds a CPU second over the longest run of every trial."""
+    """Rounds a CPU second over the longest run of every trial; a yardstick is no method to be timed."""
     ends = [trial[-1] for trials in row["runs"].values() for trial in trials if trial]
-    if not ends or any(end["seconds"] is None for end in ends):
+    if row["private"] == "a yardstick" or not ends:
         return None
     return float(sum(end["rounds"] for end in ends) / sum(end["seconds"] for end in ends))
 
@@ -144,13 +146,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", default="build/peers-venv/bin/python", help="of the peers' environment")
     parser.add_argument("--instances", type=Path, default=Path("build/peers"), help="folder for the instances")
+    parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds a trial")
     parser.add_argument("--only", default="", help="measure the rows whose name contains this")
     parser.add_argument("--table", action="store_true", help="print the table of the results there are")
     given = parser.parse_args()
     kept: dict[str, Row] = {}
-    if (given.only or given.table) and RESULTS.exists():
-        kept = {row["name"]: row for row in json.loads(RESULTS.read_text())["rows"]}
+    if (given.only or given.table) and given.results.exists():
+        kept = {row["name"]: row for row in json.loads(given.results.read_text())["rows"]}
     if given.table:
         print(table(list(kept.values())))
         return
@@ -158,16 +161,16 @@ def main() -> None:
     files = {d: given.instances / f"d{d}.npz" for d in DIMENSIONS}
     for dimension, instance in instances.items():
         instance.save(files[dimension])
-    for name in ("ours", *ADAPTERS):
-        if name == "ours":
-            rows = our_rows(instances, given.only, given.limit)
-        elif given.only.partition(":")[0] not in name and name not in given.only:
+    for name in ("simulated", *ADAPTERS, "live"):
+        if name not in ADAPTERS:
+            rows = our_rows(name, instances, given.only, given.limit)
+        elif given.only.partition(":")[0] not in name:
             continue
         else:
             rows = peer_rows(given.python, name, files, given.only, given.limit)
         kept.update({row["name"]: row for row in rows})
         setting = {"horizon": HORIZON, "trials": TRIALS, "seed": SEED, "limit": given.limit}
-        RESULTS.write_text(json.dumps({"setting": setting, "rows": list(kept.values())}, indent=1) + "\n")
+        given.results.write_text(json.dumps({"setting": setting, "rows": list(kept.values())}, indent=1) + "\n")
     print(f"\n{table(list(kept.values()))}")
 
 

@@ -41,7 +41,9 @@ class Logistic:
 
 ENTRIES = {
     "logistic Thompson": Entry(
-        'ThompsonSampling(), BayesianGLM(link="logit")', lambda k, seed: Logistic(ThompsonSampling(), seed)
+        'ThompsonSampling(), BayesianGLM(link="logit")',
+        lambda k, seed: Logistic(ThompsonSampling(), seed),
+        worth=500.0,  # the peer that is told as much as ours, so the long run is made though it is slow
     ),
     "logistic UCB": Entry(
         'UpperConfidenceBound(0.95), BayesianGLM(link="logit")',
