@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint types contracts compiled unit coverage bench docs clean
+.PHONY: setup demo test lint types contracts compiled unit coverage bench peers docs clean
 
 setup: $(VENV)/.ready
 
@@ -44,6 +44,18 @@ coverage: setup
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py
+
+# Other libraries on the paper's instance. They have an environment of their own, and `make test` knows nothing of them.
+PEERS := build/peers-venv
+
+$(PEERS)/.ready: benchmarks/peers/requirements.txt
+	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+		-r benchmarks/peers/requirements.txt
+	touch $@
+
+peers: setup $(PEERS)/.ready
+	$(BIN)/python benchmarks/peers/run_all.py --python $(PEERS)/bin/python
 
 docs: setup
 	$(BIN)/python docs/generate.py

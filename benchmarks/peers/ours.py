@@ -1,0 +1,95 @@
+"""Our rows of the table: the simulator's policies, and live pricers played like any peer."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from driver import SHORT, play
+from instance import Instance
+
+from hushprice.demand.features import main_effects
+from hushprice.engine.pricer import Pricer
+from hushprice.policies.protocol import Policy
+from hushprice.simulation.market import paper_market
+from hushprice.simulation.run import prepare, run
+
+EPSILON = 1.0  # eps1 + eps2, with delta1 + delta2 = 2/T^2: the defaults
+PRIVATE = f"eps {EPSILON:g}, delta 2/T^2"
+SIMULATED = (  # name, policy, calibration, privacy
+    ("nonprivate, simulated", "nonprivate", "tight", "no"),
+    ("paper@tight, simulated", "paper", "tight", PRIVATE),
+    ("paper@published, simulated", "paper", "published", PRIVATE),
+    ("best fixed price in hindsight", "fixed", "tight", "a yardstick"),
+    ("random price", "random", "tight", "reads nothing"),
+)
+LIVE = (("nonprivate, live", "nonprivate", "tight", "no"), ("paper@tight, live", "paper", "tight", PRIVATE))
+
+
+class Live:
+    """A pricer as a shop runs it, with noise from the operating system."""
+
+    def __init__(self, policy: Policy, dimension: int, horizon: int) -> None:
+        demand = paper_market(dimension).demand
+        self.pricer = Pricer(policy=policy, demand=demand, features=main_effects(dimension - 1), horizon=horizon)
+        self.open = ""
+
+    def price(self, x: list[float]) -> float:
+        quote = self.pricer.quote(x)
+        self.open = quote.id
+        return quote.price
+
+    def learn(self, x: list[float], price: float, bought: int) -> None:
+        self.pricer.observe(self.open, bought)
+
+
+def first_periods(instance: Instance, horizon: int) -> Instance:
+    """The same customers, fewer of them."""
+    rows = ("contexts", "uniforms", "a", "b", "best_prices", "best_revenues")
+    return replace(instance, **{name: getattr(instance, name)[:, :horizon] for name in rows})
+
+
+def simulated(policy: str, calibration: str, instance: Instance, seed: int, limit: float) -> list[list[dict[str, Any]]]:
+    """The simulator's regret on the instance's customers, once for each horizon, and its CPU time a trial."""
+    trials: list[list[dict[str, Any]]] = [[] for _ in range(instance.trials)]
+    for horizon in dict.fromkeys((min(SHORT, instance.horizon), instance.horizon)):
+        job = prepare(
+            policy,
+            calibration=calibration,
+            horizon=horizon,
+            dimension=instance.contexts.shape[2] + 1,
+            epsilon=EPSILON,
+            seed=seed,
+        )
+        run(job, trials=1, workers=1)  # compile
+        started = time.process_time()
+        result = run(job, trials=instance.trials, workers=1)
+        seconds = (time.process_time() - started) / instance.trials
+        for trial, regret in zip(trials, result.regret.tolist(), strict=True):
+            trial.append({"rounds": horizon, "regret": regret, "seconds": seconds, "cut": False})
+    return trials
+
+
+def live(policy: str, calibration: str, instance: Instance, seed: int, limit: float) -> list[list[dict[str, Any]]]:
+    """The live pricer, customer by customer, over SHORT periods: for its speed. Its regret is the simulated one's."""
+    horizon, dimension = min(SHORT, instance.horizon), instance.contexts.shape[2] + 1
+    job = prepare(policy, calibration=calibration, horizon=horizon, dimension=dimension, epsilon=EPSILON, seed=seed)
+    if not isinstance(job.policy, Policy):
+        raise TypeError(f"policy must be a built-in one, got {policy!r}")
+    shown = first_periods(instance, horizon)
+    return [play(Live(job.policy, dimension, horizon), shown, trial, limit) for trial in range(instance.trials)]
+
+
+def on_the_grid(instance: Instance) -> list[list[dict[str, Any]]]:
+    """A clairvoyant held to the peers' grid of prices; it is not timed."""
+    lengths = dict.fromkeys((min(SHORT, instance.horizon), instance.horizon))
+    return [
+        [{"rounds": n, "regret": _grid_regret(instance, trial, n), "seconds": None, "cut": False} for n in lengths]
+        for trial in range(instance.trials)
+    ]
+
+
+def _grid_regret(instance: Instance, trial: int, horizon: int) -> float:
+    return instance.average_regret(trial, np.asarray(instance.best_on_grid(trial, horizon)))
