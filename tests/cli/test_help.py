@@ -29,7 +29,7 @@ print("heavy:", [name for name in {HEAVY!r} if name in sys.modules])
 
 def test_every_verb_has_help_with_an_example(call: Callable) -> None:
     verbs = get_command(app).commands  # type: ignore[attr-defined]
-    assert set(verbs) >= {
+    assert {"simulate", "compare", "privacy", "verify", "attack", "audit", "sweep", "theory"} <= set(verbs)
         "simulate",
         "compare",
         "attack",
