@@ -136,9 +136,8 @@ def test_outcomes_and_saves_wait_for_the_one_inside(act: str, tmp_path: Path) ->
         done.result(timeout=10)
 
 
-def test_a_copy_has_a_lock_of_its_own() -> None:
+def test_a_pricer_cannot_be_copied_because_two_would_spend_one_budget() -> None:
     pricer = opened()
-    pricer.quote([0.1])
-    for other in (pickle.loads(pickle.dumps(pricer)), copy.deepcopy(pricer)):
-        assert other._lock is not pricer._lock
-        assert other.quote([0.2]).id == copy.deepcopy(pricer).quote([0.2]).id
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="two of them would spend one budget"):
+            copied(pricer)

@@ -73,6 +73,8 @@ def describe(facts: Facts) -> dict[str, dict[str, Any]]:
         raise InvalidInput(f"parameters.max_estimates is {noise.max_estimates}, above {MOST_ESTIMATES}")
     if not 0 <= facts.estimates <= noise.max_estimates:
         raise InvalidInput(f"events.spent[1].count is {facts.estimates}, more than were paid for")
+    if facts.estimates > max(0, facts.horizon - facts.delay - 1):
+        raise InvalidInput(f"events.spent[1].count is {facts.estimates}, more than there were records to learn from")
     losses = sensitivity.of_loss(facts.demand)
     stream, estimate = events(noise, horizon=facts.horizon, dimension=dimension, losses=losses, live=True)
     allowance = (Entry(stream, 1), Entry(estimate, noise.max_estimates))

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hushprice import checks
 from hushprice.accounting import sensitivity
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.events import CovarianceStream, Event, NotPrivate, PerturbedEstimate
@@ -90,13 +89,7 @@ def stream_numbers(event: CovarianceStream) -> int:
 
 def _of_estimate(event: PerturbedEstimate, count: int, adjacency: Adjacency) -> Loss:
     """docs/proofs/objective_perturbation.md: the exact minimizer's loss is radial, the output noise's is Gaussian."""
-    match adjacency:
-        case Adjacency.REPLACE_ONE:  # the gradients' difference lies in the plane of the two records' features
-            change, degree = event.difference, 2
-        case Adjacency.ZERO_OUT:  # along the one record's features
-            change, degree = event.gradient, 1
-        case _:
-            raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+    change, degree = sensitivity.of_gradients(event.gradient, event.difference, adjacency)
     scale = (1.0 + _ROUNDING) * change / event.noise
     shift = math.log1p((1.0 + _ROUNDING) * event.curvature / event.ridge) + 0.5 * scale * scale
     moved = (1.0 + _ROUNDING) * (2.0 * event.distance + event.output_grid * math.sqrt(event.dimension))

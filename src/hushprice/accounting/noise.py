@@ -46,6 +46,9 @@ class Noise:
             covariance_noise=self.covariance_noise, estimate_noise=self.estimate_noise, output_noise=self.output_noise
         )
         checks.positive(estimate_ridge=self.estimate_ridge)
+        drawn = self.covariance_noise, self.estimate_noise, self.output_noise
+        if self.claimed is None and any(drawn):  # an event could not say so, and the ledger would not know
+            raise InvalidInput(f"noise must be 0 where nothing is claimed, got {max(drawn)!r}")
         if self.strategy not in STRATEGIES:
             raise InvalidInput(f"strategy must be one of {', '.join(STRATEGIES)}, got {checks.shown(self.strategy)}")
         if self.layout not in LAYOUTS:

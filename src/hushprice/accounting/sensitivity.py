@@ -68,6 +68,19 @@ def steepest(demand: Demand) -> float:
     return float(getattr(demand, "steepest", demand.curvature))
 
 
+def of_gradients(gradient: float, difference: float, adjacency: Adjacency) -> tuple[float, int]:
+    """How far one record moves the sum of gradients, and in how many dimensions it can.
+
+    Replaced: by two records' difference, in the plane of their features. Zeroed out: by one gradient, along one line.
+    """
+    match adjacency:
+        case Adjacency.REPLACE_ONE:
+            return difference, 2
+        case Adjacency.ZERO_OUT:
+            return gradient, 1
+    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+
+
 @functools.lru_cache(maxsize=64)
 def logistic_difference(slope: float) -> float:
     """A bound on ||grad - grad'|| of two logistic losses on the ball, y in [0, 1]; below 2 sup ||grad||.

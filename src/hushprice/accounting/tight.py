@@ -126,8 +126,7 @@ def _estimate(
     A larger ridge needs less noise but pulls the estimate to zero. On the scale of the gradient noise has mean square
     d nu^2 and the ridge pulls by at most ridge^2, as ||theta*|| <= 1: take the ridge with the least sum.
     """
-    replaced = adjacency is Adjacency.REPLACE_ONE
-    change, degree = (losses.difference, 2) if replaced else (losses.gradient, 1)
+    change, degree = sensitivity.of_gradients(losses.gradient, losses.difference, adjacency)
 
     def nu_for(ridge: float) -> float:
         def excess(log_nu: float) -> float:

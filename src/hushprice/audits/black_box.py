@@ -28,7 +28,7 @@ from hushprice.policies.protocol import Policy
 from hushprice.simulation.run import Progress
 from hushprice.types import FloatArray
 
-DEFAULT = ("paper@published", "paper@printed")
+DEFAULT = ("paper@tight", "paper@published", "paper@printed")
 CUTS = 16  # beside the one that did best on the runs the score was chosen on
 
 

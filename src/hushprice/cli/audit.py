@@ -24,6 +24,7 @@ def audit(
     dimension: options.Dimension = None,
     epsilon: options.Epsilon = None,
     delta: options.Delta = "2/T^2",
+    adjacency: options.Neighbours = "replace-one",
     seed: options.Seed = 0,
     workers: options.Workers = None,
     exploration_periods: options.Exploration = None,
@@ -45,12 +46,16 @@ def audit(
       hushprice audit --policy shop:Policy --runs 4e3 --horizon 200 --format json
       hushprice audit --white-box --policy paper@tight --runs 200
     """
+    from hushprice.accounting.adjacency import Adjacency, adjacency_of
     from hushprice.audits.black_box import DEFAULT, audit_prices
     from hushprice.audits.stories import STORIES
     from hushprice.cli import show, show_audits
+    from hushprice.errors import InvalidInput
     from hushprice.simulation.market_file import load_market
 
     options.look_here(policy or [])
+    if adjacency_of(adjacency) is not Adjacency.REPLACE_ONE and not white_box:
+        raise InvalidInput(f"adjacency of the two stories is replace-one; --white-box takes any, got {adjacency!r}")
     if white_box:
         measured = _inside(
             policy or DEFAULT,
@@ -61,6 +66,7 @@ def audit(
             market=None if market is None else load_market(market),
             epsilon=epsilon,
             delta=delta,
+            adjacency=adjacency,
             exploration_periods=exploration_periods,
             ridge=ridge,
             width=width,

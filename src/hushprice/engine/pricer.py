@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 import numpy as np
 
@@ -202,11 +202,8 @@ class Pricer:
             raise InvalidInput(f"context[{outside[0]}] must lie in [-1, 1], got {float(context[outside[0]])!r}")
         return context, 0
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.RLock())
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a pricer cannot be copied or pickled: two of them would spend one budget; use save and load")
 
     def __repr__(self) -> str:
         return f"Pricer(policy={self.policy.name!r}, quotes={self.slots.count}, horizon={self.horizon})"

@@ -181,16 +181,25 @@ def _pricer(kind: type[AnyPricer], state: _State, simulation: bool) -> AnyPricer
 def _check(state: _State, pricer: Pricer) -> None:
     """What types cannot say. A file that fails this was written by something else than `save`."""
     learned, waiting = state.demands.size, state.outcomes.size
+    spent = pricer.learner.estimates_left - state.estimates_left
     sound = {
         "status": set(state.status) <= set(range(4)) and learned + waiting == min(len(state.status), state.last),
         "last": state.last in (learned, pricer.slots.last),
         "waiting": state.waiting.shape == (waiting, pricer.features.dimension) and np.isfinite(state.waiting).all(),
         "outcomes": state.outcomes.shape == (waiting,) and not np.isinf(state.outcomes).any(),
         "estimates_left": 0 <= state.estimates_left <= pricer.learner.estimates_left,
+        "accepted": state.accepted is None or _sound(state.accepted, learned, spent),
+        "key": len(state.key) == len(pricer.slots.key),
+        "clipped": min(state.clipped) >= 0 and state.indefinite >= 0,
     }
     for field, fits in sound.items():
         if not fits:
             raise InvalidInput(f"the saved {field} does not fit the rest of the pricer")
+
+
+def _sound(accepted: _Accepted, learned: int, spent: int) -> bool:
+    """Prices come from estimates that were paid for, and from records that were learned."""
+    return 1 <= accepted.version <= spent and 1 <= accepted.records <= learned
 
 
 def _refuse_foreign_parts(pricer: Pricer) -> None:

@@ -13,6 +13,8 @@ from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget
 from hushprice.accounting.noise import Noise
 from hushprice.accounting.paper_noise import Constants
 from hushprice.accounting.sensitivity import LossBounds
+from hushprice.demand.families import Gaussian, Logistic, Poisson
+from hushprice.demand.family import CUSTOM
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
@@ -54,33 +56,44 @@ class Policy:
 
     def __post_init__(self) -> None:
         checks.non_negative(input_noise=self.input_noise)
+        if self.code not in (RANDOM, FIXED, CLAIRVOYANT, LEARNING):
+            raise InvalidInput(f"code must be one of RANDOM, FIXED, CLAIRVOYANT, LEARNING, got {self.code!r}")
         for part in ("tuning", "noise"):
             if (getattr(self, part) is not None) != (self.code == LEARNING):
                 raise InvalidInput(f"{part} is for policies that learn, got {getattr(self, part)!r} for {self.name!r}")
-        if self.noise is not None and self.claimed != self.noise.claimed:
-            raise InvalidInput(
-                f"claimed must be what the noise was bought with, {self.noise.claimed}, got {self.claimed}"
-            )
+        if (self.claimed is None) != (self.proven is None):
+            raise InvalidInput(f"claimed and proven must be given together, got {self.claimed} and {self.proven}")
+        if self.claimed is not None and self.input_noise > 0.0:
+            raise InvalidInput(f"input_noise is for policies that claim nothing, got {self.input_noise!r}")
+        if self.noise is not None and self.tuning is not None:
+            self._check_noise(self.noise, self.tuning)
+        elif self.claimed is not None and not (
+            self.code in (RANDOM, FIXED) and self.claimed == self.proven == EpsilonDelta(0.0, 0.0)
+        ):
+            raise InvalidInput(f"claimed must be 0, by a policy that reads no record, got {self.claimed}")
+
+    def _check_noise(self, noise: Noise, tuning: Tuning) -> None:
+        """Is the claim what the noise was bought with, and does the accountant agree?"""
+        if self.claimed != noise.claimed:
+            raise InvalidInput(f"claimed must be what the noise was bought with, {noise.claimed}, got {self.claimed}")
         # The claim is divided among a number of estimates, so `tuning` may not ask for another number. Its other
         # entries are free: PrivateMLE fits with noise.estimate_ridge, and tuning.ridge, which is Lambda's, the width
         # and the exploration periods act on nothing but releases.
-        if self.noise is not None and self.tuning is not None:
-            if self.noise.max_estimates not in (None, self.tuning.max_estimates):
-                raise InvalidInput(
-                    f"max_estimates must be what the noise was calculated for, {self.noise.max_estimates}, "
-                    f"got {self.tuning.max_estimates}"
-                )
-        if self.noise is not None and self.noise.claimed is not None:
-            if self.horizon is None or self.basis is None:
-                raise InvalidInput("horizon and basis must be given where something is claimed")
-            found = proven(self.noise, horizon=self.horizon, basis=self.basis, adjacency=self.adjacency)
-            if self.proven is None or found is None or not _agree(self.proven, found):
-                raise InvalidInput(f"proven must be what the accountant gets for the noise, got {self.proven}")
-        if (self.claimed is None) != (self.proven is None):
-            raise InvalidInput(f"claimed and proven must be given together, got {self.claimed} and {self.proven}")
-        if self.claimed is not None and self.proven is not None and not _covers(self.claimed, self.proven):
+        if noise.max_estimates not in (None, tuning.max_estimates):
             raise InvalidInput(
-                f"{self.claimed} is claimed, but the noise proves {self.proven} alone"
+                f"max_estimates must be what the noise was calculated for, {noise.max_estimates}, "
+                f"got {tuning.max_estimates}"
+            )
+        if self.claimed is None or self.proven is None:
+            return
+        if self.horizon is None or self.basis is None:
+            raise InvalidInput("horizon and basis must be given where something is claimed")
+        found = proven(noise, horizon=self.horizon, basis=self.basis, adjacency=self.adjacency)
+        if found is None or not _agree(self.proven, found):
+            raise InvalidInput(f"proven must be what the accountant gets for the noise, got {self.proven}")
+        if not _covers(self.claimed, found):
+            raise InvalidInput(
+                f"{self.claimed} is claimed, but the noise proves {found} alone"
                 + (f": calibration {self.calibration!r} does not fit this market" if self.calibration else "")
             )
 
@@ -99,7 +112,12 @@ class Policy:
 
 
 def basis_of(demand: Demand, dimension: int) -> Basis:
-    """What calibrations and the accountant read of a demand family."""
+    """What calibrations and the accountant read of a demand family.
+
+    Compiled steps take a built-in code at its word, so a class of one's own may not carry one.
+    """
+    if demand.family != CUSTOM and type(demand) not in (Logistic, Gaussian, Poisson):
+        raise InvalidInput(f"demand {demand.name!r} must have family CUSTOM, as a family of one's own")
     constants = Constants(bound=demand.bound, scale=demand.scale, curvature=demand.paper_curvature)
     return Basis(dimension=dimension, constants=constants, losses=sensitivity.of_loss(demand))
 
