@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from hushprice.accounting.adjacency import Adjacency
+import pytest
+
+from hushprice.accounting.adjacency import Adjacency, adjacency_of
 from hushprice.accounting.noise import open_ledger, without_noise
 from hushprice.accounting.sensitivity import LossBounds
+from hushprice.errors import InvalidInput
 
 
 def test_names_that_receipts_print() -> None:
@@ -15,3 +18,11 @@ def test_the_papers_neighbours_replace_one_record() -> None:
     losses = LossBounds(gradient=4.0, difference=8.0, curvature=4.0)
     ledger = open_ledger(without_noise(1.0), horizon=10, dimension=2, losses=losses, max_estimates=3, live=True)
     assert ledger.adjacency is Adjacency.REPLACE_ONE
+
+
+def test_a_relation_is_found_by_its_name_and_no_other_name_will_do() -> None:
+    for relation in Adjacency:
+        assert adjacency_of(relation.value) is adjacency_of(relation) is relation
+    for name in ("replace_one", "", "both", 1, None):
+        with pytest.raises(InvalidInput, match=r"^adjacency must be one of replace-one, zero-out, got"):
+            adjacency_of(name)  # type: ignore[arg-type]

@@ -329,3 +329,8 @@ def test_a_report_is_plain_data():
     found = verify(SOUND).to_dict()
     assert json.loads(json.dumps(found)) == json.loads(json.dumps(found))
     assert found["unprovable"] == verification.UNPROVABLE
+
+
+def test_more_estimates_than_records_to_learn_from_are_refused():
+    with pytest.raises(InvalidInput, match=r"^events.spent\[1\].count is 2, more than there were records"):
+        describe(dataclasses.replace(make_facts(), horizon=2))

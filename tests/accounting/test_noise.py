@@ -136,3 +136,9 @@ def test_without_noise_every_release_is_charged_as_not_private() -> None:
 def test_values_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         NOISE.estimate_noise = 0.0  # type: ignore[misc]
+
+
+def test_noise_without_a_claim_is_refused() -> None:
+    """The ledger would not know of it, and the engine and the simulator would disagree about drawing it."""
+    with pytest.raises(InvalidInput, match=r"^noise must be 0 where nothing is claimed, got 1.0"):
+        Noise(covariance_noise=1.0, estimate_noise=0.0, estimate_ridge=1.0, floored=False, claimed=None)

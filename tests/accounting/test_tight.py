@@ -175,3 +175,17 @@ def test_a_budget_below_what_discrete_noise_costs_is_refused() -> None:
     """A billion records in twenty dimensions: the grid alone costs more than 1e-6."""
     with pytest.raises(InvalidInput, match=r"^epsilon 1e-06 at delta 1e-60 is out of reach$"):
         tight.calibrate(split(1e-6, 1e-60), **CASE | {"horizon": 10**9, "dimension": 20, "max_estimates": 1})
+
+
+def test_a_share_out_of_reach_is_refused_by_name() -> None:
+    """So many estimates at so little epsilon need noise beyond what is searched."""
+    with pytest.raises(InvalidInput, match=r"^epsilon_estimate is out of reach for 1000000000 estimates"):
+        tight.calibrate(
+            split(2e-7, 1e-200),
+            horizon=100,
+            dimension=2,
+            max_estimates=10**9,
+            ridge=1.0,
+            losses=LOSSES,
+            adjacency=Adjacency.REPLACE_ONE,
+        )

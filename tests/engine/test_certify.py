@@ -9,6 +9,7 @@ from hushprice import open_pricer
 from hushprice.accounting import signing
 from hushprice.accounting.verification import verify
 from hushprice.demand.families import Gaussian, Logistic
+from hushprice.demand.family import CUSTOM
 from hushprice.demand.features import Affine, main_effects
 from hushprice.errors import InvalidInput
 from hushprice.releasers.estimate import PrivateMLE
@@ -20,6 +21,8 @@ KEY = Ed25519PrivateKey.generate()
 
 class OwnDemand(Logistic):
     """Looks like ours."""
+
+    family = CUSTOM
 
 
 class OwnSource(System):

@@ -12,6 +12,7 @@ from hushprice import Pricer, open_pricer
 from hushprice.accounting.budget import EpsilonDelta, split
 from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.demand.families import Gaussian, Logistic, Poisson
+from hushprice.demand.family import CUSTOM
 from hushprice.demand.features import Affine, main_effects
 from hushprice.demand.schema import Boolean, Schema
 from hushprice.errors import InvalidInput, NotAvailable
@@ -153,8 +154,20 @@ def test_only_policies_that_learn_from_true_contexts_are_priced_with() -> None:
 
 def test_a_part_of_ones_own_is_used_even_when_it_counts_as_empty() -> None:
     class Empty(Logistic):
+        family = CUSTOM
+
         def __len__(self) -> int:
             return 0
 
     demand = Empty(slope=2.0)
     assert open_pricer(horizon=10, contexts=1, demand=demand).demand is demand
+
+
+def test_a_family_of_ones_own_may_not_pass_for_a_built_in_one() -> None:
+    """Compiled steps would use the built-in functions, and the noise this one's own constants."""
+
+    class Flatter(Logistic):
+        steepest = 1e-3
+
+    with pytest.raises(InvalidInput, match=r"^demand 'logistic' must have family CUSTOM"):
+        open_pricer(horizon=10, contexts=1, demand=Flatter())

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from hushprice import Pricer, open_pricer
 from hushprice.demand.families import Logistic
+from hushprice.demand.family import CUSTOM
 from hushprice.demand.features import Affine
 from hushprice.engine import saved
 from hushprice.errors import InvalidInput
@@ -171,12 +172,26 @@ FORGED: list[Body] = [
     {"accepted.covariance": numbers(2)},
     {"accepted.covariance": numbers(3, value=np.nan)},
     {"accepted": {"theta": numbers(2)}},
+    {"accepted.version": 10**6},  # more estimates than were paid for
+    {"accepted.version": -3},
+    {"accepted.records": 10**6},
+    {"accepted.records": 0},
+    {"clipped": [-1, 0, 0]},
+    {"indefinite": -1},
+    {"key": b""},
 ]
 
 
 @pytest.mark.parametrize("change", FORGED, ids=lambda change: "-".join(change) or "none")
 def test_a_body_that_save_could_not_have_written_is_refused(change: Body, content: bytes, tmp_path: Path) -> None:
     assert refusal(rewritten(content, change), tmp_path / "forged")
+
+
+def test_a_ledger_cannot_be_reset_behind_the_estimates_it_paid_for(content: bytes, tmp_path: Path) -> None:
+    state = msgspec.msgpack.decode(content.partition(b"\n")[2])
+    full = state["policy"]["noise"]["max_estimates"]
+    assert state["accepted"]["version"] > 0
+    assert "accepted" in refusal(rewritten(content, {"estimates_left": full}), tmp_path / "forged")
 
 
 @pytest.fixture(scope="module")
@@ -240,6 +255,8 @@ def test_the_forgeries_above_start_from_a_file_that_loads(content: bytes, tmp_pa
 
 class OwnDemand(Logistic):
     """Called logistic, but not ours."""
+
+    family = CUSTOM
 
 
 class OwnTape(Tape):

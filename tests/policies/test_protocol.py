@@ -16,7 +16,7 @@ from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
 from hushprice.policies.paper import nonprivate, paper
-from hushprice.policies.protocol import FIXED, LEARNING, RANDOM, Basis, Policy, basis_of, proven
+from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, RANDOM, Basis, Policy, basis_of, proven
 from hushprice.policies.tuning import numerical
 
 TUNING = numerical(100, 2)
@@ -33,7 +33,8 @@ FOUND = proven(THIN, horizon=100, basis=basis_of(Logistic(), 2), adjacency=Adjac
     ("change", "message"),
     [
         ({"claimed": SMALL}, "claimed must be what the noise was bought with, .*epsilon=1.0.* got .*epsilon=0.5"),
-        ({"claimed": None}, "claimed must be what the noise was bought with, .* got None"),
+        ({"claimed": None}, "claimed and proven must be given together, got None"),
+        ({"claimed": None, "proven": None}, "claimed must be what the noise was bought with, .* got None"),
         ({"proven": EpsilonDelta(2.0, 1e-4)}, "proven must be what the accountant gets for the noise, .*epsilon=2.0"),
         (
             {"proven": EpsilonDelta(1e-9, 1e-4)},
@@ -43,7 +44,9 @@ FOUND = proven(THIN, horizon=100, basis=basis_of(Logistic(), 2), adjacency=Adjac
             {"proven": EpsilonDelta(PAPER.proven.epsilon, 1e-5)},
             "proven must be what the accountant gets for the noise, .*delta=1e-05",
         ),
-        ({"proven": None}, "proven must be what the accountant gets for the noise, got None"),
+        ({"proven": None}, "claimed and proven must be given together, got Eps.* and None"),
+        ({"input_noise": 50.0}, "input_noise is for policies that claim nothing, got 50.0"),
+        ({"code": 7}, "code must be one of RANDOM, FIXED, CLAIRVOYANT, LEARNING, got 7"),
         ({"noise": THIN}, "proven must be what the accountant gets for the noise"),
         (
             {"noise": THIN, "proven": FOUND},
@@ -86,9 +89,15 @@ def test_what_is_proven_is_less_than_what_is_claimed_and_never_without_a_claim()
         replace(nonprivate(tuning=TUNING), proven=SMALL)
     with pytest.raises(InvalidInput, match=r"claimed and proven must be given together, got Eps.* and None"):
         Policy(name="mine", code=FIXED, price=0.5, claimed=SMALL)
-    for more in (EpsilonDelta(0.6, 1e-5), EpsilonDelta(0.5, 1e-4)):
-        with pytest.raises(InvalidInput, match=r"is claimed, but the noise proves .* alone$"):
-            Policy(name="mine", code=FIXED, price=0.5, claimed=SMALL, proven=more)
+    for stated in (SMALL, EpsilonDelta(0.0, 0.0)):
+        with pytest.raises(InvalidInput, match=r"claimed must be 0, by a policy that reads no record, got Eps"):
+            Policy(name="mine", code=FIXED, price=0.5, claimed=SMALL, proven=stated)
+    nothing = EpsilonDelta(0.0, 0.0)
+    with pytest.raises(InvalidInput, match=r"claimed must be 0, by a policy that reads no record"):
+        Policy(name="mine", code=CLAIRVOYANT, claimed=nothing, proven=nothing)  # it knows everybody
+    hair = EpsilonDelta(PAPER.proven.epsilon * (1.0 - 5e-10), PAPER.proven.delta)
+    with pytest.raises(InvalidInput, match=r"is claimed, but the noise proves"):
+        replace(PAPER, claimed=hair, proven=hair, noise=replace(PAPER.noise, claimed=hair))
 
 
 def test_without_a_claim_nothing_is_proven() -> None:
