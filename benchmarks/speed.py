@@ -18,6 +18,7 @@ import time
 import naive
 import numpy as np
 
+from hushprice import open_pricer
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
 from hushprice.simulation.market import Market, paper_market
@@ -89,6 +90,19 @@ print((kilobytes("VmHWM") - before) / 1024)
     return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
 
 
+def live_release(dimension: int, repeats: int = 40) -> float:
+    """Milliseconds of one live quote that learns a record and releases a covariance with exact noise; the median."""
+    pricer = open_pricer(horizon=1000, contexts=dimension - 1, epsilon=1.0)
+    customers = np.random.default_rng(0).uniform(-1, 1, (repeats + 5, dimension - 1))
+    times = []
+    for customer in customers:
+        started = time.perf_counter()
+        quote = pricer.quote(customer)
+        times.append(time.perf_counter() - started)
+        pricer.observe(quote.id, 1)
+    return 1e3 * statistics.median(times[5:])
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -113,6 +127,10 @@ def main() -> None:
         alone = nanoseconds("clairvoyant", horizon // 10, dimension)
         cost = nanoseconds("paper", horizon // 10, dimension)
         print(f"  d = {dimension:2d}: paper {cost:9.1f}   environment {alone:6.1f}   ratio {cost / alone:6.1f}")
+
+    print("\nlive: one quote, one record learned, one covariance released with exact noise")
+    for dimension in (2, 20):
+        print(f"  d = {dimension:2d}: {live_release(dimension):6.2f} ms")
 
     print(f"\nmemory a trial adds: d = 3, T = {horizon:,}: {peak_memory(horizon, 3):.1f} MB")
     started = time.perf_counter()
