@@ -161,13 +161,3 @@ def test_a_part_of_ones_own_is_used_even_when_it_counts_as_empty() -> None:
 
     demand = Empty(slope=2.0)
     assert open_pricer(horizon=10, contexts=1, demand=demand).demand is demand
-
-
-def test_a_family_of_ones_own_may_not_pass_for_a_built_in_one() -> None:
-    """Compiled steps would use the built-in functions, and the noise this one's own constants."""
-
-    class Flatter(Logistic):
-        steepest = 1e-3
-
-    with pytest.raises(InvalidInput, match=r"^demand 'logistic' must have family CUSTOM"):
-        open_pricer(horizon=10, contexts=1, demand=Flatter())

@@ -140,3 +140,11 @@ def test_one_fixed_price_needs_no_tuning() -> None:
         Policy(name="mine", code=FIXED, noise=without_noise(1.0))
     with pytest.raises(InvalidInput, match="tuning is for policies that learn, got None"):
         Policy(name="mine", code=LEARNING)
+
+
+def test_a_demand_of_ones_own_may_not_pass_for_a_built_in_one() -> None:
+    class Flatter(Logistic):
+        steepest = 1e-3
+
+    with pytest.raises(InvalidInput, match=r"^demand 'logistic' must have family CUSTOM"):
+        basis_of(Flatter(), 2)
