@@ -41,10 +41,10 @@ def run_reproduce(
     checks.whole(0, seed=seed)
     check_folder(output)
     store = Store(output / "trials")
-    store.make()
     folder = output / "quick" if quick else output
     started = time.perf_counter()
     with closing(open_executor(**where)) as executor, show.progress_and_lines() as (advance, say):
+        store.make()
         files: dict[str, list[Path]] = {}
 
         def keep(outcome: Outcome) -> None:

@@ -37,13 +37,13 @@ _READING = (
 KNOWN = (
     (
         "The tables do not come out of the printed constants. `printed` follows the text; `published` takes the "
-        "constants of the paper's logistic example (G = 1), the per-call epsilon of cor:privacy-mle, the square root of "
-        "composition in PrivateCov, and leaves an indefinite Lambda as it is. Each is written somewhere in the paper; "
-        "which the authors' program took is not known."
+        "constants of the paper's logistic example (G = 1), the per-call epsilon of cor:privacy-mle, the square root "
+        "of composition in PrivateCov, and leaves an indefinite Lambda as it is. Each is written somewhere in the "
+        "paper; which the authors' program took is not known."
     ),
     "At epsilon = 5 the paper's numbers are not monotone in epsilon; ours are.",
     (
-        "The cell epsilon_1 = epsilon_2 = 0.1 at T = 1e5 is printed three times with three values: the paper's own runs "
+        "The cell epsilon_1 = epsilon_2 = 0.1 at T = 1e5 is printed three times with three values: its own runs "
         "differ by 3 % at d = 2 and 8 % at d = 3."
     ),
     "Input perturbation: no noise law is given. The paper's 393 is exactly the regret of always asking p = 1.",

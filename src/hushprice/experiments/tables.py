@@ -66,7 +66,7 @@ def cell_by_cell(experiment: Experiment, rows: Sequence[Row]) -> Table | None:
         verdict = "matches" if row.matches else f"differs [{letters[experiment.reason(row)]}]"
         ours = with_error(row.mean, row.error, experiment.unit)
         place = f"{entry.group}, {entry.column}" if entry.contender.reads_budget else entry.group
-        lines.append([place, entry.line, _paper(experiment, row), ours, f"{row.distance:+.1f}", verdict])
+        lines.append([place, entry.line, _paper(experiment, row), ours, _far(row.distance or 0.0), verdict])
     headings = ["cell", "policy", "paper", "ours ± standard error", "distance", "verdict"]
     return Table(headings, lines) if lines else None
 
@@ -107,7 +107,11 @@ def _text(experiment: Experiment, row: Row, letters: dict[str, str]) -> str:
     if row.distance is None:
         return text
     mark = "" if row.matches else f" [{letters[experiment.reason(row)]}]"
-    return f"{text} ({row.distance:+.1f}){mark}"
+    return f"{text} ({_far(row.distance)}){mark}"
+
+
+def _far(distance: float) -> str:
+    return f"{distance:+.1f}" if abs(distance) < 100.0 else f"{distance:+.0f}"
 
 
 def _pipes(texts: Sequence[str]) -> str:
