@@ -14,9 +14,10 @@ def reproduce(
     name: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME...|all",
+            metavar="NAME",
             help="fig:regret-main, fig:regret-veps, fig:regret-vdelta, tab:non-private, tab:diffeps, "
-            "tab:input-perturbation, fig:surplus; also without fig: or tab:.",
+            "tab:input-perturbation, fig:surplus; also without fig: or tab:. Or all.",
+            show_default=False,
         ),
     ],
     quick: Annotated[
