@@ -56,16 +56,18 @@ def beside_the_paper(experiment: Experiment, rows: Sequence[Row]) -> Figure:
         block = [row for row in rows if row.entry.group == group]
         own = [row for row in block if row.entry.contender not in YARDSTICKS]
         columns = {name: at for at, name in enumerate(dict.fromkeys(row.entry.column for row in own))}
+        shown: list[list[float]] = []
         for index, line in enumerate(dict.fromkeys(row.entry.line for row in own)):
             found = [row for row in own if row.entry.line == line]
             at = [columns[row.entry.column] for row in found]
             means, errors = ([value / experiment.unit for value in values] for values in _columns(found))
             colour = _COLOURS[index % len(_COLOURS)]
             axes.errorbar(at, means, yerr=errors, color=colour, marker="o", markersize=4, linewidth=1.3, label=line)
-        paper = [row for row in own if row.entry.paper is not None]
-        at = [columns[row.entry.column] for row in paper]
-        printed = [row.entry.paper.value / experiment.unit for row in paper if row.entry.paper is not None]
-        axes.plot(at, printed, "D", color="#000000", markersize=6, markerfacecolor="none", label="paper")
+            printed = [row.entry.paper.value / experiment.unit for row in found if row.entry.paper is not None]
+            if printed and printed not in shown:  # calibrations share one line of the paper
+                look = ("paper", "D", "#000000") if not shown else (f"paper, {line}", "s", colour)
+                shown.append(printed)
+                axes.plot(at, printed, look[1], color=look[2], markersize=7, markerfacecolor="none", label=look[0])
         for yardstick in YARDSTICKS:
             for row in block:
                 if row.entry.contender == yardstick:
@@ -110,8 +112,9 @@ def _yardstick(axes: Any, experiment: Curves, rows: Sequence[Row], across: set[f
 
 def _finish(axes: Any, experiment: Experiment, rows: Sequence[Row], *, logarithmic: bool) -> None:
     """The same vertical range in every picture of an experiment, so that calibrations can be compared by eye."""
-    means = [row.mean / experiment.unit for row in rows if math.isfinite(row.mean)]
-    low, high = min(means), max(means)
+    numbers = [row.mean for row in rows if math.isfinite(row.mean)]
+    numbers += [row.entry.paper.value for row in rows if row.entry.paper is not None]
+    low, high = min(numbers) / experiment.unit, max(numbers) / experiment.unit
     if logarithmic and low > 0.0:
         axes.set_yscale("log")
         axes.set_ylim(low / 1.3, high * 1.3)
