@@ -144,3 +144,19 @@ def test_the_report_escapes_what_it_shows(everything: tuple) -> None:
     text = report(plan, [odd], seconds=1.0)
     assert "<b>T" not in text
     assert "&lt;b&gt;T &amp; d&lt;/b&gt;" in text
+
+
+def test_the_report_lists_each_cell_that_should_match_and_does_not(everything: tuple, row: Callable) -> None:
+    plan, outcomes = everything
+    rows = [
+        row(80e-4, 3e-4, "74.6"),
+        row(10e-4, 1e-4, "44.7", epsilon=5.0, column="ε = 5"),
+        row(300e-4, 1e-4, "74.6", contender=PRINTED),
+    ]
+    table: Outcome = next(each for each in outcomes if each.experiment.label == "tab:non-private")
+    yardsticks = [each for each in table.rows if not each.entry.contender.reads_budget]
+    text = report(plan, [replace(table, rows=[*rows, *yardsticks])], seconds=1.0)
+    listed = text.partition("What did not, and why")[2].partition("Known before any run")[0]
+    assert "tab:non-private: published at T = 1e3, d = 2, ε = 5: paper 44.7, ours 10.0 ± 1.0. From epsilon" in listed
+    assert "74.6" not in listed
+    assert "<td>1 of 2</td>" in text

@@ -65,8 +65,7 @@ def cell_by_cell(experiment: Experiment, rows: Sequence[Row]) -> Table | None:
         entry = row.entry
         verdict = "matches" if row.matches else f"differs [{letters[experiment.reason(row)]}]"
         ours = with_error(row.mean, row.error, experiment.unit)
-        place = f"{entry.group}, {entry.column}" if entry.contender.reads_budget else entry.group
-        lines.append([place, entry.line, _paper(experiment, row), ours, _far(row.distance or 0.0), verdict])
+        lines.append([_place(row), entry.line, _paper(experiment, row), ours, _far(row.distance or 0.0), verdict])
     headings = ["cell", "policy", "paper", "ours ± standard error", "distance", "verdict"]
     return Table(headings, lines) if lines else None
 
@@ -81,6 +80,17 @@ def with_error(mean: float, error: float, unit: float) -> str:
     digits = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 4 if unit == 1.0 else 3
     shown = f"{mean / unit:.{digits}f}"
     return shown if math.isnan(error) else f"{shown} ± {error / unit:.{digits}f}"
+
+
+def in_words(experiment: Experiment, row: Row) -> str:
+    """A cell beside the paper's in running text."""
+    ours = with_error(row.mean, row.error, experiment.unit)
+    return f"{row.entry.line} at {_place(row)}: paper {_paper(experiment, row)}, ours {ours}"
+
+
+def _place(row: Row) -> str:
+    entry = row.entry
+    return f"{entry.group}, {entry.column}" if entry.contender.reads_budget else entry.group
 
 
 def _paper_lines(experiment: Experiment, block: Sequence[Row]) -> dict[str, dict[str, str]]:
