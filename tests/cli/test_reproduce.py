@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from hushprice.experiments.registry import chosen
+
 SMALL = "--quick --trials 2 --workers 1"
 
 
@@ -17,7 +19,7 @@ def test_a_table_is_printed_and_its_files_are_written(call: Callable, tmp_path: 
     assert "tab:input-perturbation" in out
     assert "best fixed price" in out
     assert "…" not in out
-    assert "[1/1] tab:input-perturbation: 51 cells" in err
+    assert "[1/1] tab:input-perturbation: " in err
     written = {line.removeprefix("wrote ") for line in out.splitlines() if line.startswith("wrote ")}
     names = ("md", "parquet", "png", "svg")
     assert written == {str(tmp_path / "quick" / f"input-perturbation.{ending}") for ending in names}
@@ -25,7 +27,7 @@ def test_a_table_is_printed_and_its_files_are_written(call: Callable, tmp_path: 
     before = sorted((tmp_path / "trials").iterdir())
     again = call(f"reproduce tab:input-perturbation {SMALL} --output {tmp_path} --format json")
     rows = json.loads(again.out)["tab:input-perturbation"]
-    assert len(rows) == 54
+    assert len(rows) == len(chosen(["input-perturbation"])[0].entries(quick=True))
     assert rows[0]["trials"] == 2
     assert sorted((tmp_path / "trials").iterdir()) == before
 

@@ -14,8 +14,9 @@ def matched(rows: Sequence[Row], contender: Contender, which: str) -> list[str]:
     if not compared:
         return []
     close = sum(row.matches is True for row in compared)
+    cells = f"{len(compared)} cells {which}".rstrip()
     return [
-        f"{contender.name}: {close} of {len(compared)} cells {which} within {FAR:g} standard errors of the paper's."
+        f"{contender.name}: {close} of {cells} within {FAR:g} standard errors of the paper's number, or its rounding."
     ]
 
 
