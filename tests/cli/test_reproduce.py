@@ -26,6 +26,7 @@ def test_a_table_is_printed_and_its_files_are_written(call: Callable, tmp_path: 
     assert all(Path(path).is_file() for path in written)
     before = sorted((tmp_path / "trials").iterdir())
     again = call(f"reproduce tab:input-perturbation {SMALL} --output {tmp_path} --format json")
+    assert "all there already" in again.err
     rows = json.loads(again.out)["tab:input-perturbation"]
     assert len(rows) == len(chosen(["input-perturbation"])[0].entries(quick=True))
     assert rows[0]["trials"] == 2

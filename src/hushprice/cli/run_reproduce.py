@@ -67,9 +67,11 @@ def run_reproduce(
 
 
 def _told(outcome: Outcome) -> str:
+    head = f"{outcome.experiment.label}: {outcome.cells} cells"
+    if not outcome.new_periods:
+        return f"{head}, all there already"
     rate = outcome.new_periods / max(outcome.seconds, 1e-9) / 1e6
-    cells = f"{outcome.cells} cells, {outcome.new_cells} of them new"
-    return f"{outcome.experiment.label}: {cells}, {outcome.seconds:.0f} s, {rate:.1f} million periods/s"
+    return f"{head}, {outcome.new_periods:.3g} periods run in {outcome.seconds:.0f} s, {rate:.1f} million periods/s"
 
 
 def _print(outcomes: Sequence[Outcome], written: Sequence[Path]) -> None:
