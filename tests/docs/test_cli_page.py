@@ -35,7 +35,8 @@ def test_every_option_of_every_command_is_documented(page, command):
     text = section(page, command)
     assert GROUP.commands[command].help
     for parameter in GROUP.commands[command].params:
-        assert f"  {parameter.opts[0]} " in text
+        shown = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
+        assert f"  {shown} " in text
         assert parameter.help, f"{command} {parameter.opts[0]} has no help text"
 
 

@@ -12,6 +12,7 @@ from hushprice.cli.audit import audit
 from hushprice.cli.certificate import certificate, verify
 from hushprice.cli.compare import compare
 from hushprice.cli.privacy import privacy
+from hushprice.cli.reproduce import reproduce
 from hushprice.cli.simulate import simulate
 from hushprice.cli.sweep import sweep
 from hushprice.cli.theory import theory
@@ -32,6 +33,7 @@ app.command()(certificate)
 app.command()(verify)
 app.command()(sweep)
 app.command()(theory)
+app.command()(reproduce)
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hushprice.experiments.tables import Table
     from hushprice.simulation.result import Mean, SimulationResult
 
 
@@ -94,6 +95,23 @@ def sweep_table(
     console.print("")
     for file in files:
         console.print(f"wrote {file}", soft_wrap=True)
+
+
+def text(line: str) -> None:
+    """Words on stdout, as they are."""
+    _console().print(line, soft_wrap=True)
+
+
+def text_table(table: Table) -> None:
+    """A table of texts at its full width; a line of one text is a heading inside it."""
+    widths = [
+        max(len(line[at]) for line in (table.headings, *table.lines) if len(line) > 1)
+        for at in range(len(table.headings))
+    ]
+    for line in (table.headings, *table.lines):
+        first, *others = zip(line, widths, strict=False)
+        texts = [first[0].ljust(first[1]), *(each.rjust(size) for each, size in others)]
+        text("  ".join(texts).rstrip())
 
 
 def setting(value: Any) -> str:

@@ -1,1 +1,1 @@
-"""What the paper's tables, figures and theorems say, put to the test on simulated markets."""
+"""The paper's tables and figures run again, and its theory checked: one file each, named by what it shows."""

@@ -1,0 +1,89 @@
+"""What `hushprice reproduce` does once its options are read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from hushprice import checks
+from hushprice.cli import show
+from hushprice.errors import Interrupted
+from hushprice.experiments.files import write_outcome, write_text
+from hushprice.experiments.registry import ALL, chosen
+from hushprice.experiments.report import report
+from hushprice.experiments.rows import frame
+from hushprice.experiments.run import QUICK_TRIALS, Outcome, Plan, measure
+from hushprice.experiments.tables import cell_by_cell, in_the_papers_shape, notes
+from hushprice.simulation.output import check_folder
+from hushprice.sweeps.executors import open_executor
+from hushprice.sweeps.store import Store
+
+TRIALS = 20
+
+
+def run_reproduce(
+    names: Sequence[str],
+    *,
+    quick: bool,
+    trials: int | None,
+    seed: int,
+    output: Path,
+    where: Mapping[str, Any],
+    as_json: bool,
+) -> None:
+    """Names to folders, tables and, for all of them, the report. Names and places are checked first."""
+    count = trials if trials is not None else QUICK_TRIALS if quick else TRIALS
+    plan = Plan(experiments=tuple(chosen(names)), trials=count, seed=seed, quick=quick)
+    checks.whole(1, trials=count)
+    checks.whole(0, seed=seed)
+    check_folder(output)
+    store = Store(output / "trials")
+    folder = output / "quick" if quick else output
+    started = time.perf_counter()
+    with closing(open_executor(**where)) as executor, show.progress_and_lines() as (advance, say):
+        store.make()
+        files: dict[str, list[Path]] = {}
+
+        def keep(outcome: Outcome) -> None:
+            files[outcome.experiment.label] = write_outcome(outcome, folder)
+            say(f"[{len(files)}/{len(plan.experiments)}] {_told(outcome)}")
+
+        try:
+            outcomes = measure(plan, store=store, executor=executor, progress=advance, on_done=keep)
+        except KeyboardInterrupt:
+            kept = f"finished trials are kept in {str(store.folder)!r}; run it again to go on"
+            raise Interrupted(f"interrupted; {kept}") from None
+    written = [path for paths in files.values() for path in paths]
+    if ALL in names:
+        written.append(folder / "report.html")
+        write_text(report(plan, outcomes, seconds=time.perf_counter() - started), written[-1])
+    if as_json:
+        show.json({each.experiment.label: frame(each.experiment, each.rows).to_dicts() for each in outcomes})
+    else:
+        _print(outcomes, written)
+
+
+def _told(outcome: Outcome) -> str:
+    head = f"{outcome.experiment.label}: {outcome.cells} cells"
+    if not outcome.new_periods:
+        return f"{head}, all there already"
+    rate = outcome.new_periods / max(outcome.seconds, 1e-9) / 1e6
+    return f"{head}, {outcome.new_periods:.3g} periods run in {outcome.seconds:.0f} s, {rate:.1f} million periods/s"
+
+
+def _print(outcomes: Sequence[Outcome], written: Sequence[Path]) -> None:
+    for outcome in outcomes:
+        experiment, rows = outcome.experiment, outcome.rows
+        show.text(f"{experiment.label}: {experiment.title}\n{experiment.about}\nIn {experiment.measured}.\n")
+        show.text_table(in_the_papers_shape(experiment, rows))
+        compared = cell_by_cell(experiment, rows)
+        if compared is not None:
+            show.text("")
+            show.text_table(compared)
+        for line in ("", *notes(experiment, rows), *experiment.findings(rows), ""):
+            show.text(line)
+    for path in written:
+        show.text(f"wrote {path}")
