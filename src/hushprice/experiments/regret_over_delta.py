@@ -26,7 +26,7 @@ ANY_DELTA = "any δ"
 
 class RegretOverDelta(Curves):
     label = "fig:regret-vdelta"
-    title = "Regret grows slowly as delta shrinks"
+    title = "Regret grows as delta shrinks"
     about = (
         "Average regret for delta_1 = delta_2 = 1/T, 1/T^2, ..., 1/T^10 (as small as 1e-60), T = 2e5, 5e5, 1e6 and "
         "epsilon_1 = epsilon_2 = 0.2, 0.5, 1. Horizons and epsilon are our reading."
