@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,9 +26,9 @@ class Curves(Experiment):
     def reason(self, row: Row) -> str:
         return common(row)
 
+    @abstractmethod
     def x(self, row: Row) -> float:
         """Where a row stands on the horizontal axis."""
-        raise NotImplementedError
 
     def figures(self, rows: Sequence[Row]) -> Mapping[str, Figure]:
         from hushprice.experiments.pictures import two_panels
