@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from hushprice.accounting import sensitivity
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.sensitivity import RADIUS, LossBounds
-from hushprice.demand import family
+from hushprice.demand import family, protocol
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
@@ -199,15 +199,15 @@ def test_only_sales_of_one_or_none_have_the_smaller_difference() -> None:
 
 
 def test_a_family_that_does_not_say_gets_the_widest_range() -> None:
-    assert sensitivity.lowest(CUSTOM) == -1.5
-    assert sensitivity.steepest(CUSTOM) == 3.0
+    assert protocol.lowest(CUSTOM) == -1.5
+    assert protocol.steepest(CUSTOM) == 3.0
 
     class Inheriting(Demand):
         bound = 2.5
         curvature = 7.0
 
-    assert sensitivity.lowest(Inheriting()) == -2.5  # type: ignore[abstract]
-    assert sensitivity.steepest(Inheriting()) == 7.0  # type: ignore[abstract]
+    assert protocol.lowest(Inheriting()) == -2.5  # type: ignore[abstract]
+    assert protocol.steepest(Inheriting()) == 7.0  # type: ignore[abstract]
 
 
 @pytest.mark.parametrize("field", ["gradient", "difference", "curvature"])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushprice.accounting import sensitivity
+from hushprice.demand import protocol
 from hushprice.demand.conformance import violations
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.protocol import Demand
@@ -58,8 +58,8 @@ def test_built_in_families_declare_the_least_demand_and_the_steepest_slope(deman
 def test_a_family_that_does_not_say_gets_the_wider_bounds_and_passes(demand: Demand) -> None:
     silent: Any = Altered(demand, silent=("lowest", "steepest"))
     assert violations(silent) == []
-    assert sensitivity.lowest(silent) == -demand.bound
-    assert sensitivity.steepest(silent) == demand.curvature
+    assert protocol.lowest(silent) == -demand.bound
+    assert protocol.steepest(silent) == demand.curvature
 
 
 def test_a_family_that_inherits_the_protocol_gets_the_same_defaults() -> None:

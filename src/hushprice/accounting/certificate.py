@@ -24,7 +24,7 @@ from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.ledger import Entry, Ledger, loss_of_all
 from hushprice.accounting.noise import Noise, events
 from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
+from hushprice.demand.protocol import Demand, lowest, steepest
 from hushprice.errors import InvalidInput
 
 FORMAT = 1
@@ -107,9 +107,9 @@ def _parameters(facts: Facts, losses: sensitivity.LossBounds, estimate: Any) -> 
             "name": demand.name,
             "slope": float(demand.slope),
             "bound": float(demand.bound),
-            "lowest": sensitivity.lowest(demand),
+            "lowest": lowest(demand),
             "noise": None if own_noise is None else float(own_noise),
-            "steepest": sensitivity.steepest(demand),
+            "steepest": steepest(demand),
         },
         "dimension": int(facts.features.dimension),
         "features": {"map": facts.features.name, "contexts": int(facts.features.contexts), "largest_norm": 1.0},

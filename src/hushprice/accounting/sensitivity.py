@@ -15,7 +15,7 @@ import numpy as np
 from hushprice import checks
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.demand import family
-from hushprice.demand.protocol import Demand
+from hushprice.demand.protocol import Demand, lowest, steepest
 from hushprice.errors import InvalidInput
 
 RADIUS = 2.0  # alg:private-mle, line 4: ||theta|| <= 2
@@ -56,16 +56,6 @@ def of_loss(demand: Demand) -> LossBounds:
     if demand.family == family.LOGISTIC and lowest(demand) == 0.0 and demand.bound == 1.0:
         difference = min(difference, logistic_difference(float(demand.slope)))
     return LossBounds(gradient=gradient, difference=difference, curvature=float(demand.slope * steepest(demand)))
-
-
-def lowest(demand: Demand) -> float:
-    """The least demand; -B_Y where a family of one's own does not say."""
-    return float(getattr(demand, "lowest", -demand.bound))
-
-
-def steepest(demand: Demand) -> float:
-    """sup f' on |z| <= 2; K, which bounds it, where a family of one's own does not say."""
-    return float(getattr(demand, "steepest", demand.curvature))
 
 
 def of_gradients(gradient: float, difference: float, adjacency: Adjacency) -> tuple[float, int]:

@@ -23,9 +23,9 @@ from hushprice.accounting import accountant
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.events import PerturbedEstimate
 from hushprice.accounting.loss import loss_of
-from hushprice.accounting.sensitivity import RADIUS, lowest
+from hushprice.accounting.sensitivity import RADIUS
 from hushprice.audits.finding import Measurement
-from hushprice.demand.protocol import Demand
+from hushprice.demand.protocol import Demand, lowest
 from hushprice.numerics import tape
 from hushprice.releasers.estimate import EstimateReleaser, PrivateMLE
 from hushprice.sensitive.records import Records

@@ -9,7 +9,6 @@ import numpy as np
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.events import CovarianceStream, PerturbedEstimate
 from hushprice.accounting.noise import events
-from hushprice.accounting.sensitivity import lowest
 from hushprice.audits.finding import Measurement
 from hushprice.audits.linear_gaussian import audit_stream
 from hushprice.audits.objective_density import (
@@ -21,7 +20,7 @@ from hushprice.audits.objective_density import (
     releaser_of,
     sample,
 )
-from hushprice.demand.protocol import Demand
+from hushprice.demand.protocol import Demand, lowest
 from hushprice.policies.protocol import Policy
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hushprice.demand.protocol import Demand
+from hushprice.demand.protocol import Demand, lowest, steepest
 from hushprice.types import FloatArray
 
 _REACH = np.linspace(-2.0, 2.0, 401)  # condition 4 speaks of |z| <= 2
@@ -47,10 +47,10 @@ def _constants(demand: Demand) -> Iterator[str]:
         value = float(getattr(demand, name))
         if not (low <= value < math.inf and value > 0.0):  # NaN must fail
             yield f"{name} must be a positive number{' at or above 1' if low else ''}, got {value!r}"
-    if not 0.0 < _steepest(demand) < math.inf:
-        yield f"steepest must be a positive number, got {_steepest(demand)!r}"
-    if not -demand.bound <= _lowest(demand) < demand.bound:
-        yield f"lowest must lie in [-{demand.bound:g}, {demand.bound:g}), got {_lowest(demand)!r}"
+    if not 0.0 < steepest(demand) < math.inf:
+        yield f"steepest must be a positive number, got {steepest(demand)!r}"
+    if not -demand.bound <= lowest(demand) < demand.bound:
+        yield f"lowest must lie in [-{demand.bound:g}, {demand.bound:g}), got {lowest(demand)!r}"
     if not (demand.slope * demand.scale >= 1.0 - _ROUNDING and demand.slope <= demand.scale * (1.0 + _ROUNDING)):
         yield f"scale: the slope {demand.slope:g} lies outside [1/G, G] for G = {demand.scale:g}"
 
@@ -71,8 +71,8 @@ def _curve(demand: Demand) -> Iterator[str]:
         yield "mean: f does not increase"
     if not (steep <= demand.curvature * (1.0 + _ROUNDING)).all():
         yield f"curvature: f' reaches {steep.max():g} on |z| <= 2, above K = {demand.curvature:g}"
-    if not (steep <= _steepest(demand) * (1.0 + _ROUNDING)).all():
-        yield f"steepest: f' reaches {steep.max():g} on |z| <= 2, above {_steepest(demand):g}"
+    if not (steep <= steepest(demand) * (1.0 + _ROUNDING)).all():
+        yield f"steepest: f' reaches {steep.max():g} on |z| <= 2, above {steepest(demand):g}"
     if not (steep * demand.curvature >= 1.0 - _ROUNDING).all():
         yield f"curvature: f' falls to {steep.min():g} on |z| <= 2, below 1/K = {1.0 / demand.curvature:g}"
     most = f[np.abs(_REACH) <= 1.0].max()  # p f(z) is largest at p = 1 or, where f < 0, at p = 0
@@ -96,31 +96,21 @@ def _demand(demand: Demand, z: float) -> Iterator[str]:
     y, weight = y[weight > 0.0], weight[weight > 0.0] / weight.sum()
     if not abs(weight @ y - f) <= 2e-3 * spread:
         yield f"log_likelihood: its mean {weight @ y:g} is not f = {f:g}"
-    clipped = np.clip(y, _lowest(demand), demand.bound)  # as records are
+    clipped = np.clip(y, lowest(demand), demand.bound)  # as records are
     centred = clipped - weight @ clipped
     if not (_log_moments(demand, centred, weight) <= 0.5 * _TILTS**2 * (1.0 + 1e-3)).all():
         yield f"subgaussian: E exp(l (y - E y)) passes exp(l^2 s^2 / 2) for s = {demand.subgaussian:g}"
     drawn = demand.sample(np.full(_POINTS, z), _FIRST, _SECOND)
     if not (np.abs(drawn) <= demand.bound).all():
         yield f"bound: a sample lies outside [-{demand.bound:g}, {demand.bound:g}]"
-    if (drawn < _lowest(demand)).any():
-        yield f"lowest: a sample lies below {_lowest(demand):g}"
+    if (drawn < lowest(demand)).any():
+        yield f"lowest: a sample lies below {lowest(demand):g}"
     for moment, power in (("mean", 1), ("variance", 2)):
         expected = weight @ centred**power
         measured = float(np.mean((drawn - weight @ clipped) ** power))
         error = math.sqrt(max(weight @ centred ** (2 * power) - expected**2, 0.0) / _POINTS)
         if not abs(measured - expected) <= 5.0 * error + 1e-6 * spread**power:  # false alarm: 6e-7, were they random
             yield f"sample: the {moment} is {measured - expected:+g} off, where {error:g} is one standard error"
-
-
-def _lowest(demand: Demand) -> float:
-    """The least demand; -B_Y where a family does not say."""
-    return float(getattr(demand, "lowest", -demand.bound))
-
-
-def _steepest(demand: Demand) -> float:
-    """sup f' on |z| <= 2; K where a family does not say."""
-    return float(getattr(demand, "steepest", demand.curvature))
 
 
 def _support(demand: Demand, middle: float, width: float) -> tuple[FloatArray, float]:

@@ -163,3 +163,8 @@ class Poisson(_Built):
     @property
     def largest_revenue(self) -> float:
         return math.exp(self.slope)
+
+
+BUILT_IN: dict[str, type[Logistic] | type[Gaussian] | type[Poisson]] = {
+    each.name: each for each in (Logistic, Gaussian, Poisson)
+}

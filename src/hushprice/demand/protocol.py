@@ -92,3 +92,13 @@ class Demand(Protocol):
     def sample(self, z: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         """Demand from two independent uniforms per entry, clipped to [-bound, bound]."""
         ...
+
+
+def lowest(demand: Demand) -> float:
+    """The least demand; -B_Y where a family of one's own does not say."""
+    return float(getattr(demand, "lowest", -demand.bound))
+
+
+def steepest(demand: Demand) -> float:
+    """sup f' on |z| <= 2; K, which bounds it, where a family of one's own does not say."""
+    return float(getattr(demand, "steepest", demand.curvature))

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.accounting.certificate import SOURCE, Certificate, Facts, issue, versions
 from hushprice.accounting.verification import verify
-from hushprice.demand import families
+from hushprice.demand.families import BUILT_IN
 from hushprice.demand.features import MAPS, by_name
 from hushprice.errors import InvalidInput
 from hushprice.releasers.estimate import PrivateMLE
@@ -19,8 +19,6 @@ from hushprice.releasers.noise import System
 
 if TYPE_CHECKING:
     from hushprice.engine.pricer import Pricer
-
-_FAMILIES = (families.Logistic, families.Gaussian, families.Poisson)
 
 
 def certify(
@@ -55,7 +53,7 @@ def _refuse_uncertified(pricer: Pricer) -> None:
     if not pricer.policy.private:
         raise InvalidInput(f"policy {pricer.policy.name!r} cannot be certified: it claims nothing")
     own = {
-        "demand": type(pricer.demand) in _FAMILIES,
+        "demand": type(pricer.demand) in BUILT_IN.values(),
         "features": features.name in MAPS and features == by_name(features.name, features.contexts),
         "source": type(source) is System and source.label == SOURCE and source.secure,
         "covariance": type(pricer.learner.covariance) is ExactCov,

@@ -6,7 +6,7 @@ from hushprice.accounting import sensitivity
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.events import CovarianceStream, Event, NotPrivate
 from hushprice.accounting.noise import Noise, events, open_ledger
-from hushprice.demand.protocol import Demand
+from hushprice.demand.protocol import Demand, lowest
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.policies.tuning import Tuning
 from hushprice.releasers.covariance import CovarianceReleaser, PrivateCov
@@ -49,7 +49,7 @@ class Learner:
             adjacency=adjacency,
         )
         self.ledger = ledger.spend(self.stream_event)  # the stream is one release, paid in full at the start
-        self.records = Records(dimension, demand.bound, sensitivity.lowest(demand))
+        self.records = Records(dimension, demand.bound, lowest(demand))
         if covariance is None:
             covariance = _covariance(horizon, dimension, source, self.stream_event)
         if estimates is None:

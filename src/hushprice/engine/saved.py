@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import msgspec
 import numpy as np
 
-from hushprice.demand import families
+from hushprice.demand.families import BUILT_IN
 from hushprice.demand.features import MAPS, by_name
 from hushprice.demand.schema import Schema
 from hushprice.engine.slots import Pending
@@ -37,11 +37,6 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 _HEAD = re.compile(rb"hushprice pricer ([0-9]{1,9}) ([0-9a-f]{64})\n")
-_FAMILIES: dict[str, Any] = {
-    "logistic": families.Logistic,
-    "gaussian": families.Gaussian,
-    "poisson": families.Poisson,
-}
 AnyPricer = TypeVar("AnyPricer", bound="Pricer")
 
 
@@ -148,7 +143,7 @@ def _state(pricer: Pricer) -> _State:
 def _pricer(kind: type[AnyPricer], state: _State, simulation: bool) -> AnyPricer:
     pricer = kind(
         policy=state.policy,
-        demand=msgspec.convert(state.demand, type=_FAMILIES[state.family]),
+        demand=msgspec.convert(state.demand, type=BUILT_IN[state.family]),
         features=by_name(state.map, state.contexts),
         horizon=state.horizon,
         schema=None if state.schema is None else Schema.from_dict(state.schema),
@@ -205,7 +200,7 @@ def _sound(accepted: _Accepted, learned: int, spent: int) -> bool:
 def _refuse_foreign_parts(pricer: Pricer) -> None:
     demand, features = pricer.demand, pricer.features
     own = {
-        "demand": type(demand) is _FAMILIES.get(demand.name),
+        "demand": type(demand) is BUILT_IN.get(demand.name),
         "features": features.name in MAPS and features == by_name(features.name, features.contexts),
         "source": type(pricer.source) in (System, Tape),
         "covariance": type(pricer.learner.covariance) in (PrivateCov, ExactCov),

@@ -13,7 +13,7 @@ from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget
 from hushprice.accounting.noise import Noise
 from hushprice.accounting.paper_noise import Constants
 from hushprice.accounting.sensitivity import LossBounds
-from hushprice.demand.families import Gaussian, Logistic, Poisson
+from hushprice.demand.families import BUILT_IN
 from hushprice.demand.family import CUSTOM
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
@@ -116,7 +116,7 @@ def basis_of(demand: Demand, dimension: int) -> Basis:
 
     Compiled steps take a built-in code at its word, so a class of one's own may not carry one.
     """
-    if demand.family != CUSTOM and type(demand) not in (Logistic, Gaussian, Poisson):
+    if demand.family != CUSTOM and type(demand) not in BUILT_IN.values():
         raise InvalidInput(f"demand {demand.name!r} must have family CUSTOM, as a family of one's own")
     constants = Constants(bound=demand.bound, scale=demand.scale, curvature=demand.paper_curvature)
     return Basis(dimension=dimension, constants=constants, losses=sensitivity.of_loss(demand))
