@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars
 import pytest
 
+from hushprice.cli import main
 from hushprice.errors import InvalidInput
+from hushprice.experiments.registry import chosen
 from hushprice.sweeps import ray_executor
 from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.executors import Local, open_executor
@@ -104,6 +108,22 @@ def test_a_killed_node_costs_time_and_no_digit(cluster: Any, log: Path, tmp_path
     for cell in cells:
         same(found[cell], expected[cell])
         same(stored[cell], expected[cell])
+
+
+def test_reproduce_leaves_the_table_of_a_local_run(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    places = {"here": "--executor local --workers 1", "there": f"--executor ray --address {cluster.address}"}
+    for folder, where in places.items():
+        words = f"reproduce tab:diffeps --quick --trials 2 {where} --output {tmp_path / folder}"
+        monkeypatch.setattr(sys, "argv", ["hushprice", *words.split()])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        assert not caught.value.code, capfd.readouterr().err
+    here, there = (polars.read_parquet(tmp_path / folder / "quick" / "diffeps.parquet") for folder in places)
+    assert here.height == len(chosen(["tab:diffeps"])[0].entries(quick=True))
+    assert here["ours"].n_unique() > 1
+    assert there.equals(here)
 
 
 def test_a_node_with_another_program_is_refused(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
