@@ -25,6 +25,7 @@ CHECKS: dict[str, str] = {
     "growth-in-privacy": "growth_in_privacy",
     "information-value": "information_value",
     "input-noise-mean": "input_noise_mean",
+    "input-noise-regret": "input_noise_regret",
     "consumer-surplus": "consumer_surplus",
     "surplus-reason": "surplus_reason",
 }
