@@ -18,6 +18,7 @@ from hushprice.errors import InvalidInput
 TRIANGLE = "triangle"  # independent noise on the entries of the upper triangle, as alg:private-cov prints it
 FROBENIUS = "frobenius"  # off-diagonal entries get 1/sqrt(2) of it: equally much in every direction of matrix space
 LAYOUTS = (TRIANGLE, FROBENIUS)
+MOST_LEVELS = 20  # a batch has at most 2^20 blocks
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,12 +82,41 @@ class PerturbedEstimate:
         _check_grid(self.output_grid, output_noise=self.output_noise)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batches:
+    """Batch after batch of records, each record in one of them (policy noisy-newton); any number of batches.
+
+    Of a batch are published the sum of its records' scores, each of length at most 1, plus N(0, score_noise^2) in every
+    entry, and C x + z: row b of x is the sum of psi psi' over the b-th block of the batch, ||psi|| <= 1, off-diagonal
+    entries times sqrt(2), C the Toeplitz strategy of streams.py for the batch's number of blocks, a power of two up to
+    2^levels, and z is N(0, (curvature_noise * longest column of C)^2) in every entry. Batches and blocks end where slot
+    numbers and earlier releases say. `live` noise is on the grids that `grid_of` gives.
+    """
+
+    dimension: int
+    score_noise: float
+    curvature_noise: float
+    levels: int
+    live: bool = False
+
+    def __post_init__(self) -> None:
+        checks.whole(1, dimension=self.dimension)
+        checks.whole(0, levels=self.levels)
+        checks.within(0, MOST_LEVELS, levels=self.levels)
+        checks.positive(score_noise=self.score_noise, curvature_noise=self.curvature_noise)
+
+    @property
+    def entries(self) -> int:
+        """Numbers in one row of x."""
+        return self.dimension * (self.dimension + 1) // 2
+
+
 @dataclass(frozen=True, slots=True)
 class NotPrivate:
     """A release without noise: no finite epsilon covers it."""
 
 
-Event = CovarianceStream | PerturbedEstimate | NotPrivate
+Event = CovarianceStream | PerturbedEstimate | Batches | NotPrivate
 
 FINENESS = 32  # a grid is the power of two 2^-32 of the noise, or the next one below
 

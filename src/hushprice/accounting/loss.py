@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from hushprice.accounting import sensitivity
 from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.events import CovarianceStream, Event, NotPrivate, PerturbedEstimate
+from hushprice.accounting.events import Batches, CovarianceStream, Event, NotPrivate, PerturbedEstimate, grid_of
 from hushprice.errors import InvalidInput
 
 # Changes are taken to be larger by this share: ||phi|| may pass 1 by 1e-12 and products of floats are rounded, as are
@@ -52,6 +52,8 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
             return _of_stream(event, count, adjacency)
         case PerturbedEstimate():
             return _of_estimate(event, count, adjacency)
+        case Batches():
+            return _of_batches(event, count, adjacency)
         case NotPrivate():
             return Loss(unbounded=True)
     raise InvalidInput(f"no accountant knows the event {event!r}")
@@ -98,6 +100,25 @@ def _of_estimate(event: PerturbedEstimate, count: int, adjacency: Adjacency) -> 
         mu_squared=count * _square(moved / event.output_noise),
         radials=(Radial(count, shift, scale, degree),),
         coordinates=count * gridded * event.dimension,
+    )
+
+
+def _of_batches(event: Batches, count: int, adjacency: Adjacency) -> Loss:
+    """One record moves its own batch and no other, whatever ended it (docs/proofs/batches.md).
+
+    Two scores of length 1 differ by at most 2, and one from nothing by 1. The grid of a batch's curvature is at most
+    2^-32 of its noise, so in units of curvature_noise rounding moves it by at most that, times the numbers' root.
+    """
+    change, _ = sensitivity.of_gradients(1.0, 2.0, adjacency)
+    scores = (1.0 + _ROUNDING) * change
+    curvature = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency)
+    numbers = event.entries << event.levels
+    if event.live:
+        scores += 2.0 * grid_of(event.score_noise) * math.sqrt(event.dimension)
+        curvature += 2.0 * grid_of(event.curvature_noise) * 2.0 * math.sqrt(numbers)
+    return Loss(
+        mu_squared=count * (_square(scores / event.score_noise) + _square(curvature / event.curvature_noise)),
+        coordinates=count * (numbers + event.dimension) if event.live else 0,
     )
 
 

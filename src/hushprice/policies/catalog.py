@@ -13,8 +13,10 @@ from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget
 from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
-from hushprice.errors import InvalidInput, NotAvailable, first_line
+from hushprice.errors import InvalidInput, first_line
 from hushprice.policies import baselines
+from hushprice.policies.newton import newton
+from hushprice.policies.noisy_newton import noisy_newton
 from hushprice.policies.paper import nonprivate, paper
 from hushprice.policies.protocol import PlainPolicy, Policy, Setting
 from hushprice.policies.tuning import Tuning, numerical
@@ -55,8 +57,14 @@ def build(
     calibration: str = "tight",
     adjacency: Adjacency = Adjacency.REPLACE_ONE,
     price: float | None = None,
+    reference_price: float | None = None,
+    trigger: bool = True,
+    bonus: bool = True,
+    noise: bool = True,
 ) -> Policy:
-    """The built-in policy of that name."""
+    """The built-in policy of that name. The last four are for noisy-newton: its parts can be turned off for study."""
+    if name != "noisy-newton" and not (reference_price is None and trigger and bonus and noise):
+        raise InvalidInput(f"reference_price, trigger, bonus and noise are for policy 'noisy-newton', got {name!r}")
     if price is not None and name != "fixed":
         raise InvalidInput(f"price is for policy 'fixed' alone, got {price!r} with policy {name!r}")
     if calibration not in CALIBRATIONS:  # also where the policy has no use for one
@@ -83,7 +91,21 @@ def build(
         case "input-perturbation":
             return baselines.input_perturbation(budget.total.epsilon, contexts=features.contexts, tuning=tuning)
         case "noisy-newton":
-            raise NotAvailable("policy 'noisy-newton' is not available yet; choose 'paper'")
+            return noisy_newton(
+                newton(
+                    budget.total,
+                    demand=demand,
+                    features=features,
+                    adjacency=adjacency,
+                    reference_price=reference_price,
+                    width=None if bonus else 0.0,
+                    trigger=trigger,
+                    drawn=noise,
+                ),
+                demand=demand,
+                dimension=features.dimension,
+                adjacency=adjacency,
+            )
     raise InvalidInput(f"policy must be one of {', '.join(NAMES)}, or module:Class, got {name!r}")
 
 

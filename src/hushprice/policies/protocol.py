@@ -18,6 +18,7 @@ from hushprice.demand.family import CUSTOM
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
+from hushprice.policies.newton import Newton
 from hushprice.policies.tuning import Tuning
 from hushprice.types import FloatArray
 
@@ -25,7 +26,8 @@ from hushprice.types import FloatArray
 RANDOM = 0
 FIXED = 1
 CLAIRVOYANT = 2
-LEARNING = 3
+LEARNING = 3  # alg:framework
+NEWTON = 4  # noisy-newton
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +48,7 @@ class Policy:
     calibration: str | None = None
     tuning: Tuning | None = None  # LEARNING only
     noise: Noise | None = None  # LEARNING only
+    newton: Newton | None = None  # NEWTON only
     horizon: int | None = None  # with `basis`, what the noise was calculated for; None where nothing was
     basis: Basis | None = None
     adjacency: Adjacency = Adjacency.REPLACE_ONE
@@ -56,17 +59,21 @@ class Policy:
 
     def __post_init__(self) -> None:
         checks.non_negative(input_noise=self.input_noise)
-        if self.code not in (RANDOM, FIXED, CLAIRVOYANT, LEARNING):
-            raise InvalidInput(f"code must be one of RANDOM, FIXED, CLAIRVOYANT, LEARNING, got {self.code!r}")
+        if self.code not in (RANDOM, FIXED, CLAIRVOYANT, LEARNING, NEWTON):
+            raise InvalidInput(f"code must be one of RANDOM, FIXED, CLAIRVOYANT, LEARNING, NEWTON, got {self.code!r}")
         for part in ("tuning", "noise"):
             if (getattr(self, part) is not None) != (self.code == LEARNING):
                 raise InvalidInput(f"{part} is for policies that learn, got {getattr(self, part)!r} for {self.name!r}")
+        if (self.newton is not None) != (self.code == NEWTON):
+            raise InvalidInput(f"newton is for policy noisy-newton, got {self.newton!r} for {self.name!r}")
         if (self.claimed is None) != (self.proven is None):
             raise InvalidInput(f"claimed and proven must be given together, got {self.claimed} and {self.proven}")
         if self.claimed is not None and self.input_noise > 0.0:
             raise InvalidInput(f"input_noise is for policies that claim nothing, got {self.input_noise!r}")
         if self.noise is not None and self.tuning is not None:
             self._check_noise(self.noise, self.tuning)
+        elif self.newton is not None:
+            self._check_newton(self.newton)
         elif self.claimed is not None and not (
             self.code in (RANDOM, FIXED) and self.claimed == self.proven == EpsilonDelta(0.0, 0.0)
         ):
@@ -96,6 +103,22 @@ class Policy:
                 f"{self.claimed} is claimed, but the noise proves {found} alone"
                 + (f": calibration {self.calibration!r} does not fit this market" if self.calibration else "")
             )
+
+    def _check_newton(self, newton: Newton) -> None:
+        """Is the claim what the noise was bought with, and does the accountant agree? Without noise, no claim."""
+        if self.claimed != (newton.noise.claimed if newton.drawn else None):
+            raise InvalidInput(f"claimed must be what the noise was bought with, got {self.claimed}")
+        if self.claimed is None or self.proven is None:
+            return
+        if self.basis is None:
+            raise InvalidInput("basis must be given where something is claimed")
+        found = EpsilonDelta(
+            newton.noise.proven_epsilon(self.basis.dimension, self.adjacency), newton.noise.claimed.delta
+        )
+        if not _agree(self.proven, found):
+            raise InvalidInput(f"proven must be what the accountant gets for the noise, got {self.proven}")
+        if not _covers(self.claimed, found):
+            raise InvalidInput(f"{self.claimed} is claimed, but the noise proves {found} alone")
 
     @property
     def private(self) -> bool:

@@ -58,6 +58,7 @@ class SimulationResult:
     claimed: EpsilonDelta | None
     proven: EpsilonDelta | None
     seconds: float
+    start: FloatArray | None = None  # (trials,) the part of regret from before the first learned price; noisy-newton
     hindsight: bool = False  # the best fixed price, which no shop could have known
     prices: FloatArray | None = None  # (trials, horizon) when kept
 

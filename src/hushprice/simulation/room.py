@@ -72,8 +72,9 @@ class Stretch(NamedTuple):
     search: FloatArray  # scratch of the price search
 
 
-TOTALS = 7  # what a trial adds up; FAILED is 1 when an estimate missed its certified tolerance
-REGRET, REVENUE, SURPLUS, ESTIMATES, INDEFINITE, CLIPPED, FAILED = range(TOTALS)
+TOTALS = 8  # what a trial adds up; FAILED is 1 when an estimate missed its certified tolerance
+# START is the regret before the first price that was learned; only noisy-newton tells it apart.
+REGRET, REVENUE, SURPLUS, ESTIMATES, INDEFINITE, CLIPPED, FAILED, START = range(TOTALS)
 
 
 @step

@@ -69,6 +69,10 @@ def prepare(
     ridge: float | None = None,
     width: float | None = None,
     max_estimates: int | None = None,
+    reference_price: float | None = None,
+    trigger: bool = True,
+    bonus: bool = True,
+    noise: bool = True,
     seed: int = 0,
     backend: str = "auto",
     keep_prices: bool = False,
@@ -80,7 +84,9 @@ def prepare(
     Without a market it is the paper's instance in `dimension` (default 2). `epsilon` (default 1) and `delta` are the
     totals eps1 + eps2 and delta1 + delta2; a cell "eps = 0.1" of the paper's tables is epsilon=0.2, delta="2/T^2".
     `backend` is "compiled", "python" (the engine object itself, slow, for parts of your own), or "auto". `change` gives
-    one record instead of drawing it; with `customers`, the customers of that trial come in every trial.
+    one record instead of drawing it; with `customers`, the customers of that trial come in every trial. For policy
+    noisy-newton: `reference_price` is quoted before anything is known, and `trigger`, `bonus` and `noise` turn parts of
+    it off for study; without noise nothing is claimed.
     """
     checks.whole(1, horizon=horizon)
     checks.within(1, MOST, horizon=horizon)
@@ -120,6 +126,10 @@ def prepare(
                 calibration=calibration,
                 adjacency=neighbours,
                 price=price,
+                reference_price=reference_price,
+                trigger=trigger,
+                bonus=bonus,
+                noise=noise,
             )
     if isinstance(policy, Policy):
         policy.check_fits(horizon=horizon, demand=market.demand, dimension=market.dimension)
@@ -219,6 +229,7 @@ def summarize(job: Job, trials: Sequence[Trial], seconds: float) -> SimulationRe
         dimension=job.market.dimension,
         seed=job.seed,
         regret=totals[:, room.REGRET] / job.horizon,
+        start=totals[:, room.START] / job.horizon,
         revenue=totals[:, room.REVENUE] / job.horizon,
         surplus=totals[:, room.SURPLUS] / job.horizon,
         estimates=counts,

@@ -8,19 +8,22 @@ import numpy as np
 
 from hushprice.accounting.budget import PrivacyBudget
 from hushprice.accounting.noise import strategy_of, without_noise
+from hushprice.demand.protocol import lowest
 from hushprice.errors import DidNotConverge
 from hushprice.optimizer import refresh
 from hushprice.policies.catalog import PlainFactory
+from hushprice.policies.newton import Newton, schedule
 from hushprice.policies.protocol import FIXED, Policy
 from hushprice.policies.tuning import Tuning
 from hushprice.releasers import covariance, objective_perturbation
-from hushprice.simulation import kernel, room
+from hushprice.simulation import kernel, newton, room
 from hushprice.simulation.change import Change, world_of
 from hushprice.simulation.hindsight import best_fixed_price
 from hushprice.simulation.market import Market
 from hushprice.types import FloatArray, IntArray
 
 CHECKPOINTS = 200
+MOST_KEPT = 4096  # releases whose periods a trial keeps; noisy-newton makes a few dozen
 
 
 @dataclass(slots=True)
@@ -61,6 +64,8 @@ class Job:
 def run_compiled(job: Job, policy: Policy, number: int, control: IntArray, counter: int) -> Trial:
     """One trial of a built-in policy on a built-in market."""
     world = world_of(job.market, job.horizon, job.change, job.customers)
+    if policy.newton is not None:
+        return run_newton_trial(job, policy.newton, world, number, control, counter)
     plan = plan_of(policy, job.horizon, job.market.dimension)
     if policy.code == FIXED and policy.price is None:
         plan = plan._replace(price=best_fixed_price(world, job.seed, job.luck(number), job.horizon, control))
@@ -114,4 +119,57 @@ def plan_of(policy: Policy, horizon: int, dimension: int) -> room.Plan:
         0.0 if policy.price is None else float(policy.price),
         *covariance.rooms(strategy, dimension),
         *covariance.sections_of(strategy),
+    )
+
+
+def run_newton_trial(job: Job, rules: Newton, world: room.World, number: int, control: IntArray, counter: int) -> Trial:
+    """One trial of noisy-newton."""
+    checkpoints = job.checkpoints
+    trial = Trial(
+        totals=np.zeros(room.TOTALS),
+        regret_at=np.zeros(checkpoints.size),
+        estimate_periods=np.zeros(job.horizon if job.horizon < MOST_KEPT else MOST_KEPT, dtype=np.int64),
+        prices=np.zeros(job.horizon if job.keep_prices else 0),
+    )
+    finished = newton.run_newton(
+        world,
+        newton_plan(rules, job.market),
+        job.seed,
+        number,
+        job.horizon,
+        checkpoints,
+        trial.regret_at,
+        trial.totals,
+        trial.estimate_periods,
+        trial.prices,
+        control,
+        counter,
+    )
+    if not finished:
+        raise KeyboardInterrupt
+    return trial
+
+
+def newton_plan(rules: Newton, market: Market) -> newton.NewtonPlan:
+    """noisy-newton's rules as the kernel takes them."""
+    strategies = schedule(rules.noise.levels)
+    _, effect = market.features.parts(np.zeros(market.features.contexts))
+    return newton.NewtonPlan(
+        np.array(rules.center),
+        np.array(effect),
+        float(rules.reference_price),
+        float(rules.dispersion),
+        rules.first,
+        float(rules.cap),
+        float(rules.sampling),
+        float(rules.width),
+        float(rules.spread),
+        float(rules.trigger),
+        float(lowest(market.demand)),
+        rules.noise.levels,
+        float(rules.noise.score),
+        float(rules.noise.curvature),
+        1.0 if rules.drawn else 0.0,
+        *strategies,
+        covariance.scales_of(1.0, True, market.dimension),
     )

@@ -1,0 +1,85 @@
+"""The least noise with which batches of scores and curvatures cost a budget exactly (policy noisy-newton).
+
+Both releases are Gaussian and each record enters one batch, so their mu^2 add up, whatever the number of batches: the
+noise depends neither on how many there are nor on the horizon.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+from scipy.optimize import brentq
+
+from hushprice import checks
+from hushprice.accounting import accountant, sensitivity
+from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.budget import EpsilonDelta
+from hushprice.accounting.events import Batches
+from hushprice.accounting.loss import loss_of
+from hushprice.errors import InvalidInput
+
+_MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits never make a sound policy pass its claim
+CURVATURE_SHARE = 0.25  # of mu^2; chosen on random markets (docs/noisy_newton.md)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BatchNoise:
+    """What is added to the sums of a batch. Scores have length at most 1, curvatures norm at most 1."""
+
+    score: float  # standard deviation of an entry of a batch's score
+    curvature: float  # of an entry of a batch's curvature, per unit of its strategy's longest column
+    levels: int  # a batch has at most 2^levels blocks
+    claimed: EpsilonDelta
+
+    def __post_init__(self) -> None:
+        checks.positive(score=self.score, curvature=self.curvature)
+        checks.whole(0, levels=self.levels)
+
+    def event(self, dimension: int, *, live: bool) -> Batches:
+        """All batches there will ever be, as one event."""
+        return Batches(
+            dimension=dimension,
+            score_noise=self.score,
+            curvature_noise=self.curvature,
+            levels=self.levels,
+            live=live,
+        )
+
+    def proven_epsilon(self, dimension: int, adjacency: Adjacency) -> float:
+        """What this noise proves at the claim's delta, drawn live."""
+        return accountant.epsilon_of(loss_of(self.event(dimension, live=True), 1, adjacency), self.claimed.delta)
+
+
+@functools.lru_cache(maxsize=256)
+def calibrate(claimed: EpsilonDelta, *, dimension: int, levels: int, adjacency: Adjacency) -> BatchNoise:
+    """The least noise, up to rounding, whose event costs at most the claim.
+
+    >>> noise = calibrate(EpsilonDelta(1.0, 2e-10), dimension=2, levels=10, adjacency=Adjacency.REPLACE_ONE)
+    >>> round(noise.score, 2), round(noise.proven_epsilon(2, Adjacency.REPLACE_ONE), 6)
+    (13.27, 1.0)
+    """
+    checks.positive(epsilon=claimed.epsilon)
+    checks.probability(delta=claimed.delta)
+    change, _ = sensitivity.of_gradients(1.0, 2.0, adjacency)
+
+    def noise(mu: float) -> BatchNoise:
+        return BatchNoise(
+            score=change / (mu * math.sqrt(1.0 - CURVATURE_SHARE)),
+            curvature=sensitivity.of_covariance(adjacency) / (mu * math.sqrt(CURVATURE_SHARE)),
+            levels=levels,
+            claimed=claimed,
+        )
+
+    def excess(log_mu: float) -> float:
+        epsilon = noise(math.exp(log_mu)).proven_epsilon(dimension, adjacency)
+        return math.log(max(epsilon, 1e-300) / (claimed.epsilon * (1.0 - _MARGIN)))
+
+    low, high = math.log(1e-6), math.log(100.0)
+    if not excess(low) < 0.0 < excess(high):
+        raise InvalidInput(f"epsilon {claimed.epsilon!r} at delta {claimed.delta!r} is out of reach")
+    root = brentq(excess, low, high, xtol=1e-12, rtol=1e-12)
+    while excess(root) > 0.0:  # errors are made to fall on the private side
+        root -= 1e-10
+    return noise(math.exp(root))

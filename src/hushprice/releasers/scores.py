@@ -1,0 +1,100 @@
+"""What one record adds to its batch: a score of length at most 1 and a curvature of norm at most 1.
+
+The score is w (f - y) phi, the gradient of the record's loss at the belief in force, weighted; the curvature is
+w f' phi phi' / cap, how fast the score turns with theta. The weight w never reads y:
+
+    w = 1 / (||phi|| max(f - lowest, B_Y - f)), or less, where w f' ||phi||^2 would pass the cap.
+
+So |w (f - y)| ||phi|| <= 1 whatever was bought, and dividing instead of clipping leaves the estimating equation without
+bias: at the truth every score has mean zero. f and f' are averages over the belief N(theta, inverse) by three points,
+which keeps a wide belief from trusting the tangent at its centre. docs/proofs/batches.md has the sensitivity.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushprice.demand.family import derivatives
+from hushprice.numerics.jit import inlined, step
+from hushprice.types import FloatArray
+
+ROWS = 4  # of the scratch: z, variance, score factor, curvature factor
+_ROOT_3 = 1.7320508075688772
+_SHORT = 1e-9  # features no longer than this say nothing, and are left out
+
+
+@inlined
+def averaged(family: int, slope: float, z: float, deviation: float) -> tuple[float, float]:
+    """The means of f and f' over N(z, deviation^2): three-point Gauss-Hermite, exact for polynomials to degree five."""
+    below, steep_below, _ = derivatives(family, slope, z - _ROOT_3 * deviation)
+    f, steep, _ = derivatives(family, slope, z)
+    above, steep_above, _ = derivatives(family, slope, z + _ROOT_3 * deviation)
+    return (below + 4.0 * f + above) / 6.0, (steep_below + 4.0 * steep + steep_above) / 6.0
+
+
+@inlined
+def weight(f: float, steep: float, norm: float, lowest: float, bound: float, cap: float) -> float:
+    """w: reads features and the belief, never what was bought."""
+    reach = max(f - lowest, bound - f)
+    largest = 1.0 / (norm * reach)
+    turn = largest * steep * norm * norm
+    return largest if turn <= cap else largest * (cap / turn)
+
+
+@step
+def add_up(
+    family: int,
+    slope: float,
+    lowest: float,
+    bound: float,
+    cap: float,
+    theta: FloatArray,
+    inverse: FloatArray,
+    phi: FloatArray,
+    demand: FloatArray,
+    count: int,
+    score: FloatArray,
+    curvature: FloatArray,
+    work: FloatArray,
+) -> None:
+    """Add the first `count` records, columns of phi (d, records), to a batch's exact sums. These are sensitive."""
+    d = theta.size
+    z, variance, pull, turn = work[0], work[1], work[2], work[3]
+    for i in range(count):
+        z[i] = 0.0
+        variance[i] = 0.0
+        turn[i] = 0.0
+    for j in range(d):
+        row, at = phi[j], theta[j]
+        for i in range(count):
+            z[i] += at * row[i]
+            turn[i] += row[i] * row[i]
+        for i in range(count):
+            pull[i] = 0.0
+        for k in range(d):
+            entry, other = inverse[j, k], phi[k]
+            for i in range(count):
+                pull[i] += entry * other[i]
+        for i in range(count):
+            variance[i] += row[i] * pull[i]
+    for i in range(count):
+        norm = np.sqrt(turn[i])
+        f, steep = averaged(family, slope, z[i], np.sqrt(max(variance[i], 0.0)))
+        w = weight(f, steep, max(norm, _SHORT), lowest, bound, cap)
+        w = w if norm > _SHORT else 0.0
+        pull[i] = w * (f - demand[i])
+        turn[i] = w * steep / cap
+    at = 0
+    for j in range(d):
+        row = phi[j]
+        total = 0.0
+        for i in range(count):
+            total += pull[i] * row[i]
+        score[j] += total
+        for k in range(j, d):
+            other = phi[k]
+            total = 0.0
+            for i in range(count):
+                total += turn[i] * (row[i] * other[i])
+            curvature[at] += total
+            at += 1

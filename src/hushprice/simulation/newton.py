@@ -1,0 +1,265 @@
+"""One trial of noisy-newton, compiled: the steps the engine calls, a block of periods at a time.
+
+Between two looks at a batch nothing is released, so prices of a whole block are independent of each other. Records are
+added to their batch's sums as they come and kept nowhere.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hushprice.numerics import tape
+from hushprice.numerics.jit import step
+from hushprice.numerics.linear import packed_size
+from hushprice.optimizer import batching, belief, coefficients, lanes, spread
+from hushprice.policies.newton import BLOCKS, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE
+from hushprice.releasers import scores, toeplitz
+from hushprice.sensitive.records import hold_to_unit_ball
+from hushprice.simulation.kernel import arrive, respond
+from hushprice.simulation.room import (
+    CLIPPED,
+    ESTIMATES,
+    REGRET,
+    REVENUE,
+    START,
+    STRETCH,
+    SURPLUS,
+    Stretch,
+    World,
+    luck,
+    scratch,
+)
+from hushprice.types import FloatArray, IntArray
+
+
+class NewtonPlan(NamedTuple):
+    """The rules as the kernel takes them."""
+
+    center: FloatArray
+    price_effect: FloatArray  # v(0): how a price enters the features of the customer x = 0
+    reference_price: float
+    dispersion: float
+    first: int
+    cap: float
+    sampling: float
+    width: float
+    spread: float
+    trigger: float
+    lowest: float
+    levels: int
+    score_noise: float
+    curvature_noise: float
+    drawn: float  # 1, or 0 where noise is left out
+    poles: FloatArray  # a row a level, as are the next three
+    zeros: FloatArray
+    column: FloatArray
+    row: FloatArray
+    scales: FloatArray  # of the entries of a packed matrix: isotropic in Frobenius norm
+
+
+@step
+def quote(
+    world: World,
+    plan: NewtonPlan,
+    theta: FloatArray,
+    inverse: FloatArray,
+    ready: bool,
+    seed: int,
+    trial: int,
+    start: int,
+    count: int,
+    room: Stretch,
+) -> None:
+    """Prices from the belief, or around the reference price where it is not worth using yet."""
+    price, uniforms, coin = room.out[0], room.test[0], luck(world, trial)
+    for i in range(count):
+        uniforms[i] = tape.uniform(seed, coin, start + i, tape.EXPLORATION)
+    if not ready:
+        for i in range(count):
+            moved = plan.reference_price + plan.dispersion * (2.0 * uniforms[i] - 1.0)
+            price[i] = min(max(moved, 0.0), 1.0)
+        return
+    curve = room.curve
+    coefficients.demand_line(theta, room.u, room.v, count, curve[0], curve[1])
+    coefficients.bonus_curve(inverse, room.u, room.v, count, curve[2], curve[3], curve[4], curve[5:7])
+    spread.spread_lines(plan.spread, count, uniforms, curve[0], curve[1], curve[3], curve[4])
+    lanes.best_prices(
+        world.family,
+        world.slope,
+        plan.width,
+        count,
+        curve[0],
+        curve[1],
+        curve[2],
+        curve[3],
+        curve[4],
+        price,
+        room.search,
+    )
+
+
+@step
+def run_newton(
+    world: World,
+    plan: NewtonPlan,
+    seed: int,
+    trial: int,
+    horizon: int,
+    checkpoints: IntArray,
+    regret_at: FloatArray,
+    totals: FloatArray,
+    estimate_periods: IntArray,
+    prices: FloatArray,
+    control: IntArray,
+    counter: int,
+) -> bool:
+    """Run one trial; False when control[0] was raised meanwhile. The arguments are those of kernel.run_trial."""
+    d, k = world.theta.size, world.stream.size
+    size = packed_size(d)
+    room = scratch(k, d)
+    phi, terms = np.empty((d, STRETCH)), np.empty((scores.ROWS, STRETCH))
+    score, noisy_score = np.zeros(d), np.empty(d)
+    exact, curvature = np.zeros(size), np.empty(size)
+    running = np.zeros((plan.poles.shape[1] + 2, size))
+    theta, precision, inverse = plan.center.copy(), np.zeros((d, d)), np.zeros((d, d))
+    gained, work = np.empty((d, d)), np.empty((4 * d + 3, d))
+    for j in range(d):
+        precision[j, j] = PRECISION
+        inverse[j, j] = 1.0 / PRECISION
+    noise = plan.score_noise * plan.score_noise
+    batch, end = 0, batching.batch_end(0, plan.first, GROWTH)
+    level = batching.block_level(end, BLOCKS, plan.levels)
+    block = batching.block_length(end, level)
+    look = min(block, end)
+    ready, estimates, at, period = False, 0, 0, 1
+    while period <= horizon:
+        if control[0] != 0:
+            return False
+        count = min(min(STRETCH, horizon - period + 1), min(look, checkpoints[at]) - period + 1)
+        arrive(world, seed, trial, period, count, room)
+        quote(world, plan, theta, inverse, ready, seed, trial, period, count, room)
+        respond(world, seed, trial, period, count, room)
+        for j in range(d):
+            row, left, right = phi[j], room.u[j], room.v[j]
+            for i in range(count):
+                row[i] = left[i] + room.out[0, i] * right[i]
+        totals[CLIPPED] += hold_to_unit_ball(phi, 0, count)
+        scores.add_up(
+            world.family,
+            world.slope,
+            plan.lowest,
+            world.bound,
+            plan.cap,
+            theta,
+            inverse,
+            phi,
+            room.out[4],
+            count,
+            score,
+            exact,
+            terms,
+        )
+        regret, revenue, surplus = 0.0, 0.0, 0.0
+        for i in range(count):
+            regret += room.line[3, i] - room.out[2, i]
+            revenue += room.out[2, i]
+            surplus += room.out[3, i]
+        totals[REGRET] += regret
+        totals[REVENUE] += revenue
+        totals[SURPLUS] += surplus
+        if not ready:
+            totals[START] += regret
+        if prices.size > 0:
+            for i in range(count):
+                prices[period - 1 + i] = room.out[0, i]
+        period += count
+        records = period - 1
+        if records == checkpoints[at]:
+            regret_at[at] = totals[REGRET]
+            at += 1
+        control[counter] = records
+        if records < look or records >= horizon:
+            continue
+        deviation = plan.curvature_noise * plan.column[level]
+        _look(plan, level, deviation, exact, running, seed, trial, records, curvature)
+        error = plan.cap * deviation * plan.row[level]
+        ends = records >= end
+        if not ends and plan.trigger > 0.0:
+            belief.gain(
+                curvature,
+                plan.cap,
+                error,
+                noise,
+                plan.sampling,
+                SPARE,
+                NOISE_SHARE,
+                precision,
+                gained,
+                work,
+            )
+            ends = belief.multiplies(precision, gained, plan.trigger, work)
+        if ends:
+            _add_noise(plan.score_noise * plan.drawn, seed, trial, records, score, noisy_score)
+            belief.update(
+                noisy_score,
+                curvature,
+                plan.cap,
+                error,
+                noise,
+                plan.sampling,
+                NOISE_SHARE,
+                theta,
+                precision,
+                inverse,
+                work,
+            )
+            ready = ready or belief.variance_along(inverse, plan.price_effect) <= (
+                KNOWN / PRECISION * belief.squared_length(plan.price_effect)
+            )
+            if estimates < estimate_periods.size:
+                estimate_periods[estimates] = period
+            estimates += 1
+            batch, end = records, batching.batch_end(records, plan.first, GROWTH)
+            level = batching.block_level(end - batch, BLOCKS, plan.levels)
+            block = batching.block_length(end - batch, level)
+            for j in range(d):
+                score[j] = 0.0
+            for j in range(size):
+                exact[j] = 0.0
+                for memory in range(running.shape[0]):
+                    running[memory, j] = 0.0
+        look = min(records + block, end)
+    totals[ESTIMATES] = estimates
+    return True
+
+
+@step
+def _look(
+    plan: NewtonPlan,
+    level: int,
+    deviation: float,
+    exact: FloatArray,
+    running: FloatArray,
+    seed: int,
+    trial: int,
+    records: int,
+    out: FloatArray,
+) -> None:
+    """Release the batch's curvature so far: its exact sum plus the noise that the strategy's decoder leaves."""
+    size = exact.size
+    draws = np.empty((4 * ((size + 3) // 4), 1))
+    tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, records, 1, draws.shape[0], draws)
+    for j in range(size):
+        drawn = plan.drawn * deviation * plan.scales[j] * draws[j, 0]
+        out[j] = exact[j] + toeplitz.decode(running, plan.poles[level], plan.zeros[level], j, drawn)
+
+
+@step
+def _add_noise(noise: float, seed: int, trial: int, records: int, score: FloatArray, out: FloatArray) -> None:
+    """Release a batch's score."""
+    draws = np.empty((4 * ((score.size + 3) // 4), 1))
+    tape.fill_normals(seed, trial, tape.ESTIMATE_NOISE, records, 1, draws.shape[0], draws)
+    for j in range(score.size):
+        out[j] = score[j] + noise * draws[j, 0]
