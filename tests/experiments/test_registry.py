@@ -8,7 +8,7 @@ import pytest
 
 from hushprice.errors import InvalidInput
 from hushprice.experiments import paper_numbers
-from hushprice.experiments.experiment import NONPRIVATE, PUBLISHED, Entry, private
+from hushprice.experiments.experiment import NONPRIVATE, PRIVATE, PUBLISHED, Entry
 from hushprice.experiments.registry import EXPERIMENTS, chosen
 
 LABELS = {
@@ -111,7 +111,7 @@ def test_every_experiment_has_every_calibration_and_every_yardstick() -> None:
     for experiment in EXPERIMENTS:
         names = {entry.contender.name for entry in experiment.entries(quick=False)}
         assert names >= {"published", "printed", "tight", "non-private", "best fixed price", "random prices"}
-        assert names >= {contender.name for contender in private()}
+        assert names >= {contender.name for contender in PRIVATE}
 
 
 def test_input_perturbation_gets_the_columns_epsilon_and_the_claims_total() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from hushprice.experiments.experiment import NONPRIVATE, PRINTED, PUBLISHED, TIGHT, Contender, Printed, private
+from hushprice.experiments.experiment import NONPRIVATE, PRINTED, PRIVATE, PUBLISHED, TIGHT, Contender, Printed
 from hushprice.experiments.files import page, write_outcome
 from hushprice.experiments.input_perturbation import AT_EPSILON
 from hushprice.experiments.registry import EXPERIMENTS, chosen
@@ -106,7 +106,7 @@ def test_an_experiment_leaves_table_data_and_pictures(everything: tuple, tmp_pat
         assert {path.suffix for path in files} == {".md", ".parquet", ".svg", ".png"}
         pictures = {path.stem for path in files if path.suffix == ".png"}
         figure = outcome.experiment.label.startswith("fig:")
-        assert pictures == ({f"{name}-{each.name}" for each in private()} if figure else {name})
+        assert pictures == ({f"{name}-{each.name}" for each in PRIVATE} if figure else {name})
         assert pictures == {path.stem for path in files if path.suffix == ".svg"}
         frame = polars.read_parquet(tmp_path / f"{name}.parquet")
         assert frame["ours"].to_list() == [row.mean for row in outcome.rows]

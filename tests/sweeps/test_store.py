@@ -16,7 +16,7 @@ KEY = "ab" * 32
 
 
 def block(first: int, count: int) -> Block:
-    totals = np.arange(count * 7.0).reshape(count, 7) + first
+    totals = np.arange(count * 8.0).reshape(count, 8) + first
     totals[:, 3] = np.arange(count) % 3  # estimates
     totals[:, 6] = 0.0  # none failed
     periods = tuple(np.arange(int(n), dtype=np.int64) + 10 for n in totals[:, 3])

@@ -92,6 +92,19 @@ Width = Annotated[
 MaxEstimates = Annotated[
     int | None, typer.Option("--max-estimates", parser=count, metavar="D_INF", help="Most estimates ever released.")
 ]
+ReferencePrice = Annotated[
+    float | None,
+    typer.Option(
+        "--reference-price", parser=number, metavar="P", help="For noisy-newton: quoted before anything is known."
+    ),
+]
+Trigger = Annotated[
+    bool, typer.Option("--trigger/--no-trigger", help="For noisy-newton: may a batch end early when customers change?")
+]
+Bonus = Annotated[bool, typer.Option("--bonus/--no-bonus", help="For noisy-newton: the confidence bonus.")]
+Noise = Annotated[
+    bool, typer.Option("--noise/--no-noise", help="For noisy-newton: without noise nothing is claimed; for study.")
+]
 Printed = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 Policies = Annotated[
     list[str] | None,

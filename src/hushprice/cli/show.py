@@ -182,13 +182,17 @@ def _reading(results: Sequence[SimulationResult]) -> list[str]:
     """What a newcomer should see in the table."""
     lines = ["Regret: average revenue lost per customer against someone who knows demand exactly; lower is better."]
     yardstick = [each for each in results if each.hindsight]
-    private = [each for each in results if each.calibration is not None]
+    private = [each for each in results if each.claimed is not None and each.claimed.epsilon > 0.0]
     if yardstick and private:
         bar = yardstick[0].average_regret.mean or 0.0
         better = [each.label for each in private if (each.average_regret.mean or 0.0) < bar]
         found = ", ".join(better) or "none here"
         lines.append(f"Private policies that beat the best single price for everyone: {found}.")
-    if any(each.calibration is not None for each in results):
+    for each in results:
+        if each.start_regret is not None:
+            before = f"{regret(each.start_regret)} of its regret x 1e4 came before its first learned price"
+            lines.append(f"{each.label}: {before}.")
+    if private:
         lines.append(
             "Claimed was asked for; proven is what the accountant gets for the noise drawn, at the same delta."
         )

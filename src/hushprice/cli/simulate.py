@@ -36,6 +36,10 @@ def simulate(
     ridge: options.Ridge = None,
     width: options.Width = None,
     max_estimates: options.MaxEstimates = None,
+    reference_price: options.ReferencePrice = None,
+    trigger: options.Trigger = True,
+    bonus: options.Bonus = True,
+    noise: options.Noise = True,
     market: options.MarketFile = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE.parquet", help="Write one row a trial there.")] = None,
     format: options.Printed = options.Format.table,
@@ -46,6 +50,7 @@ def simulate(
 
     \b
       hushprice simulate --policy paper --horizon 1e5 --dimension 2 --epsilon 2
+      hushprice simulate --policy noisy-newton --epsilon 0.5 --reference-price 0.4
       hushprice simulate --policy fixed --price 1 --format json
       hushprice simulate --policy nonprivate --market shop.toml --output runs.parquet
     """
@@ -77,6 +82,10 @@ def simulate(
             ridge=ridge,
             width=width,
             max_estimates=max_estimates,
+            reference_price=reference_price,
+            trigger=trigger,
+            bonus=bonus,
+            noise=noise,
             progress=advance,
         )
     if output is not None:

@@ -39,6 +39,7 @@ def sweep(
     ridge: Annotated[list[float] | None, many("RHO", "Regularization rho.", options.number)] = None,
     width: Annotated[list[float] | None, many("GAMMA", "Width gamma of the bonus.", options.number)] = None,
     max_estimates: Annotated[list[int] | None, many("D_INF", "Most estimates ever released.", options.count)] = None,
+    reference_price: Annotated[list[float] | None, many("P", "For policy noisy-newton.", options.number)] = None,
     seed: Annotated[
         list[int] | None, many("S", "Trial i depends on (seed, i) alone.  [default: 0]", options.count)
     ] = None,

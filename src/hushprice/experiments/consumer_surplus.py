@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hushprice.experiments.curves import Curves
-from hushprice.experiments.experiment import NONPRIVATE, Entry, private
+from hushprice.experiments.experiment import NONPRIVATE, PRIVATE, Entry
 from hushprice.experiments.regret_over_epsilon import over_epsilon
 from hushprice.experiments.rows import Row
 
@@ -33,7 +33,7 @@ class ConsumerSurplus(Curves):
         """Whether surplus rises with epsilon, as the paper says, and on which side of the non-private policy it is."""
         without = {_line(row): row.mean for row in rows if row.entry.contender == NONPRIVATE}
         lines = []
-        for contender in private():
+        for contender in PRIVATE:
             own = [row for row in rows if row.entry.contender == contender]
             found: dict[tuple[int, int], list[float]] = {}
             for row in own:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hushprice.experiments.experiment import Experiment, private
+from hushprice.experiments.experiment import PRIVATE, Experiment
 from hushprice.experiments.reasons import common
 from hushprice.experiments.rows import Row
 
@@ -33,13 +33,13 @@ class Curves(Experiment):
     def figures(self, rows: Sequence[Row]) -> Mapping[str, Figure]:
         from hushprice.experiments.pictures import two_panels
 
-        return {f"{self.name}-{contender.name}": two_panels(self, rows, contender) for contender in private()}
+        return {f"{self.name}-{contender.name}": two_panels(self, rows, contender) for contender in PRIVATE}
 
 
 def moves(rows: Sequence[Row], along: str) -> list[str]:
     """For each private policy, how many lines end lower than they began."""
     lines = []
-    for contender in private():
+    for contender in PRIVATE:
         found: dict[tuple[str, str], list[float]] = {}
         for row in rows:
             if row.entry.contender == contender:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hushprice.errors import NotAvailable
 from hushprice.sweeps.cell import Cell
 
 if TYPE_CHECKING:
@@ -36,21 +35,14 @@ class Contender:
 PUBLISHED = Contender(name="published", policy="paper", calibration="published")
 PRINTED = Contender(name="printed", policy="paper", calibration="printed")
 TIGHT = Contender(name="tight", policy="paper", calibration="tight")
-NEWTON = Contender(name="noisy-newton", policy="noisy-newton")  # the default policy, once there is one
+NEWTON = Contender(name="noisy-newton", policy="noisy-newton")
 NONPRIVATE = Contender(name="non-private", policy="nonprivate")
 BEST_FIXED = Contender(name="best fixed price", policy="fixed")
 RANDOM = Contender(name="random prices", policy="random")
 YARDSTICKS = (NONPRIVATE, BEST_FIXED, RANDOM)
 
 
-@functools.cache
-def private() -> tuple[Contender, ...]:
-    """The paper's algorithm in its calibrations, and the default policy where this version has it."""
-    try:
-        Cell(policy=NEWTON.policy, horizon=1000).prepare()
-    except NotAvailable:
-        return (PUBLISHED, PRINTED, TIGHT)
-    return (PUBLISHED, PRINTED, TIGHT, NEWTON)
+PRIVATE = (PUBLISHED, PRINTED, TIGHT, NEWTON)  # the paper's algorithm in its calibrations, and the default policy
 
 
 @dataclass(frozen=True, kw_only=True)

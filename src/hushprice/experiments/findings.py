@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hushprice.experiments.experiment import BEST_FIXED, RANDOM, Contender, private
+from hushprice.experiments.experiment import BEST_FIXED, PRIVATE, RANDOM, Contender
 from hushprice.experiments.rows import FAR, Row
 
 
@@ -24,12 +24,12 @@ def beats_the_best_fixed_price(rows: Sequence[Row]) -> list[str]:
     """How often each private policy, and the paper's own numbers, lose less than the best single price."""
     fixed = {_place(row): row.mean for row in rows if row.entry.contender == BEST_FIXED}
     lines = []
-    for contender in private():
+    for contender in PRIVATE:
         own = [row for row in rows if row.entry.contender == contender and _place(row) in fixed]
         if own:
             wins = sum(row.mean < fixed[_place(row)] for row in own)
             lines.append(f"{contender.name}: loses less than the best fixed price in {wins} of {len(own)} cells.")
-    compared = [row for row in rows if row.entry.contender == private()[0] and row.entry.paper is not None]
+    compared = [row for row in rows if row.entry.contender == PRIVATE[0] and row.entry.paper is not None]
     if compared:
         wins = sum(row.entry.paper.value < fixed[_place(row)] for row in compared if row.entry.paper is not None)
         lines.append(f"The paper's printed numbers: below our best fixed price in {wins} of {len(compared)} cells.")
@@ -40,7 +40,7 @@ def beats_random(rows: Sequence[Row]) -> list[str]:
     """How often each private policy loses less than uniformly random prices."""
     random = {_place(row): row.mean for row in rows if row.entry.contender == RANDOM}
     lines = []
-    for contender in private():
+    for contender in PRIVATE:
         own = [row for row in rows if row.entry.contender == contender and _place(row) in random]
         if own:
             wins = sum(row.mean < random[_place(row)] for row in own)

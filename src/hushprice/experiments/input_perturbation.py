@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hushprice.experiments import paper_numbers
 from hushprice.experiments.experiment import (
     ANY,
+    PRIVATE,
     PUBLISHED,
     SHRINK,
     YARDSTICKS,
@@ -17,7 +18,6 @@ from hushprice.experiments.experiment import (
     Experiment,
     Printed,
     Setting,
-    private,
     shown_horizon,
 )
 from hushprice.experiments.findings import beats_the_best_fixed_price, matched
@@ -53,7 +53,7 @@ class InputPerturbation(Experiment):
             horizon = full // SHRINK if quick else full
             group = f"{shown_horizon(horizon)}, d = {DIMENSION}"
             place = Setting(horizon=horizon, dimension=DIMENSION)
-            for contender in (*private(), AT_EPSILON, AT_TWICE):
+            for contender in (*PRIVATE, AT_EPSILON, AT_TWICE):
                 texts = {AT_EPSILON: paper_numbers.INPUT_PERTURBATION[full], AT_TWICE: (None,) * 3}.get(
                     contender, numbers
                 )
@@ -77,7 +77,7 @@ class InputPerturbation(Experiment):
 
     def findings(self, rows: Sequence[Row]) -> list[str]:
         lines = [*matched(rows, PUBLISHED, ""), *matched(rows, AT_EPSILON, "")]
-        for contender in private():
+        for contender in PRIVATE:
             own = [row for row in rows if row.entry.contender == contender]
             noisy = [row for row in rows if row.entry.contender == AT_TWICE]
             wins = sum(one.mean < other.mean for one, other in zip(own, noisy, strict=True))

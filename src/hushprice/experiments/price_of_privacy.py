@@ -9,13 +9,13 @@ from hushprice.experiments import paper_numbers
 from hushprice.experiments.experiment import (
     ANY,
     NONPRIVATE,
+    PRIVATE,
     PUBLISHED,
     SHRINK,
     YARDSTICKS,
     Entry,
     Experiment,
     Setting,
-    private,
     shown_horizon,
 )
 from hushprice.experiments.findings import beats_the_best_fixed_price, matched
@@ -40,7 +40,7 @@ class PriceOfPrivacy(Experiment):
         for (full, dimension), numbers in paper_numbers.NON_PRIVATE.items():
             horizon = full // SHRINK if quick else full
             group = f"{shown_horizon(horizon)}, d = {dimension}"
-            for contender in private():
+            for contender in PRIVATE:
                 for epsilon, text in zip(paper_numbers.NON_PRIVATE_EPSILONS, numbers, strict=False):
                     setting = Setting(
                         horizon=horizon, dimension=dimension, epsilon_covariance=epsilon, epsilon_estimate=epsilon

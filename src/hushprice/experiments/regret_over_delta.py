@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from hushprice.experiments.curves import DIMENSIONS, Curves, moves
 from hushprice.experiments.experiment import (
+    PRIVATE,
     YARDSTICKS,
     Entry,
     Setting,
-    private,
     scaled,
     shown_horizon,
     thinned,
@@ -38,7 +38,7 @@ class RegretOverDelta(Curves):
         for dimension in DIMENSIONS:
             group = f"d = {dimension}"
             horizons = scaled(HORIZONS, quick=quick)
-            lines = itertools.product(private(), horizons, thinned(EPSILONS, quick=quick))
+            lines = itertools.product(PRIVATE, horizons, thinned(EPSILONS, quick=quick))
             for (contender, horizon, epsilon), power in itertools.product(lines, thinned(POWERS, quick=quick)):
                 setting = Setting(
                     horizon=horizon,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from hushprice.experiments.curves import DIMENSIONS, Curves, moves
 from hushprice.experiments.experiment import (
     ANY,
+    PRIVATE,
     YARDSTICKS,
     Entry,
     Setting,
-    private,
     scaled,
     shown_horizon,
     thinned,
@@ -50,7 +50,7 @@ def over_epsilon(*, quick: bool) -> list[Entry]:
     entries = []
     for dimension in DIMENSIONS:
         group = f"d = {dimension}"
-        for contender in private():
+        for contender in PRIVATE:
             for horizon in scaled(HORIZONS, quick=quick):
                 for epsilon in thinned(EPSILONS, quick=quick):
                     setting = Setting(

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from hushprice.experiments.curves import DIMENSIONS, MILLION, Curves, moves
 from hushprice.experiments.experiment import (
+    PRIVATE,
     YARDSTICKS,
     Entry,
     Setting,
-    private,
     scaled,
     shown_horizon,
     thinned,
@@ -36,7 +36,7 @@ class RegretOverHorizon(Curves):
         for dimension in DIMENSIONS:
             group = f"d = {dimension}"
             horizons = scaled(MILLION, quick=quick)
-            for contender in private():
+            for contender in PRIVATE:
                 for epsilon in thinned(EPSILONS, quick=quick):
                     for horizon in horizons:
                         setting = Setting(

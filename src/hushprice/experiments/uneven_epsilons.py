@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from hushprice.experiments import paper_numbers
 from hushprice.experiments.experiment import (
     ANY,
+    PRIVATE,
     PUBLISHED,
     SHRINK,
     YARDSTICKS,
     Entry,
     Experiment,
     Setting,
-    private,
     shown_horizon,
 )
 from hushprice.experiments.findings import beats_the_best_fixed_price, matched
@@ -43,7 +43,7 @@ class UnevenEpsilons(Experiment):
         entries = []
         for (dimension, held), numbers in paper_numbers.DIFFERENT.items():
             group = f"{shown_horizon(horizon)}, d = {dimension}, ε{held} = {HELD:g}"
-            for contender in private():
+            for contender in PRIVATE:
                 for epsilon, text in zip(paper_numbers.DIFFERENT_EPSILONS, numbers, strict=True):
                     setting = Setting(
                         horizon=horizon,
@@ -69,7 +69,7 @@ class UnevenEpsilons(Experiment):
 
     def findings(self, rows: Sequence[Row]) -> list[str]:
         lines = matched(rows, PUBLISHED, "")
-        for contender in private():
+        for contender in PRIVATE:
             for held, varied in ((1, 2), (2, 1)):
                 own = [row for row in rows if row.entry.contender == contender and f"ε{held} = " in row.entry.group]
                 falls = [_fall([row for row in own if row.entry.setting.dimension == d]) for d in (2, 3)]

@@ -37,6 +37,8 @@ SPARE = 1.0  # of it that is taken off as well before asking whether a batch sho
 TRIGGER = 3.0  # a batch ends early when it would multiply some direction's precision by more than 1 + this
 BLOCKS = 0.125  # blocks a batch is looked at in, times the root of its length
 LEVELS = 12  # at most 2^12 blocks
+DOUBLINGS = 110  # batches that end at their public slot, at most: GROWTH^110 is past any number of slots
+EARLY = 1000  # batches that may end early, at most: it bounds the work, not the privacy
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +86,7 @@ def newton(
     return Newton(
         noise=noise,
         center=tuple(float(value) for value in TRUST * center),
-        # A reference price somebody gave is kept. The default moves to the nearest one that the bounds allow to be best.
+        # A price somebody gave is kept. The default moves to the nearest one that the bounds allow to be best.
         reference_price=held if reference_price is None else price,
         dispersion=DISPERSION,
         first=max(SHORTEST * d, math.ceil(PATIENCE * noise.score * math.sqrt(PRECISION) * d / cap)),

@@ -14,7 +14,16 @@ from hushprice.simulation.picture import regret_picture
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import Progress, prepare, run
 
-DEFAULT = ("paper@tight", "paper@published", "paper@printed", "nonprivate", "input-perturbation", "random", "fixed")
+DEFAULT = (
+    "noisy-newton",
+    "paper@tight",
+    "paper@published",
+    "paper@printed",
+    "nonprivate",
+    "input-perturbation",
+    "random",
+    "fixed",
+)
 YARDSTICK = "fixed"  # the best one price for everyone, in hindsight: what personalization has to beat
 
 

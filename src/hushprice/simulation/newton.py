@@ -14,7 +14,7 @@ from hushprice.numerics import tape
 from hushprice.numerics.jit import step
 from hushprice.numerics.linear import packed_size
 from hushprice.optimizer import batching, belief, coefficients, lanes, spread
-from hushprice.policies.newton import BLOCKS, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE
+from hushprice.policies.newton import BLOCKS, EARLY, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE
 from hushprice.releasers import scores, toeplitz
 from hushprice.sensitive.records import hold_to_unit_ball
 from hushprice.simulation.kernel import arrive, respond
@@ -133,7 +133,7 @@ def run_newton(
     level = batching.block_level(end, BLOCKS, plan.levels)
     block = batching.block_length(end, level)
     look = min(block, end)
-    ready, estimates, at, period = False, 0, 0, 1
+    ready, estimates, early, at, period = False, 0, 0, 0, 1
     while period <= horizon:
         if control[0] != 0:
             return False
@@ -186,7 +186,7 @@ def run_newton(
         _look(plan, level, deviation, exact, running, seed, trial, records, curvature)
         error = plan.cap * deviation * plan.row[level]
         ends = records >= end
-        if not ends and plan.trigger > 0.0:
+        if not ends and plan.trigger > 0.0 and early < EARLY:
             belief.gain(
                 curvature,
                 plan.cap,
@@ -200,6 +200,7 @@ def run_newton(
                 work,
             )
             ends = belief.multiplies(precision, gained, plan.trigger, work)
+            early += 1 if ends else 0
         if ends:
             _add_noise(plan.score_noise * plan.drawn, seed, trial, records, score, noisy_score)
             belief.update(
@@ -218,8 +219,7 @@ def run_newton(
             ready = ready or belief.variance_along(inverse, plan.price_effect) <= (
                 KNOWN / PRECISION * belief.squared_length(plan.price_effect)
             )
-            if estimates < estimate_periods.size:
-                estimate_periods[estimates] = period
+            estimate_periods[estimates] = period
             estimates += 1
             batch, end = records, batching.batch_end(records, plan.first, GROWTH)
             level = batching.block_level(end - batch, BLOCKS, plan.levels)

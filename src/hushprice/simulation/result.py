@@ -77,6 +77,11 @@ class SimulationResult:
         return Mean.of(self.regret)
 
     @property
+    def start_regret(self) -> Mean | None:
+        """The part of average regret from before the first learned price; None for policies that do not tell."""
+        return None if self.start is None else Mean.of(self.start)
+
+    @property
     def average_revenue(self) -> Mean:
         return Mean.of(self.revenue)
 
@@ -98,6 +103,7 @@ class SimulationResult:
             "trials": self.trials,
             "seed": self.seed,
             "average_regret": self.average_regret.to_dict(),
+            "start_regret": None if self.start_regret is None else self.start_regret.to_dict(),
             "average_revenue": self.average_revenue.to_dict(),
             "average_surplus": self.average_surplus.to_dict(),
             "privacy": {

@@ -229,7 +229,7 @@ def summarize(job: Job, trials: Sequence[Trial], seconds: float) -> SimulationRe
         dimension=job.market.dimension,
         seed=job.seed,
         regret=totals[:, room.REGRET] / job.horizon,
-        start=totals[:, room.START] / job.horizon,
+        start=totals[:, room.START] / job.horizon if built is not None and built.newton is not None else None,
         revenue=totals[:, room.REVENUE] / job.horizon,
         surplus=totals[:, room.SURPLUS] / job.horizon,
         estimates=counts,

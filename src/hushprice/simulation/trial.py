@@ -12,7 +12,7 @@ from hushprice.demand.protocol import lowest
 from hushprice.errors import DidNotConverge
 from hushprice.optimizer import refresh
 from hushprice.policies.catalog import PlainFactory
-from hushprice.policies.newton import Newton, schedule
+from hushprice.policies.newton import DOUBLINGS, EARLY, Newton, schedule
 from hushprice.policies.protocol import FIXED, Policy
 from hushprice.policies.tuning import Tuning
 from hushprice.releasers import covariance, objective_perturbation
@@ -23,7 +23,6 @@ from hushprice.simulation.market import Market
 from hushprice.types import FloatArray, IntArray
 
 CHECKPOINTS = 200
-MOST_KEPT = 4096  # releases whose periods a trial keeps; noisy-newton makes a few dozen
 
 
 @dataclass(slots=True)
@@ -128,7 +127,7 @@ def run_newton_trial(job: Job, rules: Newton, world: room.World, number: int, co
     trial = Trial(
         totals=np.zeros(room.TOTALS),
         regret_at=np.zeros(checkpoints.size),
-        estimate_periods=np.zeros(job.horizon if job.horizon < MOST_KEPT else MOST_KEPT, dtype=np.int64),
+        estimate_periods=np.zeros(EARLY + DOUBLINGS, dtype=np.int64),
         prices=np.zeros(job.horizon if job.keep_prices else 0),
     )
     finished = newton.run_newton(

@@ -14,7 +14,7 @@ from hushprice.simulation import room
 from hushprice.simulation.trial import Trial
 from hushprice.types import AnyArray, FloatArray, IntArray
 
-MAGIC = b"hushprice trials 1\n"
+MAGIC = b"hushprice trials 2\n"
 COLUMNS = {  # sums over the periods of a trial, by name
     "regret": room.REGRET,
     "revenue": room.REVENUE,
@@ -22,6 +22,7 @@ COLUMNS = {  # sums over the periods of a trial, by name
     "estimates": room.ESTIMATES,
     "indefinite": room.INDEFINITE,
     "clipped": room.CLIPPED,
+    "start": room.START,
 }
 
 

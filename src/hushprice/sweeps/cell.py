@@ -26,8 +26,8 @@ from hushprice.simulation.trial import Job
 Content = dict[str, Any]
 ABOVE = ("cli", "service", "audits", "planner", "experiments")  # the import contract keeps trials from reading them
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")  # whose versions may change a last digit
-REAL = ("epsilon", "delta", "epsilon_covariance", "epsilon_estimate", "price", "ridge", "width")
-FOUND = ("noise", "proven", "basis")  # follow from the other fields of a policy, the market and the package
+REAL = ("epsilon", "delta", "epsilon_covariance", "epsilon_estimate", "price", "ridge", "width", "reference_price")
+FOUND = ("noise", "newton", "proven", "basis")  # follow from the other fields of a policy, the market and the package
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,6 +57,10 @@ class Cell:
     ridge: float | None = None
     width: float | None = None
     max_estimates: int | None = None
+    reference_price: float | None = None
+    trigger: bool = True
+    bonus: bool = True
+    noise: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -80,7 +84,10 @@ class Cell:
             return {**content, "policy": self.policy, "budget": msgspec.to_builtins(job.budget)}
         fields = (field.name for field in dataclasses.fields(job.policy) if field.name not in FOUND)
         content["policy"] = {name: msgspec.to_builtins(getattr(job.policy, name)) for name in fields}
-        if job.policy.private and job.policy.noise is not None:
+        if job.policy.newton is not None:  # its rules follow from these, the market and the package
+            parts = {"trigger": self.trigger, "bonus": self.bonus, "noise": self.noise}
+            content["newton"] = {**parts, "reference_price": self.reference_price}
+        if job.policy.newton is not None or (job.policy.private and job.policy.noise is not None):
             content["budget"] = msgspec.to_builtins(job.budget)
         return content
 

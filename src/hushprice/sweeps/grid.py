@@ -17,7 +17,11 @@ from hushprice.sweeps.cell import Cell
 
 Count = int | float  # 1e5 is a float to TOML
 Number = int | float
-OWNERS = {"price": "fixed", "calibration": "paper"}  # settings that one policy alone reads
+OWNERS = {  # settings that one policy alone reads
+    "price": "fixed",
+    "calibration": "paper",
+    **dict.fromkeys(("reference_price", "trigger", "bonus", "noise"), "noisy-newton"),
+}
 
 
 class GridTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -39,6 +43,10 @@ class GridTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     ridge: Number | list[Number] | None = None
     width: Number | list[Number] | None = None
     max_estimates: Count | list[Count] | None = None
+    reference_price: Number | list[Number] | None = None
+    trigger: bool | list[bool] | None = None
+    bonus: bool | list[bool] | None = None
+    noise: bool | list[bool] | None = None
     seed: Count | list[Count] | None = None
     trials: Count | None = None
 
@@ -68,7 +76,7 @@ def grid(**axes: Any) -> list[Cell]:
     """Every combination of the values, each checked; combinations that come to the same are one cell.
 
     An axis is a field of `Cell`, with one value or a list; a market may be a file's name. What one policy alone reads
-    (price, calibration) is left to that policy, so `nonprivate` has one cell and not one a calibration.
+    (price, calibration, noisy-newton's parts) is left to that policy: `nonprivate` has one cell, not one a calibration.
 
     >>> [(cell.policy, cell.epsilon) for cell in grid(policy=["paper", "random"], horizon=100, epsilon=[1.0, 2.0])]
     [('paper', 1.0), ('paper', 2.0), ('random', 1.0)]

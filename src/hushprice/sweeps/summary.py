@@ -19,7 +19,8 @@ def summary_row(cell: Cell, result: SimulationResult) -> dict[str, Any]:
     """The cell's setting as it was resolved, null where the policy does not read it, and what was found."""
     job = cell.prepare()
     built = job.policy if isinstance(job.policy, Policy) else None
-    reads_budget = built is None or (built.noise is not None and built.private) or built.input_noise > 0.0
+    reads_budget = built is None or built.newton is not None or built.input_noise > 0.0
+    reads_budget = reads_budget or (built is not None and built.noise is not None and built.private)
     tuning = None if built is None else built.tuning
     row: dict[str, Any] = {
         "policy": result.policy,
@@ -37,6 +38,10 @@ def summary_row(cell: Cell, result: SimulationResult) -> dict[str, Any]:
         "exploration_periods": None if tuning is None else tuning.exploration_periods,
         "ridge": None if tuning is None else tuning.ridge,
         "width": None if tuning is None else tuning.width,
+        "reference_price": None if built is None or built.newton is None else built.newton.reference_price,
+        "trigger": None if built is None or built.newton is None else built.newton.trigger > 0.0,
+        "bonus": None if built is None or built.newton is None else built.newton.width > 0.0,
+        "noise": None if built is None or built.newton is None else built.newton.drawn,
         "max_estimates": None if tuning is None else tuning.max_estimates,
         "seed": result.seed,
         "trials": result.trials,
@@ -59,8 +64,11 @@ def summary_frame(results: Mapping[Cell, SimulationResult]) -> polars.DataFrame:
     import polars
 
     texts = ("policy", "calibration", "market", "features", "adjacency", "key")
+    flags = ("hindsight", "trigger", "bonus", "noise")
     counts = ("horizon", "dimension", "exploration_periods", "max_estimates", "seed", "trials")
     rows = [summary_row(cell, result) for cell, result in results.items()]
     types: dict[str, Any] = dict.fromkeys(rows[0], polars.Float64)
-    types |= dict.fromkeys(texts, polars.String) | dict.fromkeys(counts, polars.Int64) | {"hindsight": polars.Boolean}
+    types |= (
+        dict.fromkeys(texts, polars.String) | dict.fromkeys(counts, polars.Int64) | dict.fromkeys(flags, polars.Boolean)
+    )
     return polars.DataFrame(rows, schema=types)
