@@ -128,7 +128,9 @@ def test_compare_shows_its_default_policies_as_json(call: Callable) -> None:
     assert (code, err) == (0, "")
     for report in reports:
         assert_interface(report)
-    assert {each["policy"] for each in reports} == {"paper", "nonprivate", "input-perturbation", "random", "fixed"}
+    assert {each["policy"] for each in reports} == {
+        "noisy-newton", "paper", "nonprivate", "input-perturbation", "random", "fixed",
+    }
     assert {each["calibration"] for each in reports} == {"tight", "published", "printed", None}
     for report in reports:
         claimed, proven = report["privacy"]["claimed"], report["privacy"]["proven"]

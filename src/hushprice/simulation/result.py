@@ -103,7 +103,6 @@ class SimulationResult:
             "trials": self.trials,
             "seed": self.seed,
             "average_regret": self.average_regret.to_dict(),
-            "start_regret": None if self.start_regret is None else self.start_regret.to_dict(),
             "average_revenue": self.average_revenue.to_dict(),
             "average_surplus": self.average_surplus.to_dict(),
             "privacy": {
@@ -130,6 +129,9 @@ class SimulationResult:
                 "seed": [self.seed] * self.trials,
                 "trial": np.arange(self.trials),
                 "average_regret": self.regret,
+                "start_regret": polars.Series(
+                    [None] * self.trials if self.start is None else self.start, dtype=polars.Float64
+                ),
                 "average_revenue": self.revenue,
                 "average_surplus": polars.Series(self.surplus).fill_nan(None),
                 "estimates": self.estimates,
