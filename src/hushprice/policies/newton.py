@@ -84,7 +84,7 @@ def newton(
     return Newton(
         noise=noise,
         center=tuple(float(value) for value in TRUST * center),
-        # A reference price somebody gave is kept. The default moves to the nearest one that the bounds allow to be best.
+        # A price somebody gave is kept. The default moves to the nearest one that the bounds allow to be best.
         reference_price=held if reference_price is None else price,
         dispersion=DISPERSION,
         first=max(SHORTEST * d, math.ceil(PATIENCE * noise.score * math.sqrt(PRECISION) * d / cap)),
