@@ -248,7 +248,7 @@ def batches_cut_by_releases_keep_to_their_share() -> None:
 
 
 def batches_end_where_releases_say() -> None:
-    """A world of other customers with another demand, given the releases of the first, ends its batches where that did."""
+    """A world of other customers with another demand, given the releases of the first, ends its batches there too."""
     others = Market(
         demand=MARKET.demand,
         features=MARKET.features,
