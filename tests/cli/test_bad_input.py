@@ -41,7 +41,6 @@ BAD = {
     "simulate --max-estimates 0": ("max_estimates", "0"),
     "simulate --exploration-periods -1": ("exploration_periods", "-1"),
     "simulate --policy papier": ("policy", "'papier'"),
-    "simulate --policy noisy-newton": ("policy", "'noisy-newton'"),
     "simulate --policy nowhere.to:BeFound": ("policy", "'nowhere.to:BeFound'"),
     "simulate --policy json:Nothing": ("policy", "'json:Nothing'"),
     "simulate --market steep.toml --calibration published": ("is claimed, but the noise proves", "'published'"),
@@ -67,7 +66,6 @@ BAD = {
     "compare --policy random --policy paper@loose": ("policy", "'paper@loose'"),
     "compare --policy random --policy paper@published --market steep.toml": ("calibration", "'published'"),
     "compare --adjacency nobody": ("adjacency", "'nobody'"),
-    "compare --policy random --policy noisy-newton": ("policy", "'noisy-newton'"),
     "compare --output taken": ("output", "'taken'"),
     "compare --epsilon nan": ("epsilon", "nan"),
     "compare --market absent.toml": ("market", "'absent.toml'"),
@@ -90,7 +88,6 @@ BAD = {
     "audit --period 500": ("period", "500"),
     "audit --story age": ("story", "'age'"),
     "audit --delta 2": ("delta", "2.0"),
-    "audit --policy random --policy noisy-newton": ("policy", "'noisy-newton'"),
     "audit --market absent.toml": ("market", "'absent.toml'"),
 }
 CONTEXTS = "[contexts]\ndimension = 1\n"

@@ -196,10 +196,16 @@ def test_the_average_is_exact_for_polynomials_to_degree_five(monkeypatch: pytest
             assert steep == pytest.approx(exact_steep, rel=1e-12, abs=1e-14)
 
 
-def test_sums_go_on_from_where_they_were() -> None:
+def test_sums_do_not_depend_on_how_many_records_come_at_a_time() -> None:
     demand, theta, inverse = Logistic(), np.array([0.1, 0.5]), 0.2 * np.eye(2)
     phis, bought = np.random.default_rng(2).uniform(-0.6, 0.6, (30, 2)), np.tile([0.0, 1.0], 15)
     whole = added(demand, 0.7, theta, inverse, phis, bought)
-    parts = [added(demand, 0.7, theta, inverse, phis[cut], bought[cut]) for cut in (slice(11), slice(11, 30))]
-    for n in range(2):
-        np.testing.assert_allclose(whole[n], parts[0][n] + parts[1][n], rtol=1e-12)
+    score, packed = np.zeros(2), np.zeros(3)
+    for cut in (slice(0, 11), slice(11, 12), slice(12, 30)):
+        phi, work = phis[cut].T.copy(), np.empty((scores.ROWS, 30))
+        count = phi.shape[1]
+        scores.add_up(
+            demand.family, 4.0, 0.0, 1.0, 0.7, theta, inverse, phi, bought[cut].copy(), count, score, packed, work
+        )
+    np.testing.assert_array_equal(score, whole[0])  # to the last digit
+    np.testing.assert_array_equal(packed, whole[1][np.triu_indices(2)])

@@ -9,7 +9,7 @@ import pytest
 
 from hushprice.demand.families import Logistic, Poisson
 from hushprice.demand.features import Affine, main_effects
-from hushprice.errors import HushpriceError, InvalidInput, NotAvailable
+from hushprice.errors import HushpriceError, InvalidInput
 from hushprice.simulation import compare
 from hushprice.simulation.compare import compare_policies
 from hushprice.simulation.market import Market, paper_market
@@ -33,7 +33,6 @@ SMALL: dict[str, Any] = {"horizon": 500, "trials": 3, "workers": 1}
             InvalidInput,
             "covariance_noise must be a positive number",
         ),
-        (["random", "noisy-newton"], {}, NotAvailable, "policy 'noisy-newton' is not available yet"),
         (["random", "no_such_module:Own"], {}, InvalidInput, "policy 'no_such_module:Own' cannot be imported"),
         (["random", "json:JSONDecoder"], {}, InvalidInput, "policy 'json:JSONDecoder' has no method 'price'"),
         (["random", "paper"], {"epsilon": 1e-310}, InvalidInput, "epsilon"),

@@ -90,14 +90,14 @@ def add_up(
     at = 0
     for j in range(d):
         row = phi[j]
-        total = 0.0
+        total = score[j]  # record after record, so that it does not matter how many come at a time
         for i in range(count):
             total += pull[i] * row[i]
-        score[j] += total
+        score[j] = total
         for k in range(j, d):
             other = phi[k]
-            total = 0.0
+            total = curvature[at]
             for i in range(count):
                 total += turn[i] * (row[i] * other[i])
-            curvature[at] += total
+            curvature[at] = total
             at += 1
