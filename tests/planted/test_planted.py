@@ -109,6 +109,13 @@ REQUIRED = {
     "a release past the cap",
     "a released float off its grid",
     "clipping per batch instead of per record",
+    "sensitivity C of a score",
+    "a record in two score releases",
+    "a record in two batches of curvature",
+    "a weight that reads y",
+    "a batch's noise without its column",
+    "curvature noise reused between blocks",
+    "batches that end by exact sums",
 }
 
 
@@ -116,7 +123,7 @@ def test_the_list_is_complete() -> None:
     names = [planted.name for planted in PLANTED]
     assert len(set(names)) == len(names)
     assert set(names) >= REQUIRED
-    assert len(names) >= len(REQUIRED) == 16
+    assert len(names) >= len(REQUIRED) == 23
 
 
 @pytest.mark.parametrize("check", dict.fromkeys(planted.check for planted in PLANTED), ids=lambda check: check.__name__)
