@@ -29,7 +29,6 @@ Every command obeys the same rules:
 - `--epsilon` and `--delta` are totals, eps1 + eps2 and delta1 + delta2. A cell "epsilon = 0.1" of the paper's tables is
   `--epsilon 0.2 --delta 2/T^2`.
 - `--policy module:Class` imports a policy of your own; the module must be on `PYTHONPATH`.
-- `noisy-newton` is a name kept for what is not built yet; it is refused with exit code 2.
 """
 
 

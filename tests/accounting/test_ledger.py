@@ -16,7 +16,7 @@ from scipy.stats import norm
 from hushprice.accounting import accountant, events, gaussian, streams
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.budget import EpsilonDelta
-from hushprice.accounting.events import CovarianceStream, Event, NotPrivate, PerturbedEstimate, grid_of
+from hushprice.accounting.events import Batches, CovarianceStream, Event, NotPrivate, PerturbedEstimate, grid_of
 from hushprice.accounting.ledger import Entry, Ledger, loss_of_all
 from hushprice.accounting.loss import Loss
 from hushprice.errors import BudgetExhausted, InvalidInput
@@ -47,9 +47,21 @@ def filtered(claimed: EpsilonDelta | None = CLAIM) -> Ledger:
 
 
 LEDGER = planned(Entry(STREAM, 1), Entry(ESTIMATE, 34))
+BATCHES = Batches(dimension=2, score_noise=13.3, curvature_noise=16.3, levels=12, live=True)
 
 
-@pytest.mark.parametrize("event", [*EVENTS, NotPrivate()])
+def test_batches_are_paid_for_once_and_for_ever() -> None:
+    ledger = planned(Entry(BATCHES, 1), claimed=EpsilonDelta(1.0, 1e-9))
+    spent = ledger.spend(BATCHES)
+    assert spent.remaining(BATCHES) == 0
+    assert spent.epsilon(1e-9) == ledger.spend(BATCHES).epsilon(1e-9) <= 1.0
+    with pytest.raises(BudgetExhausted, match="0 left"):
+        spent.spend(BATCHES)
+    with pytest.raises(BudgetExhausted, match="0 left"):
+        ledger.spend(dataclasses.replace(BATCHES, score_noise=13.0))
+
+
+@pytest.mark.parametrize("event", [*EVENTS, BATCHES, NotPrivate()])
 @pytest.mark.parametrize("times", [1, 2, 7])
 def test_spending_many_times_is_spending_once_with_a_count(event: Event, times: int) -> None:
     for ledger in (planned(Entry(event, 10), claimed=None), filtered(None)):

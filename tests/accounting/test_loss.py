@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hushprice.accounting import accountant, events, streams
 from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.events import CovarianceStream, Event, NotPrivate, PerturbedEstimate, grid_of
+from hushprice.accounting.events import Batches, CovarianceStream, Event, NotPrivate, PerturbedEstimate, grid_of
 from hushprice.accounting.ledger import Entry, Ledger, loss_of_all
 from hushprice.accounting.loss import Loss, Radial, compose, loss_of, stream_numbers
 from hushprice.errors import InvalidInput
@@ -50,7 +50,17 @@ estimates = st.builds(
     st.tuples(st.booleans(), st.booleans()),
 )
 adjacencies = st.sampled_from(list(Adjacency))
-private = st.one_of(streams_of_events, estimates)
+batches = st.builds(
+    lambda dimension, score_noise, curvature_noise, levels, live: Batches(
+        dimension=dimension, score_noise=score_noise, curvature_noise=curvature_noise, levels=levels, live=live
+    ),
+    st.integers(1, 20),
+    sizes,
+    sizes,
+    st.integers(0, 20),
+    st.booleans(),
+)
+private = st.one_of(streams_of_events, estimates, batches)
 STREAM = CovarianceStream(strategy=streams.toeplitz(1000), steps=999, dimension=2, noise=34.2, layout=events.FROBENIUS)
 ESTIMATE = PerturbedEstimate(
     dimension=2,
@@ -67,6 +77,8 @@ EVENTS: list[Event] = [
     dataclasses.replace(STREAM, strategy=streams.tree(1000), layout=events.TRIANGLE, grid=grid_of(34.2)),
     ESTIMATE,
     dataclasses.replace(ESTIMATE, grid=grid_of(166.0), output_grid=grid_of(1e-4)),
+    Batches(dimension=2, score_noise=13.3, curvature_noise=16.3, levels=12),
+    Batches(dimension=2, score_noise=13.3, curvature_noise=16.3, levels=12, live=True),
     NotPrivate(),
 ]
 
@@ -110,6 +122,41 @@ def test_an_estimate_by_a_second_transcription(event: PerturbedEstimate, count: 
 
 
 @property_test
+@given(batches, st.integers(1, 100), adjacencies)
+def test_batches_by_a_second_transcription(event: Batches, count: int, adjacency: Adjacency) -> None:
+    """mu^2 = (2 / score noise)^2 + (sqrt(2) / curvature noise)^2 for replaced records, and 1 and 1 for zeroed ones."""
+    replaced = adjacency is Adjacency.REPLACE_ONE
+    scores, curvatures = (2.0, np.sqrt(2.0)) if replaced else (1.0, 1.0)
+    if event.live:  # two grid steps a number, and twice that where a batch's own grid may be the coarser one
+        scores += 2 * grid_of(event.score_noise) * np.sqrt(event.dimension)
+        curvatures += 4 * grid_of(event.curvature_noise) * np.sqrt(event.entries * 2.0**event.levels)
+    expected = count * ((scores / event.score_noise) ** 2 + (curvatures / event.curvature_noise) ** 2)
+    found = loss_of(event, count, adjacency)
+    assert found.mu_squared > expected  # raised by 1e-10 for rounding
+    assert found.mu_squared == pytest.approx(expected, rel=3e-10)
+    numbers = event.entries * 2**event.levels + event.dimension
+    assert found.coordinates == (count * numbers if event.live else 0)
+    assert found.radials == ()
+    assert not found.unbounded
+
+
+@property_test
+@given(batches, adjacencies)
+def test_batches_on_grids_are_charged_for_every_level(event: Batches, adjacency: Adjacency) -> None:
+    """docs/proofs/batches.md, section 6: of every level, its own column, its own grid and its own numbers."""
+    event = dataclasses.replace(event, live=True)
+    charged = loss_of(event, 1, adjacency).mu_squared
+    replaced = adjacency is Adjacency.REPLACE_ONE
+    scores, change = (2.0, np.sqrt(2.0)) if replaced else (1.0, 1.0)
+    scores = (scores + 2.0 * grid_of(event.score_noise) * np.sqrt(event.dimension)) / event.score_noise
+    for level in {0, event.levels // 2, event.levels}:
+        column = streams.toeplitz(2**level + 1).column_norm(2**level)
+        noise = event.curvature_noise * column
+        moved = change * column + 2.0 * grid_of(noise) * np.sqrt(event.entries * 2**level)
+        assert scores**2 + (moved / noise) ** 2 <= charged
+
+
+@property_test
 @given(private, adjacencies)
 def test_zeroing_a_record_out_reveals_less_than_replacing_it(event: Event, adjacency: Adjacency) -> None:
     if isinstance(event, PerturbedEstimate):
@@ -143,7 +190,7 @@ def test_an_unknown_event_is_refused(event: Any) -> None:
 
 
 @pytest.mark.parametrize("adjacency", [None, "replace-one", 1])
-@pytest.mark.parametrize("event", [STREAM, ESTIMATE])
+@pytest.mark.parametrize("event", [STREAM, ESTIMATE, EVENTS[4]])
 def test_neighbours_of_no_known_kind_are_refused(event: Event, adjacency: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^adjacency must be an Adjacency, got"):
         loss_of(event, 1, adjacency)
@@ -194,7 +241,7 @@ class Forgetful(Ledger):
         return Ledger.spend(self, event, 1)
 
 
-@pytest.mark.parametrize("event", EVENTS[:4])
+@pytest.mark.parametrize("event", EVENTS[:6])
 def test_a_ledger_that_multiplies_by_one_would_be_caught(event: Event) -> None:
     forgetful = Forgetful(adjacency=Adjacency.REPLACE_ONE, claimed=None).spend(event, 7)
     sound = Ledger(adjacency=Adjacency.REPLACE_ONE, claimed=None).spend(event, 7)

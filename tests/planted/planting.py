@@ -1,6 +1,6 @@
 """How a bug is planted: a context that changes the real code while it lasts.
 
-Compiled steps cannot be changed from outside, so every bug sits where Python calls them.
+Compiled steps cannot be changed from outside, so a bug sits where Python calls them, or in their source (`edited`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,23 @@ def changed(owner: Any, name: str, make: Callable[[Any], Any]) -> Bug:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(owner, name, make(getattr(owner, name)))
             yield
+
+    return plant
+
+
+EDITS: list[tuple[str, str]] = []  # of the source that batch_checks.py plays
+
+
+def edited(*edits: tuple[str, str]) -> Bug:
+    """A bug in the source of noisy-newton's kernel or its scores: `old` becomes `new`, wherever it stands."""
+
+    @contextmanager
+    def plant() -> Iterator[None]:
+        EDITS.extend(edits)
+        try:
+            yield
+        finally:
+            del EDITS[-len(edits) :]
 
     return plant
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
+from tests.planted import batch_bugs as batch
+from tests.planted import batch_checks as batches
 from tests.planted import engine_checks as engine
 from tests.planted import noise_bugs as noise
 from tests.planted import record_bugs as record
@@ -64,6 +66,30 @@ PLANTED = [
     Planted("horizon exceeded", record.horizon_exceeded, release.no_record_past_the_horizon),
     Planted("noise drawn past the horizon", record.drawn_past_the_horizon, release.no_record_past_the_horizon),
     Planted("a refusal that quotes the record", record.refusal_tells, engine.refusals_quote_no_record),
+    Planted("sensitivity C of a score", batch.score_counted_as_zeroed_out, batches.scores_keep_to_their_share),
+    Planted("a record in two score releases", batch.score_in_two_releases, batches.scores_keep_to_their_share),
+    Planted("a record in three score releases", batch.score_in_three_releases, batches.scores_keep_to_their_share),
+    Planted(
+        "a record in two batches of curvature",
+        batch.curvature_kept_over_a_batch,
+        batches.curvatures_keep_to_their_share,
+    ),
+    Planted("a weight that reads y", batch.weight_reads_demand, batches.no_curvature_tells_what_was_bought),
+    Planted(
+        "a weight made for the nearer bound",
+        batch.weight_of_the_nearer_bound,
+        batches.batches_cut_by_releases_keep_to_their_share,
+    ),
+    Planted("a curvature without a cap", batch.cap_left_out, batches.curvatures_keep_to_their_share),
+    Planted("a score of a demand that was not clipped", batch.demand_not_clipped, batches.scores_keep_to_their_share),
+    Planted("a batch's noise without its column", batch.column_left_out, batches.curvatures_keep_to_their_share),
+    Planted(
+        "curvature noise reused between blocks",
+        batch.noise_reused_between_blocks,
+        batches.batches_cut_by_releases_keep_to_their_share,
+    ),
+    Planted("score noise reused between batches", batch.score_noise_reused, batches.scores_keep_to_their_share),
+    Planted("batches that end by exact sums", batch.ends_read_exact_sums, batches.batches_end_where_releases_say),
 ]
 
 REQUIRED = {
@@ -83,6 +109,13 @@ REQUIRED = {
     "a release past the cap",
     "a released float off its grid",
     "clipping per batch instead of per record",
+    "sensitivity C of a score",
+    "a record in two score releases",
+    "a record in two batches of curvature",
+    "a weight that reads y",
+    "a batch's noise without its column",
+    "curvature noise reused between blocks",
+    "batches that end by exact sums",
 }
 
 
@@ -90,7 +123,7 @@ def test_the_list_is_complete() -> None:
     names = [planted.name for planted in PLANTED]
     assert len(set(names)) == len(names)
     assert set(names) >= REQUIRED
-    assert len(names) >= len(REQUIRED) == 16
+    assert len(names) >= len(REQUIRED) == 23
 
 
 @pytest.mark.parametrize("check", dict.fromkeys(planted.check for planted in PLANTED), ids=lambda check: check.__name__)

@@ -13,9 +13,11 @@ from hushprice.accounting.budget import EpsilonDelta, split
 from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
-from hushprice.errors import InvalidInput, NotAvailable
+from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
 from hushprice.policies.catalog import NAMES, build, make_plain, plain, tune
+from hushprice.policies.newton import newton
+from hushprice.policies.noisy_newton import noisy_newton
 from hushprice.policies.paper import nonprivate, paper
 from hushprice.policies.protocol import Policy, Setting
 from hushprice.policies.tuning import Tuning, numerical
@@ -37,12 +39,8 @@ def built(name: str, **changes: Any) -> Policy:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_name_builds_or_says_that_it_is_not_available_yet(name: str) -> None:
-    if name == "noisy-newton":
-        with pytest.raises(NotAvailable, match="policy 'noisy-newton' is not available yet; choose 'paper'"):
-            built(name)
-    else:
-        assert built(name).name == name
+def test_every_name_builds(name: str) -> None:
+    assert built(name).name == name
 
 
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
@@ -54,7 +52,7 @@ def test_tight_is_the_default_calibration() -> None:
     assert built("paper") == built("paper", calibration="tight")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "noisy-newton"])
+@pytest.mark.parametrize("name", NAMES)
 def test_an_unknown_calibration_is_refused_by_every_policy_and_a_known_one_where_it_is_used(name: str) -> None:
     for unknown in ("bogus", "", None):
         with pytest.raises(
@@ -77,14 +75,36 @@ def test_what_is_built_is_what_the_policys_own_function_makes() -> None:
     assert built("fixed", price=0.25) == baselines.fixed(0.25)
     assert built("clairvoyant") == baselines.clairvoyant()
     assert built("input-perturbation") == baselines.input_perturbation(0.6, contexts=2, tuning=TUNING)
+    rules = newton(BUDGET.total, demand=Logistic(), features=main_effects(2))
+    assert built("noisy-newton") == noisy_newton(rules, demand=Logistic(), dimension=3)
+
+
+def test_the_parts_of_noisy_newton_are_turned_off_by_name() -> None:
+    market: dict[str, Any] = {"demand": Logistic(), "features": main_effects(2)}
+    for option, given in (
+        ({"reference_price": 0.7}, {"reference_price": 0.7}),
+        ({"trigger": False}, {"trigger": False}),
+        ({"bonus": False}, {"width": 0.0}),
+        ({"noise": False}, {"drawn": False}),
+        ({"adjacency": Adjacency.ZERO_OUT}, {"adjacency": Adjacency.ZERO_OUT}),
+    ):
+        assert built("noisy-newton", **option).newton == newton(BUDGET.total, **market, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "noisy-newton"])
+@pytest.mark.parametrize("option", [{"reference_price": 0.5}, {"trigger": False}, {"bonus": False}, {"noise": False}])
+def test_the_parts_of_noisy_newton_are_refused_elsewhere(name: str, option: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=f"are for policy 'noisy-newton', got '{name}'"):
+        built(name, **option)
 
 
 def test_only_policies_with_a_guarantee_claim_one() -> None:
-    policies = {name: built(name) for name in NAMES if name != "noisy-newton"}
+    policies = {name: built(name) for name in NAMES}
     for policy in policies.values():
         assert (policy.claimed is None) == (policy.proven is None)
     assert {name: policy.claimed for name, policy in policies.items()} == {
         "paper": EpsilonDelta(0.6, 2e-6),
+        "noisy-newton": EpsilonDelta(0.6, 2e-6),
         "nonprivate": None,
         "random": EpsilonDelta(0.0, 0.0),
         "fixed": EpsilonDelta(0.0, 0.0),

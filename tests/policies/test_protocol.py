@@ -13,8 +13,12 @@ from hushprice.accounting.noise import without_noise
 from hushprice.accounting.paper_noise import Constants
 from hushprice.accounting.sensitivity import of_loss
 from hushprice.demand.families import Gaussian, Logistic, Poisson
+from hushprice.demand.features import main_effects
 from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
+from hushprice.policies.newton import newton
+from hushprice.policies.newton import without_noise as without_newton_noise
+from hushprice.policies.noisy_newton import noisy_newton
 from hushprice.policies.paper import nonprivate, paper
 from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, RANDOM, Basis, Policy, basis_of, proven
 from hushprice.policies.tuning import numerical
@@ -46,7 +50,7 @@ FOUND = proven(THIN, horizon=100, basis=basis_of(Logistic(), 2), adjacency=Adjac
         ),
         ({"proven": None}, "claimed and proven must be given together, got Eps.* and None"),
         ({"input_noise": 50.0}, "input_noise is for policies that claim nothing, got 50.0"),
-        ({"code": 7}, "code must be one of RANDOM, FIXED, CLAIRVOYANT, LEARNING, got 7"),
+        ({"code": 7}, "code must be one of RANDOM, FIXED, CLAIRVOYANT, LEARNING, NEWTON, got 7"),
         ({"noise": THIN}, "proven must be what the accountant gets for the noise"),
         (
             {"noise": THIN, "proven": FOUND},
@@ -73,6 +77,42 @@ FOUND = proven(THIN, horizon=100, basis=basis_of(Logistic(), 2), adjacency=Adjac
 def test_a_policy_that_contradicts_itself_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         replace(PAPER, **change)
+
+
+RULES = newton(EpsilonDelta(1.0, 1e-6), demand=Logistic(), features=main_effects(1))
+NOISY = noisy_newton(RULES, demand=Logistic(), dimension=2)
+assert NOISY.proven is not None
+THIN_NEWTON = replace(RULES, noise=replace(RULES.noise, score=1.0))
+FOUND_NEWTON = EpsilonDelta(THIN_NEWTON.noise.proven_epsilon(2, Adjacency.REPLACE_ONE), 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"newton": None}, "newton is for policy noisy-newton, got None for 'noisy-newton'"),
+        ({"code": RANDOM}, "newton is for policy noisy-newton, got Newton"),
+        ({"claimed": SMALL}, "claimed must be what the noise was bought with, got .*epsilon=0.5"),
+        ({"claimed": None, "proven": None}, "claimed must be what the noise was bought with, got None"),
+        ({"newton": without_newton_noise(RULES)}, "claimed must be what the noise was bought with, got Eps"),
+        ({"basis": None}, "basis must be given where something is claimed"),
+        ({"basis": basis_of(Logistic(), 3)}, "proven must be what the accountant gets for the noise"),
+        ({"adjacency": Adjacency.ZERO_OUT}, "proven must be what the accountant gets for the noise"),
+        ({"proven": EpsilonDelta(0.5, 1e-6)}, "proven must be what the accountant gets for the noise"),
+        ({"newton": THIN_NEWTON}, "proven must be what the accountant gets for the noise"),
+        ({"newton": THIN_NEWTON, "proven": FOUND_NEWTON}, "is claimed, but the noise proves"),
+    ],
+)
+def test_a_noisy_newton_that_contradicts_itself_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        replace(NOISY, **change)
+
+
+def test_noisy_newton_is_bound_to_its_features_and_to_no_horizon() -> None:
+    for horizon in (1, 100, 10**12):
+        NOISY.check_fits(horizon=horizon, demand=Logistic(), dimension=2)
+    with pytest.raises(InvalidInput, match=r"has noise for a demand with Basis\(dimension=2.* got Basis\(dimension=3"):
+        NOISY.check_fits(horizon=100, demand=Logistic(), dimension=3)
+    assert not noisy_newton(without_newton_noise(RULES), demand=Logistic(), dimension=2).private
 
 
 def test_what_acts_on_releases_alone_may_change_under_the_same_noise() -> None:

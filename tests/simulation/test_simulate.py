@@ -15,7 +15,7 @@ from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import simulate
 
 MarketMaker = Callable[..., Market]
-POLICIES = ["paper", "nonprivate", "input-perturbation", "random", "fixed", "clairvoyant"]
+POLICIES = ["paper", "noisy-newton", "nonprivate", "input-perturbation", "random", "fixed", "clairvoyant"]
 ARRAYS = ("regret", "revenue", "surplus", "estimates", "indefinite", "cumulative_regret", "prices")
 
 

@@ -104,6 +104,8 @@ class Batches:
         checks.whole(0, levels=self.levels)
         checks.within(0, MOST_LEVELS, levels=self.levels)
         checks.positive(score_noise=self.score_noise, curvature_noise=self.curvature_noise)
+        if not isinstance(self.live, bool):
+            raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
 
     @property
     def entries(self) -> int:

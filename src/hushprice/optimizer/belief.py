@@ -96,6 +96,9 @@ def update(
 ) -> bool:
     """Learn from one batch's releases; False, and nothing changed, where they are not finite. work is (4 d + 3, d)."""
     d = theta.size
+    for entry in released:
+        if not np.isfinite(entry):
+            return False
     vectors, values, push = work[d : 2 * d], work[2 * d], work[2 * d + 1]
     new, moved = work[2 * d + 3 : 3 * d + 3], work[2 * d + 2]
     variance = noise

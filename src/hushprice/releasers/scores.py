@@ -57,7 +57,10 @@ def add_up(
     curvature: FloatArray,
     work: FloatArray,
 ) -> None:
-    """Add the first `count` records, columns of phi (d, records), to a batch's exact sums. These are sensitive."""
+    """Add the first `count` records, columns of phi (d, records), to a batch's exact sums. These are sensitive.
+
+    Demand is held to [lowest, bound] here, where the weight relies on it, whatever a caller promised.
+    """
     d = theta.size
     z, variance, pull, turn = work[0], work[1], work[2], work[3]
     for i in range(count):
@@ -82,19 +85,19 @@ def add_up(
         f, steep = averaged(family, slope, z[i], np.sqrt(max(variance[i], 0.0)))
         w = weight(f, steep, max(norm, _SHORT), lowest, bound, cap)
         w = w if norm > _SHORT else 0.0
-        pull[i] = w * (f - demand[i])
+        pull[i] = w * (f - min(max(demand[i], lowest), bound))
         turn[i] = w * steep / cap
     at = 0
     for j in range(d):
         row = phi[j]
-        total = 0.0
+        total = score[j]  # record after record, so that it does not matter how many come at a time
         for i in range(count):
             total += pull[i] * row[i]
-        score[j] += total
+        score[j] = total
         for k in range(j, d):
             other = phi[k]
-            total = 0.0
+            total = curvature[at]
             for i in range(count):
                 total += turn[i] * (row[i] * other[i])
-            curvature[at] += total
+            curvature[at] = total
             at += 1

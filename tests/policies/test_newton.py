@@ -1,0 +1,182 @@
+"""The rules of noisy-newton: made of public quantities, and claiming what their noise proves."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.batch_noise import calibrate
+from hushprice.accounting.budget import EpsilonDelta
+from hushprice.accounting.streams import toeplitz
+from hushprice.demand import welfare
+from hushprice.demand.families import Gaussian, Logistic, Poisson
+from hushprice.demand.family import CUSTOM
+from hushprice.demand.features import Affine, by_name, main_effects
+from hushprice.demand.protocol import Demand
+from hushprice.errors import InvalidInput
+from hushprice.policies import newton as rules
+from hushprice.policies.newton import Newton, largest_turn, newton, schedule, start, steepest_within, without_noise
+from hushprice.policies.noisy_newton import noisy_newton
+
+CLAIM = EpsilonDelta(1.0, 1e-8)
+FAMILIES: list[Demand] = [Logistic(), Logistic(slope=12.0), Poisson(slope=2.0), Gaussian(noise=0.5)]
+
+
+def made(**changes: Any) -> Newton:
+    given: dict[str, Any] = {"demand": Logistic(), "features": main_effects(1)}
+    return newton(CLAIM, **given | changes)
+
+
+def test_rules_are_made_of_budget_family_and_features_alone() -> None:
+    """Neither theta, nor how contexts are distributed, nor a horizon can be said."""
+    asked = set(inspect.signature(newton).parameters)
+    assert asked == {
+        "claimed", "demand", "features", "adjacency", "reference_price", "width", "trigger", "drawn"
+    }  # fmt: skip
+    assert made() == made()
+
+
+@pytest.mark.parametrize("demand", FAMILIES, ids=str)
+@pytest.mark.parametrize("features", ["main", "intercept", "interactions"])
+def test_every_family_and_map_has_rules(demand: Demand, features: str) -> None:
+    for k in (1, 5, 19):
+        chosen = by_name(features, k)
+        made = newton(CLAIM, demand=demand, features=chosen)
+        assert len(made.center) == chosen.dimension
+        assert np.linalg.norm(made.center) <= rules.TRUST + 1e-12
+        assert made.first >= rules.SHORTEST * chosen.dimension
+        assert 0.0 < made.cap <= largest_turn(demand)
+        assert made.noise == calibrate(
+            CLAIM, dimension=chosen.dimension, levels=rules.LEVELS, adjacency=Adjacency.REPLACE_ONE
+        )
+
+
+@pytest.mark.parametrize("demand", FAMILIES, ids=str)
+@pytest.mark.parametrize("features", ["intercept", "interactions"])
+@pytest.mark.parametrize("price", [0.2, 0.5, 0.8])
+def test_the_first_belief_is_one_under_which_the_reference_price_is_best(
+    demand: Demand, features: str, price: float
+) -> None:
+    """For the customer x = 0, up to where the ball ends."""
+    chosen = by_name(features, 2)
+    theta, held = start(demand, chosen, price)
+    assert np.linalg.norm(theta) <= 1.0 + 1e-12
+    u, v = chosen.parts(np.zeros(2))
+    best = welfare.clairvoyant_price(demand.family, float(demand.slope), float(theta @ u), float(theta @ v))
+    assert best == pytest.approx(held, abs=1e-6)
+    assert held == pytest.approx(price, abs=1e-6) or held > price  # further than the ball allows
+
+
+def test_the_shortest_such_belief_is_taken() -> None:
+    """A little shorter and the best price would be higher."""
+    features = main_effects(1)
+    theta, held = start(Logistic(), features, 0.6)
+    assert held == 0.6
+    u, v = features.parts(np.zeros(1))
+    shorter = 0.95 * theta
+    assert welfare.clairvoyant_price(0, 4.0, float(shorter @ u), float(shorter @ v)) > 0.6
+
+
+def test_many_features_move_the_default_reference_price_and_never_a_given_one() -> None:
+    few, many = main_effects(1), main_effects(30)
+    assert made(features=few).reference_price == 0.5
+    moved = made(features=many).reference_price
+    assert moved > 0.7
+    assert moved == pytest.approx(start(Logistic(), many, 0.5)[1])
+    assert made(features=many, reference_price=0.5).reference_price == 0.5
+    assert made(features=many, reference_price=0.5).center == made(features=many).center
+
+
+def test_where_no_price_can_be_best_the_belief_starts_at_zero() -> None:
+    class Own(Logistic):
+        family = CUSTOM
+
+    flat = Affine(1, 2, lambda x: np.array([x[0], 0.5]), lambda x: np.zeros(2), 1.5)
+    for demand, features in (
+        (Own(), main_effects(1)),  # nothing is known of its curve
+        (Logistic(), flat),  # prices do not matter
+        (Gaussian(), main_effects(1)),  # no level at x = 0
+    ):
+        theta, held = start(demand, features, 0.4)
+        assert not np.any(theta)
+        assert held == 0.4
+
+
+def test_parts_are_turned_off_one_by_one() -> None:
+    whole = made()
+    assert whole.trigger == rules.TRIGGER > 0.0
+    assert whole.width == pytest.approx(rules.BONUS * 1.0)  # f' of the logistic curve is slope / 4 at most
+    plain = made(trigger=False)
+    assert (plain.trigger, plain.noise.levels) == (0.0, 0)
+    assert made(width=0.0).width == 0.0
+    silent = without_noise(whole)
+    assert silent == replace(whole, drawn=False) == made(drawn=False)
+
+
+def test_what_is_claimed_is_proven_and_without_noise_nothing_is() -> None:
+    for adjacency in Adjacency:
+        policy = noisy_newton(made(adjacency=adjacency), demand=Logistic(), dimension=2, adjacency=adjacency)
+        assert policy.claimed == CLAIM
+        assert policy.proven is not None
+        assert policy.proven.delta == CLAIM.delta
+        assert CLAIM.epsilon * (1.0 - 1e-6) < policy.proven.epsilon <= CLAIM.epsilon
+        assert (policy.name, policy.horizon, policy.adjacency) == ("noisy-newton", None, adjacency)
+    silent = noisy_newton(made(drawn=False), demand=Logistic(), dimension=2)
+    assert silent.claimed is silent.proven is None
+    with pytest.raises(InvalidInput, match="is claimed, but the noise proves"):
+        noisy_newton(made(adjacency=Adjacency.ZERO_OUT), demand=Logistic(), dimension=2)
+
+
+@pytest.mark.parametrize("price", [-0.1, 1.1, math.nan])
+def test_a_reference_price_that_is_none_is_refused(price: float) -> None:
+    with pytest.raises(InvalidInput, match=r"^reference_price must"):
+        made(reference_price=price)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"reference_price": 1.5},
+        {"dispersion": -0.1},
+        {"first": 0},
+        {"first": 1.5},
+        {"cap": 0.0},
+        {"sampling": math.nan},
+        {"width": -1.0},
+        {"spread": math.inf},
+        {"trigger": -1.0},
+    ],
+)
+def test_bad_rules_are_refused_by_name(change: dict[str, Any]) -> None:
+    ((name, _),) = change.items()
+    assert name in {field.name for field in fields(Newton)}
+    with pytest.raises(InvalidInput, match=f"^{name} must"):
+        replace(made(), **change)
+
+
+@pytest.mark.parametrize("demand", FAMILIES, ids=str)
+def test_constants_of_the_curve_bound_it(demand: Demand) -> None:
+    z = np.random.default_rng(0).uniform(-1.0, 1.0, 500)
+    f, slope = demand.mean(z), demand.mean_slope(z)
+    lowest = -demand.bound if demand.family == Gaussian().family else 0.0
+    assert np.all(slope / np.maximum(f - lowest, demand.bound - f) <= largest_turn(demand) * (1.0 + 1e-3))
+    assert np.all(slope <= steepest_within(demand) * (1.0 + 1e-12))
+
+
+def test_the_schedule_has_the_strategy_of_every_level() -> None:
+    made = schedule(4)
+    assert made.poles.shape == made.zeros.shape == (5, 5)
+    for level in range(5):
+        strategy = toeplitz(2**level + 1)
+        assert tuple(made.poles[level]) == strategy.poles
+        assert tuple(made.zeros[level]) == strategy.zeros
+        assert made.column[level] == strategy.column_norm(2**level)
+        assert made.row[level] == strategy.row_norm(2**level)
+    assert made.column[0] == pytest.approx(1.0)
+    assert made.row[0] == pytest.approx(1.0)
