@@ -66,10 +66,16 @@ def forecast(
         quote(world, plan, theta, inverse, ready, seed, trial, records + 1, count, room)
         respond(world, seed, trial, records + 1, count, room)
         _features(room, count, phi)
+        times = length / count
+        _calm(world, room, count, 1.0 / math.sqrt(times))
         _sum(world, plan, theta, inverse, phi, room, count, score, exact, terms)
         n = _batch(plan, seed, trial, records, length, level, count, exact, noise, precision, gained, work)
         n = min(n, horizon - records)
-        count = min(count, n)
+        if n < length:  # fewer customers, so each of those drawn stands for fewer
+            count = min(count, n)
+            _calm(world, room, count, math.sqrt(times * count / n))
+            times = n / count
+            _sum(world, plan, theta, inverse, phi, room, count, score, exact, terms)
         lost = 0.0
         for i in range(count):
             lost += room.line[3, i] - room.out[2, i]
@@ -83,9 +89,6 @@ def forecast(
         records += n
         if records >= horizon:
             break
-        times = n / count
-        _calm(world, room, count, times)
-        _sum(world, plan, theta, inverse, phi, room, count, score, exact, terms)
         for j in range(d):
             score[j] *= times
         for j in range(size):
@@ -125,9 +128,8 @@ def _features(room: Stretch, count: int, phi: FloatArray) -> None:
 
 
 @step
-def _calm(world: World, room: Stretch, count: int, times: float) -> None:
-    """Divide each customer's surprise y - f* by sqrt(times): times such scores then deviate as `times` customers do."""
-    share = 1.0 / math.sqrt(times)
+def _calm(world: World, room: Stretch, count: int, share: float) -> None:
+    """Multiply each customer's surprise y - f*. With 1 / sqrt(m), m times the score deviates as m customers' do."""
     z, demand = room.out[1], room.out[4]
     for i in range(count):
         expected = family.mean(world.family, world.slope, z[i])

@@ -65,9 +65,7 @@ class Outlook:
         return math.ceil(self.checkpoints[at - 1] + share * (self.checkpoints[at] - self.checkpoints[at - 1]))
 
 
-def outlook(
-    markets: Sequence[Market], rules: Newton, customers: int, seed: int, workers: int | None = None
-) -> Outlook:
+def outlook(markets: Sequence[Market], rules: Newton, customers: int, seed: int, workers: int | None = None) -> Outlook:
     """Forecasts for every market up to LIMIT customers."""
     checkpoints = np.unique(np.append(np.geomspace(1, LIMIT, 9 * _A_DECADE + 1).round().astype(np.int64), customers))
     regret = np.zeros((len(markets), DRAWS, checkpoints.size))

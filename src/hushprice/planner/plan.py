@@ -21,6 +21,8 @@ from hushprice.types import FloatArray
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+PRIVATE, NONPRIVATE = "noisy-newton", "the same without privacy"
+ONE_PRICE, REFERENCE = "best single price", "reference price"
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -80,7 +82,7 @@ class Plan:
     proven_epsilon: float
     scheduled_releases: list[int]  # records before each, at the latest, up to `customers`
     releases: float  # made in the mean
-    personal_after: float | None  # customers before the first personal price, the median; None: never within `customers`
+    personal_after: float | None  # the median of customers before the first personal price; None: never
     learning: float
     lines: list[Line]
     beats_one_price: float  # share of the prior's markets where private prices lose less than one good price
@@ -150,12 +152,13 @@ def plan(
     best, one_price, reference = (float(value) for value in found.mean(axis=0))
     bar = best - one_price
     private, nonprivate = look(rules), look(without_privacy(rules))
-    others = {each: private if each == epsilon else look(rules_for(EpsilonDelta(each, claimed.delta))) for each in EPSILONS}
+    others = {each: look(rules_for(EpsilonDelta(each, claimed.delta))) for each in EPSILONS if each != epsilon}
+    others[float(epsilon)] = private
     lines = [
-        _line("noisy-newton", best, *private.average_regret(customers)),
-        _line("the same without privacy", best, *nonprivate.average_regret(customers)),
-        _line("best single price", best, bar),
-        _line("reference price", best, best - reference),
+        _line(PRIVATE, best, *private.average_regret(customers)),
+        _line(NONPRIVATE, best, *nonprivate.average_regret(customers)),
+        _line(ONE_PRICE, best, bar),
+        _line(REFERENCE, best, best - reference),
     ]
     losses = private.regret_of_markets(customers).mean(axis=1)
     return Plan(
@@ -183,7 +186,7 @@ def plan(
         lines=lines,
         beats_one_price=float(np.mean(losses < found[:, 0] - found[:, 1])),
         customers_to_beat_one_price=private.crossing(bar),
-        epsilons=[_bought(each, other, best, bar, customers) for each, other in others.items()],
+        epsilons=[_bought(each, other, best, bar, customers) for each, other in sorted(others.items())],
         curve=Curve(
             customers=private.checkpoints.tolist(),
             private=(private.curve() / private.checkpoints).tolist(),
