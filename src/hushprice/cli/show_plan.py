@@ -14,8 +14,9 @@ _SHOWN = 5  # release times at either end
 
 def table(plan: Plan, picture: Path | None) -> None:
     """Everything the plan says."""
+    attributes = "1 feature" if plan.features == 1 else f"{plan.features} features"
     show.text(
-        f"{plan.customers:,} customers, {plan.features} features (d = {plan.dimension}, {plan.map}), total epsilon "
+        f"{plan.customers:,} customers, {attributes} (d = {plan.dimension}, {plan.map}), total epsilon "
         f"{plan.epsilon:g}, delta {plan.delta:.2g}, neighbours {plan.adjacency}"
     )
     show.text(f"Prior: {plan.prior}.")

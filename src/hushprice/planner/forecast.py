@@ -28,6 +28,7 @@ from hushprice.types import FloatArray, IntArray
 
 SAMPLE = 256  # customers looked at in a batch; at most STRETCH
 FAR = 0.5  # a batch that would multiply no precision by even this share of the trigger is not looked at on the way
+LOOKS = 5
 MARKS = 3
 RELEASES, READY, START = range(MARKS)  # releases made; records before the first personal price, or -1; regret till then
 
@@ -188,35 +189,33 @@ def _batch(
 ) -> int:
     """After how many customers the batch ends, and into `noise` the noise of its last curvature.
 
-    `exact` is the curvature of the `count` customers sampled.
+    `exact` is the curvature of the `count` customers sampled. A batch is looked at 2^LOOKS times at most, fewer than
+    the policy does; noise passes through the decoder of that many blocks, scaled to end with the policy's deviation.
     """
     size = exact.size
     variance = plan.score_noise * plan.score_noise
-    deviation = plan.curvature_noise * plan.column[level]
-    error = plan.cap * deviation * plan.row[level]
+    deviation = plan.curvature_noise * plan.column[level] * plan.row[level]  # of the last release
+    error = plan.cap * deviation
     seen, draws = np.empty(size), np.empty((4 * ((size + 3) // 4), 1))
-    near = False
+    # With the whole batch's curvature and no noise; after a share s of the batch at most s times that is gained.
+    near, most = False, np.empty_like(gained)
     if plan.trigger > 0.0:
         for j in range(size):
             seen[j] = exact[j] * (length / count)
-        belief.gain(seen, plan.cap, 0.0, variance, plan.sampling, 0.0, 0.0, precision, gained, work)
-        near = belief.multiplies(precision, gained, FAR * plan.trigger, work)
-    if not near:
-        tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, records + length, 1, draws.shape[0], draws)
-        for j in range(size):
-            noise[j] = plan.drawn * deviation * plan.row[level] * plan.scales[j] * draws[j, 0]
-        return length
+        belief.gain(seen, plan.cap, 0.0, variance, plan.sampling, 0.0, 0.0, precision, most, work)
+        near = belief.multiplies(precision, most, FAR * plan.trigger, work)
+    looks = min(level, LOOKS) if near else 0
+    block = batching.block_length(length, looks)
     running = np.zeros((plan.poles.shape[1] + 2, size))
-    block = batching.block_length(length, level)
     look = 0
     while look < length:
         look = min(look + block, length)
         tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, records + look, 1, draws.shape[0], draws)
         for j in range(size):
-            drawn = plan.drawn * deviation * plan.scales[j] * draws[j, 0]
-            noise[j] = toeplitz.decode(running, plan.poles[level], plan.zeros[level], j, drawn)
+            drawn = plan.drawn * deviation / plan.row[looks] * plan.scales[j] * draws[j, 0]
+            noise[j] = toeplitz.decode(running, plan.poles[looks], plan.zeros[looks], j, drawn)
             seen[j] = exact[j] * (look / count) + noise[j]
-        if look < length:
+        if look < length and belief.multiplies(precision, most, FAR * plan.trigger * length / look, work):
             belief.gain(seen, plan.cap, error, variance, plan.sampling, SPARE, NOISE_SHARE, precision, gained, work)
             if belief.multiplies(precision, gained, plan.trigger, work):
                 break

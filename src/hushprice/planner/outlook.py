@@ -1,4 +1,4 @@
-"""What one budget leads to, averaged over the prior: forecasts on every market, several luck each."""
+"""What one budget leads to, averaged over the prior: forecasts on every market, each with several draws of luck."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def plan_picture(plan: Plan) -> Figure:
     left.axvline(plan.customers, color=_QUIET, linewidth=1.0, linestyle=":")
     left.set_xlabel("customers served")
     left.set_ylabel("average regret so far (x 1e-4); lower is better")
-    left.set_title(f"{plan.features} features, {plan.map} effects", loc="left")
+    left.set_title(f"attributes: {plan.features}, map: {plan.map}", loc="left")
     epsilons = [each.epsilon for each in plan.epsilons]
     right.plot(epsilons, _scaled([each.regret for each in plan.epsilons]), color=_PRIVATE, marker="o", label="private")
     right.set_xlabel("epsilon, total")
