@@ -26,7 +26,11 @@ def plan(
     slope: Annotated[float, typer.Option(parser=options.number, metavar="Z", help="Slope of logistic demand.")] = 4.0,
     reference_price: Annotated[
         float | None,
-        typer.Option(parser=options.number, metavar="P", help="Quoted before anything is known.  [default: near 0.5]"),
+        typer.Option(
+            parser=options.number,
+            metavar="P",
+            help="Quoted before anything is known.  [default: 0.5, or the nearest price that can be best]",
+        ),
     ] = None,
     seed: Annotated[
         int, typer.Option(parser=options.count, metavar="S", help="Decides the prior's vectors and all luck.")
