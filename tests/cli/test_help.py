@@ -19,7 +19,7 @@ def test_help_imports_nothing_heavy() -> None:
 import sys
 from hushprice.cli import app
 verbs = (
-    "simulate", "compare", "attack", "audit", "privacy", "certificate", "verify", "sweep", "theory", "reproduce"
+    "simulate", "compare", "attack", "audit", "plan", "privacy", "certificate", "verify", "sweep", "theory", "reproduce"
 )
 for arguments in (["--help"], *([verb, "--help"] for verb in verbs), ["--version"]):
     app(arguments, standalone_mode=False)
@@ -31,7 +31,7 @@ print("heavy:", [name for name in {HEAVY!r} if name in sys.modules])
 
 def test_every_verb_has_help_with_an_example(call: Callable) -> None:
     verbs = get_command(app).commands  # type: ignore[attr-defined]
-    known = "simulate compare attack audit privacy certificate verify sweep theory reproduce"
+    known = "simulate compare attack audit plan privacy certificate verify sweep theory reproduce"
     assert set(known.split()) <= set(verbs)
     for verb in verbs:
         code, out, err = call(f"{verb} --help")

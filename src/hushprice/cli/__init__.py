@@ -11,6 +11,7 @@ from hushprice.cli.attack import attack
 from hushprice.cli.audit import audit
 from hushprice.cli.certificate import certificate, verify
 from hushprice.cli.compare import compare
+from hushprice.cli.plan import plan
 from hushprice.cli.privacy import privacy
 from hushprice.cli.reproduce import reproduce
 from hushprice.cli.simulate import simulate
@@ -28,6 +29,7 @@ app.command()(simulate)
 app.command()(compare)
 app.command()(attack)
 app.command()(audit)
+app.command()(plan)
 app.command()(privacy)
 app.command()(certificate)
 app.command()(verify)

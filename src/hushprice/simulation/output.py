@@ -40,6 +40,15 @@ def check_parquet(path: Path) -> None:
     check_folder(path.parent)
 
 
+def check_picture(path: Path) -> None:
+    """Refuse a bad picture file before any work is done."""
+    if path.suffix not in (".svg", ".png"):
+        raise InvalidInput(f"picture must end in .svg or .png, got {str(path)!r}")
+    if path.is_dir():
+        raise InvalidInput(f"picture must be a file, got the folder {str(path)!r}")
+    check_folder(path.parent)
+
+
 def check_folder(folder: Path) -> None:
     """Refuse a folder that cannot be written to, or made, before any work is done."""
     there = next(each for each in (folder, *folder.parents) if os.path.exists(each))

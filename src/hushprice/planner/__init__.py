@@ -1,0 +1,1 @@
+"""The planner: what a budget is expected to buy, before the first customer."""
