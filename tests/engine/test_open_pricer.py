@@ -15,7 +15,7 @@ from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.family import CUSTOM
 from hushprice.demand.features import Affine, main_effects
 from hushprice.demand.schema import Boolean, Schema
-from hushprice.errors import InvalidInput, NotAvailable
+from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
 from hushprice.policies.catalog import tune
 from hushprice.policies.paper import nonprivate, paper
@@ -97,11 +97,6 @@ def test_a_budget_far_from_any_of_use_is_met_or_refused_as_bad_input(change: dic
         proven = open_pricer(horizon=100, contexts=1, calibration=calibration, **change).ledger.proven
         assert proven is not None
         assert proven.epsilon <= change["epsilon"]
-
-
-def test_what_is_planned_says_that_it_is_not_available() -> None:
-    with pytest.raises(NotAvailable, match="not available yet; choose"):
-        open_pricer(horizon=100, contexts=1, policy="noisy-newton")
 
 
 STEEP = [
