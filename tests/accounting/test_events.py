@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushprice.accounting import events, streams
-from hushprice.accounting.events import CovarianceStream, Event, NotPrivate, PerturbedEstimate, grid_of
+from hushprice.accounting.events import Batches, CovarianceStream, Event, NotPrivate, PerturbedEstimate, grid_of
 from hushprice.errors import InvalidInput
 
 property_test = settings(deadline=None, derandomize=True)
@@ -28,13 +28,22 @@ ESTIMATE = PerturbedEstimate(
     output_noise=1e-4,
 )
 LIVE = dataclasses.replace(ESTIMATE, grid=grid_of(166.0), output_grid=grid_of(1e-4))
-EVENTS: list[Event] = [STREAM, TREE, ESTIMATE, LIVE, NotPrivate()]
+BATCHES = Batches(dimension=2, score_noise=13.0, curvature_noise=16.0, levels=12)
+EVENTS: list[Event] = [STREAM, TREE, ESTIMATE, LIVE, BATCHES, dataclasses.replace(BATCHES, live=True), NotPrivate()]
+FREE = ("grid", "output_grid", "levels", "live")  # 0 is one of their values
 NUMBERS = [
     (event, field.name)
-    for event in (STREAM, ESTIMATE)
+    for event in (STREAM, ESTIMATE, BATCHES)
     for field in dataclasses.fields(event)
-    if isinstance(getattr(event, field.name), (int, float)) and "grid" not in field.name
+    if isinstance(getattr(event, field.name), (int, float)) and field.name not in FREE
 ]
+
+
+@pytest.mark.parametrize("levels", [-1, 21, 1.5, math.nan, None, True, "1"])
+def test_a_batch_has_a_sensible_number_of_blocks(levels: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^levels must"):
+        dataclasses.replace(BATCHES, levels=levels)
+    assert dataclasses.replace(BATCHES, levels=0).entries == 3
 
 
 def test_every_kind_of_event_is_tested() -> None:
