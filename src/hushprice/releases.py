@@ -38,3 +38,30 @@ class EstimateRelease:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "theta", _sealed(self.theta))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurvatureRelease:
+    """The noisy curvature of a batch so far, in units of the cap, as a packed upper triangle (policy noisy-newton).
+
+    `records` counts all records up to the batch's newest one, those of earlier batches included.
+    """
+
+    packed: FloatArray
+    records: int
+    event: Event
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "packed", _sealed(self.packed))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreRelease:
+    """The noisy score of a whole batch, at the belief that was in force while its records were learned."""
+
+    score: FloatArray
+    records: int
+    event: Event
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "score", _sealed(self.score))

@@ -10,14 +10,16 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hushprice.accounting import canonical, sensitivity, signing
+from hushprice.accounting import batch_noise, canonical, sensitivity, signing
 from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.budget import split
+from hushprice.accounting.batch_statements import BatchFacts
+from hushprice.accounting.budget import EpsilonDelta, split
 from hushprice.accounting.calibration import calibrate
-from hushprice.accounting.certificate import FIRST, Certificate, Facts, issue, versions
+from hushprice.accounting.certificate import FIRST, Certificate, Facts, issue
 from hushprice.accounting.ledger import Ledger
 from hushprice.accounting.noise import open_ledger
 from hushprice.accounting.paper_noise import Constants
+from hushprice.accounting.statements import versions
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import by_name
 from hushprice.demand.protocol import Demand
@@ -64,7 +66,29 @@ def make_facts(
     )
 
 
-def make_ledger(facts: Facts) -> Ledger:
+def make_batch_facts(
+    demand: Demand | None = None,
+    adjacency: Adjacency = Adjacency.REPLACE_ONE,
+    *,
+    issued: datetime.date = datetime.date(2026, 10, 1),
+) -> BatchFacts:
+    return BatchFacts(
+        issued=issued,
+        versions=versions(),
+        adjacency=adjacency,
+        horizon=60,
+        delay=4,
+        demand=Logistic() if demand is None else demand,
+        features=by_name("main", 1),
+        cap=0.7,
+        noise=batch_noise.calibrate(EpsilonDelta(1.0, 1e-6), dimension=2, levels=5, adjacency=adjacency),
+    )
+
+
+def make_ledger(facts: Facts | BatchFacts) -> Ledger:
+    if isinstance(facts, BatchFacts):
+        event = facts.noise.event(facts.features.dimension, live=True)
+        return batch_noise.open_ledger(facts.noise, event, facts.adjacency).spend(event)
     assert facts.noise.max_estimates is not None
     ledger = open_ledger(
         facts.noise,
@@ -81,7 +105,7 @@ def make_ledger(facts: Facts) -> Ledger:
     return ledger.spend(estimate, facts.estimates) if facts.estimates else ledger
 
 
-def make(facts: Facts, previous: Certificate | None = None, key: Ed25519PrivateKey = KEY) -> Certificate:
+def make(facts: Facts | BatchFacts, previous: Certificate | None = None, key: Ed25519PrivateKey = KEY) -> Certificate:
     return issue(facts, make_ledger(facts), key, previous)
 
 

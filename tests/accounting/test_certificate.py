@@ -17,6 +17,7 @@ from tests.accounting.certificates import (
     field,
     leaves,
     make,
+    make_batch_facts,
     make_facts,
     make_ledger,
     parse,
@@ -25,11 +26,11 @@ from tests.accounting.certificates import (
     resigned,
 )
 
-from hushprice.accounting import accountant, canonical, certificate, signing, verification
+from hushprice.accounting import accountant, canonical, certificate, signing, statements, verification
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.certificate import Certificate, describe
 from hushprice.accounting.noise import without_noise
-from hushprice.accounting.verification import STATED, verify
+from hushprice.accounting.verification import STATED, STATED_OF_BATCHES, verify
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.errors import InvalidInput
 from hushprice.releasers.noise import System
@@ -37,7 +38,8 @@ from hushprice.releasers.noise import System
 FIRST = make(make_facts(estimates=1, issued=datetime.date(2026, 9, 1)))
 SOUND = make(make_facts(), previous=FIRST)
 LOOSE = make(make_facts("published", Gaussian(noise=1.5), Adjacency.ZERO_OUT, estimates=0))
-DOCUMENTS = {"tight": raw(SOUND), "published": raw(LOOSE)}
+BATCHES = make(make_batch_facts())
+DOCUMENTS = {"tight": raw(SOUND), "published": raw(LOOSE), "batches": raw(BATCHES)}
 LEAVES = [
     pytest.param(which, path, id=f"{which}-{field(doc, path)}")
     for which, doc in DOCUMENTS.items()
@@ -50,7 +52,7 @@ CHOICES = [
     ("tree", "toeplitz"),
     ("triangle", "frobenius"),
     ("replace-one", "zero-out"),
-    ("CovarianceStream", "PerturbedEstimate", "NotPrivate"),
+    ("CovarianceStream", "PerturbedEstimate", "Batches", "NotPrivate"),
     ("Tree", "Toeplitz"),
     ("2026-10-01", "2026-10-02"),
 ]
@@ -105,6 +107,37 @@ def test_a_certificate_verifies(calibration, demand, adjacency, estimates):
     assert set(found.stated) == set(STATED)
 
 
+@pytest.mark.parametrize(
+    "demand", [Logistic(slope=2, bound=1), Gaussian(noise=0.7), Poisson()], ids=lambda each: each.name
+)
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+def test_a_certificate_of_batches_verifies(demand, adjacency):
+    facts = make_batch_facts(demand, adjacency)
+    found = verify(Certificate.parse(make(facts).to_json().encode()))
+    ledger = make_ledger(facts)
+    assert (found.claimed, found.proven) == (ledger.claimed, ledger.proven)
+    assert found.spent == found.proven  # paid at the start
+    assert set(found.stated) == set(STATED_OF_BATCHES)
+
+
+def test_certificates_of_batches_follow_each_other_and_no_other_policys():
+    later = make_batch_facts(issued=datetime.date(2026, 11, 1))
+    verify(make(later, previous=BATCHES), previous=BATCHES)
+    earlier = make_batch_facts(issued=datetime.date(2026, 9, 1))
+    with pytest.raises(InvalidInput, match=r"^mechanism.issued is 2026-09-01, before"):
+        verify(make(earlier, previous=BATCHES), previous=BATCHES)
+    with pytest.raises(InvalidInput, match=r"^parameters"):
+        verify(make(make_facts(), previous=BATCHES), previous=BATCHES)
+
+
+@pytest.mark.parametrize(("which", "other"), [("tight", "noisy-newton"), ("batches", "paper")])
+def test_a_certificate_of_one_policy_is_none_of_the_other(which, other):
+    document = DOCUMENTS[which]
+    path = next(path for path, _ in leaves(document) if field(document, path) == "mechanism.policy")
+    with pytest.raises(InvalidInput, match=r"^parameters"):
+        verify(parse(resigned(replaced(document, path, other))))
+
+
 def test_a_file_is_read_back_as_it_was_written(tmp_path):
     SOUND.write(tmp_path / "a.json")
     assert Certificate.read(tmp_path / "a.json") == SOUND
@@ -140,7 +173,8 @@ def test_a_forged_field_is_refused_by_name_or_is_merely_stated(which, path):
     refusals = [refusal(json.dumps(resigned(each)).encode()) for each in changed]
     assert [message for message in refusals if not NAMED.search(message)] == []
     # A weaker claim follows from a stronger proof, so it is no lie.
-    assert ("" in refusals) == (name in {*STATED, "previous", "result.claimed.epsilon"})
+    stated = STATED_OF_BATCHES if which == "batches" else STATED
+    assert ("" in refusals) == (name in {*stated, "previous", "result.claimed.epsilon"})
 
 
 def test_the_list_of_what_is_merely_stated():
@@ -153,6 +187,16 @@ def test_the_list_of_what_is_merely_stated():
         "mechanism.versions.scipy",
         "parameters.calibration",
         "parameters.delay",
+    }
+
+
+def test_what_is_merely_stated_of_batches():
+    assert set(STATED_OF_BATCHES) == set(STATED) - {"parameters.calibration"} | {
+        "parameters.cap",
+        "parameters.demand.bound",
+        "parameters.demand.name",
+        "parameters.demand.slope",
+        "parameters.horizon",
     }
 
 
@@ -321,7 +365,7 @@ def test_the_file_is_canonical():
 
 
 def test_the_certified_source_is_the_live_one():
-    assert System.label == certificate.SOURCE
+    assert System.label == statements.SOURCE
     assert System.secure
 
 

@@ -129,7 +129,12 @@ def test_compare_shows_its_default_policies_as_json(call: Callable) -> None:
     for report in reports:
         assert_interface(report)
     assert {each["policy"] for each in reports} == {
-        "noisy-newton", "paper", "nonprivate", "input-perturbation", "random", "fixed",
+        "noisy-newton",
+        "paper",
+        "nonprivate",
+        "input-perturbation",
+        "random",
+        "fixed",
     }
     assert {each["calibration"] for each in reports} == {"tight", "published", "printed", None}
     for report in reports:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-PRICES = ["hushprice.engine.quoter", "hushprice.optimizer", "hushprice.releases"]
+PRICES = ["hushprice.engine.quoter", "hushprice.engine.newton_quoter", "hushprice.optimizer", "hushprice.releases"]
 PROBE = """
 import importlib, pkgutil, sys
 module = importlib.import_module({name!r})

@@ -47,7 +47,8 @@ def added(
 ) -> tuple[FloatArray, FloatArray]:
     phi, count, d = np.array(phis, dtype=float).T.copy(), len(bought), theta.size
     score, packed = np.zeros(d), np.zeros(d * (d + 1) // 2)
-    scores.add_up(
+    work = np.full((scores.ROWS, count), np.nan)
+    scores.weigh(
         demand.family,
         float(demand.slope),
         float(lowest(demand)),
@@ -58,10 +59,9 @@ def added(
         phi,
         np.array(bought, dtype=float),
         count,
-        score,
-        packed,
-        np.full((scores.ROWS, count), np.nan),
+        work,
     )
+    scores.add_up(phi, count, work, score, packed)
     curvature = np.zeros((d, d))
     curvature[np.triu_indices(d)] = packed
     return score, curvature + np.triu(curvature, 1).T
@@ -204,8 +204,7 @@ def test_sums_do_not_depend_on_how_many_records_come_at_a_time() -> None:
     for cut in (slice(0, 11), slice(11, 12), slice(12, 30)):
         phi, work = phis[cut].T.copy(), np.empty((scores.ROWS, 30))
         count = phi.shape[1]
-        scores.add_up(
-            demand.family, 4.0, 0.0, 1.0, 0.7, theta, inverse, phi, bought[cut].copy(), count, score, packed, work
-        )
+        scores.weigh(demand.family, 4.0, 0.0, 1.0, 0.7, theta, inverse, phi, bought[cut].copy(), count, work)
+        scores.add_up(phi, count, work, score, packed)
     np.testing.assert_array_equal(score, whole[0])  # to the last digit
     np.testing.assert_array_equal(packed, whole[1][np.triu_indices(2)])

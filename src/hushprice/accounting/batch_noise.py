@@ -16,8 +16,10 @@ from hushprice import checks
 from hushprice.accounting import accountant, sensitivity
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.budget import EpsilonDelta
-from hushprice.accounting.events import Batches
+from hushprice.accounting.events import Batches, NotPrivate
+from hushprice.accounting.ledger import Entry, Ledger
 from hushprice.accounting.loss import loss_of
+from hushprice.accounting.streams import Toeplitz, toeplitz
 from hushprice.errors import InvalidInput
 
 _MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits never make a sound policy pass its claim
@@ -50,6 +52,22 @@ class BatchNoise:
     def proven_epsilon(self, dimension: int, adjacency: Adjacency) -> float:
         """What this noise proves at the claim's delta, drawn live."""
         return accountant.epsilon_of(loss_of(self.event(dimension, live=True), 1, adjacency), self.claimed.delta)
+
+
+def strategy(level: int) -> Toeplitz:
+    """How the curvature of a batch with up to 2^level blocks is arranged."""
+    return toeplitz(2**level + 1)
+
+
+def column_norm(level: int) -> float:
+    """The longest column of that strategy, which the curvature's noise is in units of."""
+    return strategy(level).column_norm(2**level)
+
+
+def open_ledger(noise: BatchNoise, event: Batches | NotPrivate, adjacency: Adjacency) -> Ledger:
+    """An empty ledger that allows all batches, once, and nothing else."""
+    claimed = noise.claimed if isinstance(event, Batches) else None
+    return Ledger(adjacency=adjacency, claimed=claimed, allowance=(Entry(event, 1),))
 
 
 @functools.lru_cache(maxsize=256)

@@ -7,10 +7,7 @@ releases alone, and how often a value was clipped is left out.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
-import importlib.metadata
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,32 +16,31 @@ from typing import Annotated, Any, Self
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hushprice.accounting import accountant, canonical, inexact, sensitivity, signing
+from hushprice.accounting import canonical, inexact, sensitivity, signing
 from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.ledger import Entry, Ledger, loss_of_all
+from hushprice.accounting.batch_statements import BatchFacts, describe_batches
+from hushprice.accounting.ledger import Entry, Ledger
 from hushprice.accounting.noise import Noise, events
+from hushprice.accounting.statements import bounded, constants, costs, mechanism, plain
 from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand, lowest, steepest
+from hushprice.demand.protocol import Demand, steepest
 from hushprice.errors import InvalidInput
 
 FORMAT = 1
 SECTIONS = ("mechanism", "parameters", "events", "result")
 FIRST = "0" * 64  # stands for the hash before the first section where no certificate came before
-SOURCE = "exact discrete Gaussian, operating system randomness"  # the one source of noise that is certified
 MOST_ESTIMATES = 1_000_000  # more take minutes to account for, so a file could keep its reader busy for ever
 
-_MECHANISM = {
+_RELEASERS = {
     "covariance": "PrivateCov: every sum of phi phi', with Gaussian noise (alg:private-cov)",
     "estimate": "PrivateMLE: objective perturbation over ||theta|| <= 2, then output noise (alg:private-mle)",
-    "guarantee": "anticipating (epsilon, delta)-differential privacy: prices after a record, about that record",
-    "noise_source": {"label": SOURCE, "secure": True},
     "policy": "paper",
 }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Facts:
-    """What a certificate is calculated from; everything else in it follows."""
+    """What a certificate of policy paper is calculated from; everything else in it follows."""
 
     issued: datetime.date  # in UTC
     versions: Mapping[str, str]
@@ -58,14 +54,10 @@ class Facts:
     estimates: int  # made so far
 
 
-def versions() -> dict[str, str]:
-    """The software whose arithmetic a certificate rests on."""
-    libraries = ("hushprice", "numpy", "scipy", "opendp")
-    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in libraries}}
-
-
-def describe(facts: Facts) -> dict[str, dict[str, Any]]:
+def describe(facts: Facts | BatchFacts) -> dict[str, dict[str, Any]]:
     """The four sections. Facts that do not add up are refused by the field."""
+    if isinstance(facts, BatchFacts):
+        return describe_batches(facts)
     noise, dimension = facts.noise, facts.features.dimension
     if noise.claimed is None or noise.max_estimates is None:
         raise InvalidInput("result.claimed is missing: nothing is claimed, so there is nothing to certify")
@@ -79,40 +71,22 @@ def describe(facts: Facts) -> dict[str, dict[str, Any]]:
     stream, estimate = events(noise, horizon=facts.horizon, dimension=dimension, losses=losses, live=True)
     allowance = (Entry(stream, 1), Entry(estimate, noise.max_estimates))
     spent = allowance[:1] if facts.estimates == 0 else (allowance[0], Entry(estimate, facts.estimates))
-    delta = noise.claimed.delta
-    proven = float(accountant.epsilon_of(loss_of_all(allowance, facts.adjacency), delta))
-    if not proven <= noise.claimed.epsilon * (1.0 + canonical.CLOSE):
-        raise InvalidInput(f"result.claimed.epsilon is {noise.claimed.epsilon!r}, below what is proven, {proven!r}")
-    so_far = float(accountant.epsilon_of(loss_of_all(spent, facts.adjacency), delta))
     return {
-        "mechanism": {**_MECHANISM, "issued": facts.issued.isoformat(), "versions": dict(facts.versions)},
+        "mechanism": mechanism(_RELEASERS, facts.issued, facts.versions),
         "parameters": _parameters(facts, losses, estimate),
-        "events": {"allowance": plain(allowance), "spent": plain(spent)},
-        "result": {
-            "claimed": {"epsilon": float(noise.claimed.epsilon), "delta": float(delta)},
-            "proven": {"epsilon": proven, "delta": float(delta)},
-            "spent": {"epsilon": so_far, "delta": float(delta)},
-        },
+        **costs(allowance, spent, noise.claimed, facts.adjacency),
     }
 
 
 def _parameters(facts: Facts, losses: sensitivity.LossBounds, estimate: Any) -> dict[str, Any]:
     demand, noise = facts.demand, facts.noise
-    own_noise = getattr(demand, "noise", None)
     return {
         "adjacency": facts.adjacency.value,
         "calibration": facts.calibration,
         "delay": int(facts.delay),
-        "demand": {
-            "name": demand.name,
-            "slope": float(demand.slope),
-            "bound": float(demand.bound),
-            "lowest": lowest(demand),
-            "noise": None if own_noise is None else float(own_noise),
-            "steepest": steepest(demand),
-        },
+        "demand": {**constants(demand), "steepest": steepest(demand)},
         "dimension": int(facts.features.dimension),
-        "features": {"map": facts.features.name, "contexts": int(facts.features.contexts), "largest_norm": 1.0},
+        "features": bounded(facts.features),
         "horizon": int(facts.horizon),
         "max_estimates": noise.max_estimates,
         "noise": {
@@ -132,27 +106,6 @@ def _parameters(facts: Facts, losses: sensitivity.LossBounds, estimate: Any) -> 
             "solver_gap": inexact.TOLERANCE,
         },
     }
-
-
-def plain(value: Any) -> Any:
-    """Events and what they are made of, as JSON has it: each object says its class."""
-    if isinstance(value, tuple):
-        return [plain(each) for each in value]
-    if isinstance(value, Entry):
-        return {"event": plain(value.event), "count": int(value.count)}
-    if dataclasses.is_dataclass(value):
-        fields = dataclasses.fields(value)
-        return {
-            "class": type(value).__name__,
-            **{each.name: _typed(getattr(value, each.name), each) for each in fields},
-        }
-    return value
-
-
-def _typed(value: Any, field: dataclasses.Field[Any]) -> Any:
-    """Of the field's own type: 10 and NumPy's 10.0 are 10.0 where a float belongs."""
-    kind = {"float": float, "int": int}.get(str(field.type), plain)
-    return kind(value)
 
 
 _Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -220,7 +173,9 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
             raise InvalidInput(f"certificate {str(path)!r}: {problem}") from None
 
 
-def issue(facts: Facts, ledger: Ledger, key: Ed25519PrivateKey, previous: Certificate | None = None) -> Certificate:
+def issue(
+    facts: Facts | BatchFacts, ledger: Ledger, key: Ed25519PrivateKey, previous: Certificate | None = None
+) -> Certificate:
     """Sign what the facts come to. The ledger must say the same of what was paid for and spent."""
     contents = describe(facts)
     stated = {"allowance": plain(ledger.allowance), "spent": plain(ledger.spent)}

@@ -9,8 +9,11 @@ import msgspec
 from msgspec import Meta, Struct
 
 from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.batch_noise import BatchNoise
+from hushprice.accounting.batch_statements import BatchFacts
 from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.certificate import Certificate, Facts, first_words
+from hushprice.accounting.events import MOST_LEVELS
 from hushprice.accounting.noise import Noise
 from hushprice.demand import families
 from hushprice.demand.features import by_name
@@ -30,6 +33,7 @@ class _Versions(Struct):
 
 
 class _Mechanism(Struct):
+    policy: Literal["paper", "noisy-newton"]
     issued: datetime.date
     versions: _Versions
 
@@ -66,6 +70,22 @@ class _Parameters(Struct):
     noise: _Noise
 
 
+class _BatchNoise(Struct):
+    score: float
+    curvature: float
+    levels: Annotated[int, Meta(ge=0, le=MOST_LEVELS)]
+
+
+class _BatchParameters(Struct):
+    adjacency: Adjacency
+    cap: Annotated[float, Meta(gt=0.0)]
+    delay: _Count
+    demand: _Demand
+    features: _Features
+    horizon: Annotated[int, Meta(ge=1, le=2**62)]
+    noise: _BatchNoise
+
+
 class _Entry(Struct):
     count: _Count
 
@@ -81,9 +101,30 @@ class _Result(Struct):
 _Kind = TypeVar("_Kind")
 
 
-def facts_of(certificate: Certificate) -> Facts:
+def facts_of(certificate: Certificate) -> Facts | BatchFacts:
     """The facts behind a certificate, each of its own type and within bounds, true or not."""
     mechanism = _read(certificate, "mechanism", _Mechanism)
+    return (_paper_facts if mechanism.policy == "paper" else _batch_facts)(certificate, mechanism)
+
+
+def _batch_facts(certificate: Certificate, mechanism: _Mechanism) -> BatchFacts:
+    parameters = _read(certificate, "parameters", _BatchParameters)
+    claimed = _read(certificate, "result", _Result).claimed
+    noise = parameters.noise
+    return BatchFacts(
+        issued=mechanism.issued,
+        versions=msgspec.to_builtins(mechanism.versions),
+        adjacency=parameters.adjacency,
+        horizon=parameters.horizon,
+        delay=parameters.delay,
+        demand=_demand(parameters.demand),
+        features=by_name(parameters.features.map, parameters.features.contexts),
+        cap=parameters.cap,
+        noise=BatchNoise(score=noise.score, curvature=noise.curvature, levels=noise.levels, claimed=claimed),
+    )
+
+
+def _paper_facts(certificate: Certificate, mechanism: _Mechanism) -> Facts:
     parameters = _read(certificate, "parameters", _Parameters)
     claimed = _read(certificate, "result", _Result).claimed
     spent = _read(certificate, "events", _Events).spent

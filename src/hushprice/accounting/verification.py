@@ -15,8 +15,9 @@ import numpy as np
 
 from hushprice.accounting import canonical, signing
 from hushprice.accounting.budget import EpsilonDelta
-from hushprice.accounting.certificate import FIRST, SECTIONS, Certificate, describe, versions
+from hushprice.accounting.certificate import FIRST, SECTIONS, Certificate, Facts, describe
 from hushprice.accounting.facts import facts_of
+from hushprice.accounting.statements import versions
 from hushprice.errors import HushpriceError, InvalidInput, first_line
 
 STATED = {
@@ -28,6 +29,15 @@ STATED = {
     "mechanism.versions.scipy": "the version of SciPy",
     "parameters.calibration": "which rule chose the noise; what the noise proves does not depend on it",
     "parameters.delay": "how many customers late an outcome may come; nothing proven depends on it",
+}
+
+STATED_OF_BATCHES = {
+    **{field: what for field, what in STATED.items() if field != "parameters.calibration"},
+    "parameters.cap": "of a record's curvature, in whose units noise is added; nothing proven depends on it",
+    "parameters.demand.bound": "the most that counts as bought; scores are held to length 1 whatever it is",
+    "parameters.demand.name": "the demand family; scores are held to length 1 whatever it is",
+    "parameters.demand.slope": "the slope of demand; nothing proven depends on it",
+    "parameters.horizon": "how many customers are learned from; nothing proven depends on it",
 }
 
 UNPROVABLE = (
@@ -66,8 +76,10 @@ def verify(certificate: Certificate, *, public_key: str | None = None, previous:
     if public_key not in (None, certificate.public_key):
         raise InvalidInput(f"public_key is {certificate.public_key}, not the key given, {public_key}")
     recompute(certificate)
-    holds = [*_signature(public_key is not None), *_recomputed(certificate)]
-    stated = {field: _shown(certificate, field) for field in STATED}
+    batches = certificate.content("mechanism")["policy"] == "noisy-newton"
+    holds = [*_signature(public_key is not None), *(_of_batches if batches else _recomputed)(certificate)]
+    words = STATED_OF_BATCHES if batches else STATED
+    stated = {field: _shown(certificate, field, what) for field, what in words.items()}
     if previous is not None:
         verify(previous)
         _check_follows(certificate, previous)
@@ -119,7 +131,7 @@ def _check_follows(certificate: Certificate, previous: Certificate) -> None:
     now, before = facts_of(certificate), facts_of(previous)
     if now.issued < before.issued:
         raise InvalidInput(f"mechanism.issued is {now.issued}, before the previous certificate's {before.issued}")
-    if now.estimates < before.estimates:
+    if isinstance(now, Facts) and isinstance(before, Facts) and now.estimates < before.estimates:
         raise InvalidInput(
             f"events.spent counts {now.estimates} estimates, the previous certificate {before.estimates}"
         )
@@ -148,12 +160,25 @@ def _recomputed(certificate: Certificate) -> list[str]:
     ]
 
 
-def _shown(certificate: Certificate, field: str) -> str:
+def _of_batches(certificate: Certificate) -> list[str]:
+    """The same for policy noisy-newton."""
+    result, parameters = certificate.content("result"), certificate.content("parameters")
+    claimed, proven = result["claimed"], result["proven"]
+    return [
+        f"sensitivities of a score and of a curvature, neighbours {parameters['adjacency']}, recomputed",
+        f"events recomputed: any number of batches, each of at most {2 ** parameters['noise']['levels']} blocks, grids",
+        f"proven for all batches: epsilon {proven['epsilon']:.6g} at delta {proven['delta']:.3g}, recomputed",
+        f"claimed covers proven: epsilon {claimed['epsilon']:.6g} at delta {claimed['delta']:.3g}",
+        "spent within what was paid for: all batches are one release, paid and spent at the start",
+    ]
+
+
+def _shown(certificate: Certificate, field: str, what: str) -> str:
     section, *names = field.split(".")
     value: Any = certificate.content(section)
     for name in names:
         value = value[name]
-    return f"{STATED[field]}: {value}"
+    return f"{what}: {value}"
 
 
 def _other_version(certificate: Certificate) -> str:

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hushprice.accounting.batch_statements import BatchFacts
 from hushprice.accounting.calibration import CALIBRATIONS
-from hushprice.accounting.certificate import SOURCE, Certificate, Facts, issue, versions
+from hushprice.accounting.certificate import Certificate, Facts, issue
+from hushprice.accounting.statements import SOURCE, versions
 from hushprice.accounting.verification import verify
 from hushprice.demand.families import BUILT_IN
 from hushprice.demand.features import MAPS, by_name
 from hushprice.errors import InvalidInput
+from hushprice.policies.newton import Newton
+from hushprice.policies.protocol import NEWTON
 from hushprice.releasers.estimate import PrivateMLE
 from hushprice.releasers.exact import ExactCov
+from hushprice.releasers.exact_batches import ExactBatch
 from hushprice.releasers.noise import System
 
 if TYPE_CHECKING:
@@ -26,10 +31,17 @@ def certify(
 ) -> Certificate:
     """A certificate of what the pricer has paid for and spent, checked once before it is handed out."""
     _refuse_uncertified(pricer)
-    noise, event = pricer.policy.noise, pricer.learner.estimate_event
-    assert noise is not None  # a policy that learns has some
-    facts = Facts(
-        issued=datetime.datetime.now(datetime.UTC).date() if issued is None else issued,
+    date = datetime.datetime.now(datetime.UTC).date() if issued is None else issued
+    facts = _facts(pricer, date) if pricer.policy.newton is None else _batch_facts(pricer, pricer.policy.newton, date)
+    certificate = issue(facts, pricer.ledger, key, previous)
+    verify(certificate, previous=previous)
+    return certificate
+
+
+def _facts(pricer: Pricer, issued: datetime.date) -> Facts:
+    assert pricer.policy.noise is not None  # a policy that learns has some
+    return Facts(
+        issued=issued,
         versions=versions(),
         calibration=str(pricer.policy.calibration),
         adjacency=pricer.policy.adjacency,
@@ -37,12 +49,23 @@ def certify(
         delay=pricer.slots.delay,
         demand=pricer.demand,
         features=pricer.features,
-        noise=noise,
-        estimates=pricer.ledger.count(event),
+        noise=pricer.policy.noise,
+        estimates=pricer.ledger.count(pricer.learner.estimate_event),
     )
-    certificate = issue(facts, pricer.ledger, key, previous)
-    verify(certificate, previous=previous)
-    return certificate
+
+
+def _batch_facts(pricer: Pricer, rules: Newton, issued: datetime.date) -> BatchFacts:
+    return BatchFacts(
+        issued=issued,
+        versions=versions(),
+        adjacency=pricer.policy.adjacency,
+        horizon=pricer.horizon,
+        delay=pricer.slots.delay,
+        demand=pricer.demand,
+        features=pricer.features,
+        cap=rules.cap,
+        noise=rules.noise,
+    )
 
 
 def _refuse_uncertified(pricer: Pricer) -> None:
@@ -56,10 +79,14 @@ def _refuse_uncertified(pricer: Pricer) -> None:
         "demand": type(pricer.demand) in BUILT_IN.values(),
         "features": features.name in MAPS and features == by_name(features.name, features.contexts),
         "source": type(source) is System and source.label == SOURCE and source.secure,
-        "covariance": type(pricer.learner.covariance) is ExactCov,
-        "estimates": type(pricer.learner.estimates) is PrivateMLE,
-        "policy": pricer.policy.name == "paper" and pricer.policy.calibration in CALIBRATIONS,
     }
+    if pricer.policy.code == NEWTON:
+        own["batch"] = type(pricer.learner.batch) is ExactBatch
+        own["policy"] = pricer.policy.name == "noisy-newton"
+    else:
+        own["covariance"] = type(pricer.learner.covariance) is ExactCov
+        own["estimates"] = type(pricer.learner.estimates) is PrivateMLE
+        own["policy"] = pricer.policy.name == "paper" and pricer.policy.calibration in CALIBRATIONS
     for part, known in own.items():
         if not known:
             raise InvalidInput(f"{part} is not one of hushprice's own, so the pricer cannot be certified")

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
@@ -26,14 +26,12 @@ from hushprice.demand.features import FeatureMap, by_name
 from hushprice.demand.protocol import Demand
 from hushprice.demand.schema import Schema
 from hushprice.engine import saved
-from hushprice.engine.learner import Learner
-from hushprice.engine.quoter import Quoter
+from hushprice.engine.framework import Framework
+from hushprice.engine.newton import NewtonEngine
 from hushprice.engine.slots import Observation, Slots
 from hushprice.errors import InvalidInput
-from hushprice.numerics import tape
-from hushprice.optimizer import refresh
 from hushprice.policies.catalog import build, tune
-from hushprice.policies.protocol import Policy
+from hushprice.policies.protocol import LEARNING, NEWTON, Policy
 from hushprice.releasers.covariance import CovarianceReleaser
 from hushprice.releasers.estimate import EstimateReleaser
 from hushprice.releasers.noise import NoiseSource, System
@@ -49,7 +47,7 @@ Customer = Sequence[float] | FloatArray | Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A price offered. `version` counts the estimates behind it; 0 is the price of ignorance."""
+    """A price offered. `version` counts the estimates, or batches, behind it; 0 is the price of ignorance."""
 
     id: str
     price: float
@@ -78,8 +76,10 @@ class Pricer:
     ) -> None:
         checks.whole(1, horizon=horizon)
         checks.whole(0, delay=delay)
-        if policy.tuning is None or policy.noise is None or policy.input_noise > 0:
-            raise InvalidInput(f"policy must be one that learns ('paper' or 'nonprivate'), got {policy.name!r}")
+        if policy.code not in (LEARNING, NEWTON) or policy.input_noise > 0:
+            raise InvalidInput(
+                f"policy must be one that learns ('paper', 'noisy-newton' or 'nonprivate'), got {policy.name!r}"
+            )
         policy.check_fits(horizon=horizon, demand=demand, dimension=features.dimension)
         if schema is not None and schema.dimension != features.contexts:
             raise InvalidInput(f"schema gives contexts of length {schema.dimension}, features take {features.contexts}")
@@ -94,26 +94,22 @@ class Pricer:
         self.source = source
         self.clipped_attributes = 0  # raw data: for the operator
         self._lock = threading.RLock()  # one slot at a time, and the releasers' scratch is shared
-        self._exploration = policy.tuning.exploration_periods
         self.slots = Slots(horizon=horizon, delay=delay)
-        self.quoter = Quoter(
-            demand=demand,
-            features=features,
-            ridge=policy.tuning.ridge,
-            width=policy.tuning.width,
-            repair=refresh.FLOOR if policy.noise.floored else refresh.AS_IS,
-        )
-        self.learner = Learner(
-            demand=demand,
-            dimension=features.dimension,
-            horizon=horizon,
-            tuning=policy.tuning,
-            noise=policy.noise,
-            source=source,
-            adjacency=policy.adjacency,
-            covariance=covariance,
-            estimates=estimates,
-        )
+        self._engine: Framework | NewtonEngine
+        if policy.code == NEWTON:
+            if covariance is not None or estimates is not None:
+                raise InvalidInput("covariance and estimates are for policies 'paper' and 'nonprivate'")
+            self._engine = NewtonEngine(policy=policy, demand=demand, features=features, source=source)
+        else:
+            self._engine = Framework(
+                policy=policy,
+                demand=demand,
+                features=features,
+                horizon=horizon,
+                source=source,
+                covariance=covariance,
+                estimates=estimates,
+            )
 
     def quote(self, customer: Customer) -> Quote:
         """A price in [0, 1] for the arriving customer: a context, or attributes by the schema's names.
@@ -126,17 +122,27 @@ class Pricer:
             u, v = self.features.parts(context)
             period = self.slots.count + 1
             self._learn(period)
-            if period <= min(self._exploration, self.horizon):
-                price = self.source.uniform(tape.EXPLORATION, period)
-            else:
-                price = self.quoter.price_of(u, v)
+            price = self._engine.price(u, v, period)
+            phi = u + price * v
+            if not np.isfinite(phi).all():  # a record that cannot be learned must not get a slot
+                raise InvalidInput("features must be finite for every context and price")
             self.clipped_attributes += clipped
-            return Quote(self.slots.open(u + price * v), price, self.quoter.version)
+            return Quote(self.slots.open(phi), price, self.quoter.version)
 
     def observe(self, quote_id: str, demand: float) -> Observation:
         """What the quoted customer bought: a number, or True or False. Late, out of order or never; never twice."""
         with self._lock:
             return self.slots.observe(quote_id, demand)
+
+    @property
+    def quoter(self) -> Any:
+        """The side that prices, a Quoter or for noisy-newton a NewtonQuoter. It holds releases only."""
+        return self._engine.quoter
+
+    @property
+    def learner(self) -> Any:
+        """The side that reads records, a Learner or for noisy-newton a NewtonLearner."""
+        return self._engine.learner
 
     @property
     def ledger(self) -> Ledger:
@@ -177,17 +183,7 @@ class Pricer:
         return saved.load(cls, Path(path), simulation=simulation)
 
     def _learn(self, period: int) -> None:
-        due = self.slots.due()
-        if due is None:
-            return
-        release = self.learner.absorb(*due)
-        if period <= self._exploration or not self.quoter.wants_estimate(release):
-            return
-        try:
-            self.quoter.accept(self.learner.estimate(period), release)
-        finally:
-            if self.learner.estimates_left == 0:  # no later covariance would be used: stop drawing and storing
-                self.slots.close()
+        self._engine.learn(self.slots, period)
 
     def _context(self, customer: Customer) -> tuple[FloatArray, int]:
         """The customer's context, and how many attributes had to be clipped."""
@@ -227,6 +223,9 @@ def open_pricer(
     ridge: float | None = None,
     width: float | None = None,
     max_estimates: int | None = None,
+    reference_price: float | None = None,
+    trigger: bool = True,
+    bonus: bool = True,
     delay: int = 0,
     source: NoiseSource | None = None,
     simulation: bool = False,
@@ -236,6 +235,8 @@ def open_pricer(
     """A pricer for `horizon` customers, by context length or by schema, with the numerical section's tuning by default.
 
     `epsilon` and `delta` are the totals over the horizon; epsilon is 1 unless it or both of its shares are given.
+    Policy noisy-newton takes `reference_price`, where prices start, and `trigger` and `bonus` turn its parts off. Its
+    guarantee does not depend on the horizon, which is only where learning stops, unless delta is a formula in T.
 
     >>> pricer = open_pricer(horizon=1000, contexts=1)
     >>> pricer.ledger.claimed
@@ -270,6 +271,9 @@ def open_pricer(
             tuning=tuning,
             calibration=calibration,
             adjacency=adjacency_of(adjacency),
+            reference_price=reference_price,
+            trigger=trigger,
+            bonus=bonus,
         ),
         demand=demand,
         features=features,

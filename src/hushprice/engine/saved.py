@@ -1,8 +1,9 @@
 """A pricer on disk: one versioned file, written in one piece or not at all, and no pickle.
 
-One line of text (what it is, the format, a checksum), then MessagePack of `_State`. It holds raw records and the key of
-the quote ids, so it is readable by its owner alone. A pricer with parts of the user's own (a demand family, a feature
-map, a releaser, a noise source) cannot be rebuilt from a file, and saving it is refused rather than half done.
+One line of text (what it is, the format, a checksum), then MessagePack of `_State` or `NewtonState`. It holds raw
+records or exact sums of them, and the key of the quote ids, so it is readable by its owner alone. A pricer with parts
+of the user's own (a demand family, a feature map, a releaser, a noise source) cannot be rebuilt from a file, and saving
+it is refused rather than half done.
 """
 
 from __future__ import annotations
@@ -12,30 +13,28 @@ import hashlib
 import os
 import re
 import tempfile
-from collections import deque
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 import numpy as np
 
-from hushprice.demand.families import BUILT_IN
-from hushprice.demand.features import MAPS, by_name
-from hushprice.demand.schema import Schema
-from hushprice.engine.slots import Pending
+from hushprice.engine import saved_newton
+from hushprice.engine.learner import Learner
+from hushprice.engine.quoter import Quoter
+from hushprice.engine.saved_newton import NewtonState
+from hushprice.engine.saved_state import State, common, own_parts, rebuilt, restore_slots, sound_slots
 from hushprice.errors import InvalidInput
-from hushprice.policies.protocol import Policy
+from hushprice.policies.protocol import NEWTON
 from hushprice.releasers.covariance import PrivateCov
 from hushprice.releasers.estimate import PrivateMLE
 from hushprice.releasers.exact import ExactCov
-from hushprice.releasers.noise import System, Tape
 from hushprice.releases import CovarianceRelease, EstimateRelease
 
 if TYPE_CHECKING:
     from hushprice.engine.pricer import Pricer
 
-FORMAT = 2
+FORMAT = 3
 _HEAD = re.compile(rb"hushprice pricer ([0-9]{1,9}) ([0-9a-f]{64})\n")
 AnyPricer = TypeVar("AnyPricer", bound="Pricer")
 
@@ -49,36 +48,15 @@ class _Accepted(msgspec.Struct, forbid_unknown_fields=True):
     version: int
 
 
-class _State(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Everything a pricer is, and everything that happened to it."""
+class _State(State, kw_only=True, forbid_unknown_fields=True, tag="framework"):
+    """A pricer that runs alg:framework."""
 
-    horizon: int
-    delay: int
-    policy: Policy
-    family: Literal["logistic", "gaussian", "poisson"]
-    demand: dict[str, float]
-    map: str
-    contexts: int
-    schema: dict[str, Any] | None
-    tape: Tape | None  # None: the operating system's noise, which has no state
-    key: bytes
-    status: bytes  # one byte a quote
-    last: int
-    waiting: np.ndarray  # phi of the slots that wait to be learned, one a row
-    outcomes: np.ndarray  # of these slots; NaN where there is none yet
     phi: np.ndarray
     demands: np.ndarray
-    clipped: tuple[int, int, int]  # features, demands, attributes
     covariance: bytes  # the releaser's own; released noise is in it
     estimates_left: int
     indefinite: int
     accepted: _Accepted | None
-
-    def __repr__(self) -> str:
-        return "_State(<sensitive>)"
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:  # msgspec's own lists every field
-        return []
 
 
 def save(pricer: Pricer, path: Path) -> None:
@@ -107,32 +85,21 @@ def load(kind: type[AnyPricer], path: Path, *, simulation: bool) -> AnyPricer:
     if hashlib.sha256(body).hexdigest().encode() != found[2]:
         raise InvalidInput(f"path {str(path)!r} is damaged: its checksum does not match")
     try:
-        return _pricer(kind, msgspec.msgpack.decode(body, type=_State, dec_hook=_array), simulation)
+        return _pricer(kind, msgspec.msgpack.decode(body, type=_State | NewtonState, dec_hook=_array), simulation)
     except (msgspec.DecodeError, OverflowError) as problem:
         raise InvalidInput(f"path {str(path)!r} does not describe a pricer: {problem}") from None
 
 
-def _state(pricer: Pricer) -> _State:
-    learner, quoter, slots = pricer.learner, pricer.quoter, pricer.slots
+def _state(pricer: Pricer) -> _State | NewtonState:
+    if pricer.policy.code == NEWTON:
+        return saved_newton.state_of(pricer)
+    learner: Learner = pricer.learner
+    quoter: Quoter = pricer.quoter
     records, release = learner.records, quoter.covariance
     return _State(
-        horizon=pricer.horizon,
-        delay=slots.delay,
-        policy=pricer.policy,
-        family=pricer.demand.name,  # type: ignore[arg-type]  # one of ours, as checked before
-        demand=asdict(pricer.demand),  # type: ignore[call-overload]
-        map=pricer.features.name,
-        contexts=pricer.features.contexts,
-        schema=None if pricer.schema is None else pricer.schema.to_dict(),
-        tape=pricer.source if isinstance(pricer.source, Tape) else None,
-        key=slots.key,
-        status=bytes(slots.status),
-        last=slots.last,
-        waiting=np.array([each.phi for each in slots.pending]).reshape(-1, pricer.features.dimension),
-        outcomes=np.array([np.nan if each.demand is None else each.demand for each in slots.pending]),
+        **common(pricer, (records.clipped_features, records.clipped_demands, pricer.clipped_attributes)),
         phi=records.phi[:, : records.count],
         demands=records.demand[: records.count],
-        clipped=(records.clipped_features, records.clipped_demands, pricer.clipped_attributes),
         covariance=cast(PrivateCov | ExactCov, learner.covariance).state(),
         estimates_left=learner.estimates_left,
         indefinite=quoter.indefinite,
@@ -140,19 +107,16 @@ def _state(pricer: Pricer) -> _State:
     )
 
 
-def _pricer(kind: type[AnyPricer], state: _State, simulation: bool) -> AnyPricer:
-    pricer = kind(
-        policy=state.policy,
-        demand=msgspec.convert(state.demand, type=BUILT_IN[state.family]),
-        features=by_name(state.map, state.contexts),
-        horizon=state.horizon,
-        schema=None if state.schema is None else Schema.from_dict(state.schema),
-        delay=state.delay,
-        source=System() if state.tape is None else state.tape,
-        simulation=simulation,
-    )
+def _pricer(kind: type[AnyPricer], state: _State | NewtonState, simulation: bool) -> AnyPricer:
+    pricer = rebuilt(kind, state, simulation)
+    if (pricer.policy.code == NEWTON) != isinstance(state, NewtonState):
+        raise InvalidInput(f"the saved policy {pricer.policy.name!r} does not fit the rest of the pricer")
+    if isinstance(state, NewtonState):
+        saved_newton.restore(state, pricer)
+        return pricer
     _check(state, pricer)
-    learner, quoter, slots = pricer.learner, pricer.quoter, pricer.slots
+    learner: Learner = pricer.learner
+    quoter: Quoter = pricer.quoter
     learner.records.restore(state.phi, state.demands)
     learner.records.clipped_features, learner.records.clipped_demands, pricer.clipped_attributes = state.clipped
     cast(PrivateCov | ExactCov, learner.covariance).restore(state.covariance, state.demands.size)
@@ -166,26 +130,19 @@ def _pricer(kind: type[AnyPricer], state: _State, simulation: bool) -> AnyPricer
         quoter.version = state.accepted.version
     quoter.indefinite = state.indefinite
     cast(PrivateMLE, learner.estimates).start = quoter.theta.copy()  # the warm start is the last release
-    slots.key, slots.status, slots.last = state.key, bytearray(state.status), state.last
-    slots.count, slots.learned = len(state.status), state.demands.size
-    outcomes = [None if np.isnan(outcome) else float(outcome) for outcome in state.outcomes]
-    slots.pending = deque(map(Pending, state.waiting, outcomes))
+    restore_slots(state, pricer, state.demands.size)
     return pricer
 
 
 def _check(state: _State, pricer: Pricer) -> None:
     """What types cannot say. A file that fails this was written by something else than `save`."""
-    learned, waiting = state.demands.size, state.outcomes.size
+    learned = state.demands.size
     spent = pricer.learner.estimates_left - state.estimates_left
     sound = {
-        "status": set(state.status) <= set(range(4)) and learned + waiting == min(len(state.status), state.last),
-        "last": state.last in (learned, pricer.slots.last),
-        "waiting": state.waiting.shape == (waiting, pricer.features.dimension) and np.isfinite(state.waiting).all(),
-        "outcomes": state.outcomes.shape == (waiting,) and not np.isinf(state.outcomes).any(),
+        **sound_slots(state, pricer, learned),
         "estimates_left": 0 <= state.estimates_left <= pricer.learner.estimates_left,
         "accepted": state.accepted is None or _sound(state.accepted, learned, spent),
-        "key": len(state.key) == len(pricer.slots.key),
-        "clipped": min(state.clipped) >= 0 and state.indefinite >= 0,
+        "indefinite": state.indefinite >= 0,
     }
     for field, fits in sound.items():
         if not fits:
@@ -198,14 +155,12 @@ def _sound(accepted: _Accepted, learned: int, spent: int) -> bool:
 
 
 def _refuse_foreign_parts(pricer: Pricer) -> None:
-    demand, features = pricer.demand, pricer.features
-    own = {
-        "demand": type(demand) is BUILT_IN.get(demand.name),
-        "features": features.name in MAPS and features == by_name(features.name, features.contexts),
-        "source": type(pricer.source) in (System, Tape),
-        "covariance": type(pricer.learner.covariance) in (PrivateCov, ExactCov),
-        "estimates": type(pricer.learner.estimates) is PrivateMLE,
-    }
+    own = own_parts(pricer)
+    if pricer.policy.code == NEWTON:
+        own |= saved_newton.own_parts(pricer)
+    else:
+        own["covariance"] = type(pricer.learner.covariance) in (PrivateCov, ExactCov)
+        own["estimates"] = type(pricer.learner.estimates) is PrivateMLE
     for part, known in own.items():
         if not known:
             raise InvalidInput(f"{part} is not one of hushprice's own, so the pricer cannot be saved to a file")

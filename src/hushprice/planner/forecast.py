@@ -155,7 +155,7 @@ def _sum(
         score[j] = 0.0
     for j in range(curvature.size):
         curvature[j] = 0.0
-    scores.add_up(
+    scores.weigh(
         world.family,
         world.slope,
         plan.lowest,
@@ -166,10 +166,9 @@ def _sum(
         phi,
         room.out[4],
         count,
-        score,
-        curvature,
         terms,
     )
+    scores.add_up(phi, count, terms, score, curvature)
 
 
 @step

@@ -14,9 +14,8 @@ import numpy as np
 
 from hushprice import checks
 from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.batch_noise import BatchNoise, calibrate
+from hushprice.accounting.batch_noise import BatchNoise, calibrate, column_norm, strategy
 from hushprice.accounting.budget import EpsilonDelta
-from hushprice.accounting.streams import toeplitz
 from hushprice.demand import family, welfare
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand, lowest, steepest
@@ -162,10 +161,10 @@ class Schedule(NamedTuple):
 
 def schedule(levels: int) -> Schedule:
     """The strategies of all levels up to `levels`."""
-    strategies = [toeplitz(2**level + 1) for level in range(levels + 1)]
+    strategies = [strategy(level) for level in range(levels + 1)]
     return Schedule(
         np.array([each.poles for each in strategies]),
         np.array([each.zeros for each in strategies]),
-        np.array([each.column_norm(2**level) for level, each in enumerate(strategies)]),
+        np.array([column_norm(level) for level in range(levels + 1)]),
         np.array([each.row_norm(2**level) for level, each in enumerate(strategies)]),
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from hushprice import checks
 from hushprice.accounting.events import FROBENIUS, CovarianceStream
-from hushprice.accounting.streams import Tree
+from hushprice.accounting.streams import Toeplitz, Tree
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.numerics.linear import packed_size
 from hushprice.releasers import toeplitz
@@ -25,8 +25,8 @@ from hushprice.releasers.noise import System
 from hushprice.releases import CovarianceRelease
 from hushprice.types import FloatArray
 
-_FEATURE_BITS = 40  # features are cut to this many binary places
-_FINER = 48  # the filter works on a grid so many binary places finer than the noise's
+UNIT_BITS = 40  # features and scores are cut to this many binary places
+FINER = 48  # the filter works on a grid so many binary places finer than the noise's
 _ROOT_BITS = 80
 _LARGEST = 2.0**64
 _ROOT = math.isqrt(2 << (2 * _ROOT_BITS))  # sqrt(2), rounded down
@@ -39,6 +39,35 @@ class _State(msgspec.Struct, forbid_unknown_fields=True):
     exact: list[str]
     public: list[str]
     decoded: list[float]
+
+
+class Filter:
+    """The Toeplitz filter C in whole numbers, and the decoder of what it publishes; memories are the caller's."""
+
+    def __init__(self, strategy: Toeplitz, shift: int) -> None:
+        self._shift = shift  # of the noise's grid, 2^-shift
+        self._sections = sections_of(strategy)
+        self._multipliers = [
+            (_dyadic(pole), _dyadic(Fraction(pole) - Fraction(zero)))
+            for pole, zero in zip(strategy.poles, strategy.zeros, strict=True)
+        ]
+
+    def rooms(self, size: int) -> tuple[list[list[int]], FloatArray]:
+        """Empty memories of C, which are sensitive, and of the decoder, as in toeplitz.py, which are not."""
+        sections = len(self._multipliers)
+        return [[0] * size for _ in range(sections)], np.zeros((sections + 2, size))
+
+    def publish(self, row: list[int], noise: list[int], memories: list[list[int]], decoded: FloatArray) -> FloatArray:
+        """Send a row of x, FINER binary places finer than the noise, through C; decode all that was published."""
+        packed = np.empty(len(row))
+        for k, signal in enumerate(row):
+            for memory, (pole, gain) in zip(memories, self._multipliers, strict=True):
+                kept = memory[k]
+                memory[k] = _times(kept, pole) + signal
+                signal += _times(kept, gain)
+            published = round_bits(signal, FINER) + noise[k]
+            packed[k] = toeplitz.decode(decoded, *self._sections, k, math.ldexp(published, -self._shift))
+        return packed
 
 
 class ExactCov:
@@ -58,15 +87,9 @@ class ExactCov:
             self._public = [[0] * size for _ in range(event.strategy.levels + 1)]  # noisy ones, from this level up
             self._decoded = np.empty((0, size))
         else:
-            poles, zeros = sections_of(event.strategy)
-            self._sections = poles, zeros
-            self._multipliers = [
-                (_dyadic(pole), _dyadic(Fraction(pole) - Fraction(zero)))
-                for pole, zero in zip(event.strategy.poles, event.strategy.zeros, strict=True)
-            ]
-            self._exact = [[0] * size for _ in poles]  # memory of the filter C
+            self._filter = Filter(event.strategy, self._shift)
+            self._exact, self._decoded = self._filter.rooms(size)
             self._public = []
-            self._decoded = np.zeros((poles.size + 2, size))  # memory of the inverse filter, as in toeplitz.py
 
     def absorb(self, phi: FloatArray) -> CovarianceRelease:
         event = self._event
@@ -82,23 +105,11 @@ class ExactCov:
         if isinstance(event.strategy, Tree):
             packed = self._close_node(outer(phi, self._shift, self._frobenius), noise)
         else:
-            packed = self._filter(outer(phi, self._shift + _FINER, self._frobenius), noise)
+            row = outer(phi, self._shift + FINER, self._frobenius)
+            packed = self._filter.publish(row, noise, self._exact, self._decoded)
         if self._frobenius:
-            rows, columns = np.triu_indices(event.dimension)
-            packed = np.where(rows == columns, packed, packed * math.sqrt(0.5))
+            packed = without_root(packed, event.dimension)
         return CovarianceRelease(packed, self._count, event)
-
-    def _filter(self, row: list[int], noise: list[int]) -> FloatArray:
-        """Send one row of x through C, publish it, decode everything published so far."""
-        packed = np.empty(len(row))
-        for k, signal in enumerate(row):
-            for memory, (pole, gain) in zip(self._exact, self._multipliers, strict=True):
-                kept = memory[k]
-                memory[k] = _times(kept, pole) + signal
-                signal += _times(kept, gain)
-            published = _round_bits(signal, _FINER) + noise[k]
-            packed[k] = toeplitz.decode(self._decoded, *self._sections, k, math.ldexp(published, -self._shift))
-        return packed
 
     def _close_node(self, row: list[int], noise: list[int]) -> FloatArray:
         """releasers/tree.py in whole numbers."""
@@ -118,7 +129,7 @@ class ExactCov:
     def state(self) -> bytes:
         """What must survive a restart. Noise already released is part of it and is never drawn again."""
         return msgspec.msgpack.encode(
-            _State(self._count, _hex(self._exact), _hex(self._public), self._decoded.ravel().tolist())
+            _State(self._count, hexed(self._exact), hexed(self._public), self._decoded.ravel().tolist())
         )
 
     def restore(self, state: bytes, count: int) -> None:
@@ -126,7 +137,7 @@ class ExactCov:
         checks.whole(0, count=count)
         try:
             saved = msgspec.msgpack.decode(state, type=_State)
-            exact, public = _unhex(saved.exact, self._exact), _unhex(saved.public, self._public)
+            exact, public = unhexed(saved.exact, self._exact), unhexed(saved.public, self._public)
         except (msgspec.DecodeError, ValueError):
             raise InvalidInput("the saved covariance is not one of this releaser") from None
         decoded = np.array(saved.decoded, dtype=float)
@@ -140,26 +151,41 @@ class ExactCov:
         return "ExactCov(<sensitive>)"
 
 
-def outer(phi: FloatArray, shift: int, frobenius: bool) -> list[int]:
-    """phi phi', packed, rounded to multiples of 2^-shift; off-diagonal entries times sqrt(2) if `frobenius`.
+def in_unit_ball(vector: FloatArray) -> list[int]:
+    """A vector in units of 2^-40, of length at most 1 exactly.
 
-    Features are cut to 40 binary places towards zero, then held to the unit ball exactly, as integers: the sensitivity
-    rests on it, and a norm computed in floating point can pass 1 by a rounding error.
+    Entries are cut to 40 binary places towards zero, then held to the unit ball as integers: the sensitivity rests on
+    it, and a norm computed in floating point can pass 1 by a rounding error.
     """
-    one = 1 << _FEATURE_BITS
-    whole = [int(math.ldexp(float(value), _FEATURE_BITS)) for value in phi]
+    one = 1 << UNIT_BITS
+    whole = [int(math.ldexp(float(value), UNIT_BITS)) for value in vector]
     norm2 = sum(value * value for value in whole)
     if norm2 > one * one:
         norm = math.isqrt(norm2) + 1
         whole = [(abs(value) * one // norm) * (1 if value > 0 else -1) for value in whole]
-    bits = 2 * _FEATURE_BITS - shift
+    return whole
+
+
+def without_root(packed: FloatArray, dimension: int) -> FloatArray:
+    """A packed matrix whose off-diagonal entries were times sqrt(2), without that."""
+    rows, columns = np.triu_indices(dimension)
+    return np.where(rows == columns, packed, packed * math.sqrt(0.5))
+
+
+def outer(phi: FloatArray, shift: int, frobenius: bool) -> list[int]:
+    """phi phi', packed, rounded to multiples of 2^-shift; off-diagonal entries times sqrt(2) if `frobenius`.
+
+    Features are held to the unit ball first.
+    """
+    whole = in_unit_ball(phi)
+    bits = 2 * UNIT_BITS - shift
     row = []
     for i, left in enumerate(whole):
         for j in range(i, len(whole)):
             if frobenius and i != j:
-                row.append(_round_bits(left * whole[j] * _ROOT, bits + _ROOT_BITS))
+                row.append(round_bits(left * whole[j] * _ROOT, bits + _ROOT_BITS))
             else:
-                row.append(_round_bits(left * whole[j], bits))
+                row.append(round_bits(left * whole[j], bits))
     return row
 
 
@@ -171,20 +197,22 @@ def _dyadic(value: Fraction | float) -> tuple[int, int]:
 
 def _times(value: int, factor: tuple[int, int]) -> int:
     """The product, rounded once."""
-    return _round_bits(value * factor[0], factor[1])
+    return round_bits(value * factor[0], factor[1])
 
 
-def _round_bits(value: int, bits: int) -> int:
+def round_bits(value: int, bits: int) -> int:
     """value / 2^bits to the nearest integer; halves go up."""
     if bits <= 0:
         return value << -bits
     return (value + (1 << (bits - 1))) >> bits
 
 
-def _hex(rows: list[list[int]]) -> list[str]:
+def hexed(rows: list[list[int]]) -> list[str]:
+    """Whole numbers of any size as text, a row a line."""
     return [" ".join(format(value, "x") for value in row) for row in rows]
 
 
-def _unhex(text: list[str], like: list[list[int]]) -> list[list[int]] | None:
+def unhexed(text: list[str], like: list[list[int]]) -> list[list[int]] | None:
+    """What `hexed` wrote; None where it has another shape."""
     rows = [[int(value, 16) for value in line.split()] for line in text]
     return rows if [len(row) for row in rows] == [len(row) for row in like] else None

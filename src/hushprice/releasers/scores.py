@@ -42,25 +42,8 @@ def weight(f: float, steep: float, norm: float, lowest: float, bound: float, cap
 
 
 @step
-def add_up(
-    family: int,
-    slope: float,
-    lowest: float,
-    bound: float,
-    cap: float,
-    theta: FloatArray,
-    inverse: FloatArray,
-    phi: FloatArray,
-    demand: FloatArray,
-    count: int,
-    score: FloatArray,
-    curvature: FloatArray,
-    work: FloatArray,
-) -> None:
-    """Add the first `count` records, columns of phi (d, records), to a batch's exact sums. These are sensitive.
-
-    Demand is held to [lowest, bound] here, where the weight relies on it, whatever a caller promised.
-    """
+def project(theta: FloatArray, inverse: FloatArray, phi: FloatArray, count: int, work: FloatArray) -> None:
+    """Into work, for the first `count` columns of phi: phi'theta, phi' inverse phi, and, in its last row, ||phi||^2."""
     d = theta.size
     z, variance, pull, turn = work[0], work[1], work[2], work[3]
     for i in range(count):
@@ -80,17 +63,52 @@ def add_up(
                 pull[i] += entry * other[i]
         for i in range(count):
             variance[i] += row[i] * pull[i]
+
+
+@inlined
+def factors(
+    f: float, steep: float, norm: float, demand: float, lowest: float, bound: float, cap: float
+) -> tuple[float, float]:
+    """What phi is multiplied by in a record's score, and phi phi' in its curvature.
+
+    Demand is held to [lowest, bound] here, where the weight relies on it, whatever a caller promised.
+    """
+    w = weight(f, steep, max(norm, _SHORT), lowest, bound, cap)
+    w = w if norm > _SHORT else 0.0
+    return w * (f - min(max(demand, lowest), bound)), w * steep / cap
+
+
+@step
+def weigh(
+    family: int,
+    slope: float,
+    lowest: float,
+    bound: float,
+    cap: float,
+    theta: FloatArray,
+    inverse: FloatArray,
+    phi: FloatArray,
+    demand: FloatArray,
+    count: int,
+    work: FloatArray,
+) -> None:
+    """The `factors` of the first `count` records, columns of phi (d, records), into the last two rows of work."""
+    project(theta, inverse, phi, count, work)
+    z, variance, pull, turn = work[0], work[1], work[2], work[3]
     for i in range(count):
-        norm = np.sqrt(turn[i])
         f, steep = averaged(family, slope, z[i], np.sqrt(max(variance[i], 0.0)))
-        w = weight(f, steep, max(norm, _SHORT), lowest, bound, cap)
-        w = w if norm > _SHORT else 0.0
-        pull[i] = w * (f - min(max(demand[i], lowest), bound))
-        turn[i] = w * steep / cap
+        pull[i], turn[i] = factors(f, steep, np.sqrt(turn[i]), demand[i], lowest, bound, cap)
+
+
+@step
+def add_up(phi: FloatArray, count: int, work: FloatArray, score: FloatArray, curvature: FloatArray) -> None:
+    """Add weighed records to a batch's exact sums, which are sensitive. One by one: chunking changes no digit."""
+    d = score.size
+    pull, turn = work[2], work[3]
     at = 0
     for j in range(d):
         row = phi[j]
-        total = score[j]  # record after record, so that it does not matter how many come at a time
+        total = score[j]
         for i in range(count):
             total += pull[i] * row[i]
         score[j] = total

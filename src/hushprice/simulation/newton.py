@@ -146,7 +146,7 @@ def run_newton(
             for i in range(count):
                 row[i] = left[i] + room.out[0, i] * right[i]
         totals[CLIPPED] += hold_to_unit_ball(phi, 0, count)
-        scores.add_up(
+        scores.weigh(
             world.family,
             world.slope,
             plan.lowest,
@@ -157,10 +157,9 @@ def run_newton(
             phi,
             room.out[4],
             count,
-            score,
-            exact,
             terms,
         )
+        scores.add_up(phi, count, terms, score, exact)
         regret, revenue, surplus = 0.0, 0.0, 0.0
         for i in range(count):
             regret += room.line[3, i] - room.out[2, i]
@@ -247,13 +246,11 @@ def _look(
     records: int,
     out: FloatArray,
 ) -> None:
-    """Release the batch's curvature so far: its exact sum plus the noise that the strategy's decoder leaves."""
-    size = exact.size
-    draws = np.empty((4 * ((size + 3) // 4), 1))
+    """Release the batch's curvature so far."""
+    draws = np.empty((4 * ((exact.size + 3) // 4), 1))
     tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, records, 1, draws.shape[0], draws)
-    for j in range(size):
-        drawn = plan.drawn * deviation * plan.scales[j] * draws[j, 0]
-        out[j] = exact[j] + toeplitz.decode(running, plan.poles[level], plan.zeros[level], j, drawn)
+    scale = plan.drawn * deviation
+    toeplitz.look(exact, running, plan.poles[level], plan.zeros[level], scale, plan.scales, draws[:, 0], out)
 
 
 @step

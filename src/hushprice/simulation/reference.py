@@ -19,7 +19,7 @@ from hushprice.numerics import tape
 from hushprice.optimizer import coefficients
 from hushprice.optimizer import reference as dense
 from hushprice.policies.catalog import make_plain
-from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, Policy, Setting
+from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, NEWTON, Policy, Setting
 from hushprice.releasers.noise import Tape
 from hushprice.simulation import contexts, room
 from hushprice.simulation.hindsight import narrow
@@ -71,7 +71,10 @@ def run_plain(job: Job, number: int, control: IntArray, counter: int) -> Trial:
         learn(x, price, demand)
         revenue = price * _mean(market, a + b * price)
         best = _clairvoyant(market, a, b)
-        totals[room.REGRET] += best * _mean(market, a + b * best) - revenue
+        regret = best * _mean(market, a + b * best) - revenue
+        totals[room.REGRET] += regret
+        if pricer is not None and not getattr(pricer.quoter, "ready", True):  # only noisy-newton tells the start apart
+            totals[room.START] += regret
         totals[room.REVENUE] += revenue
         totals[room.SURPLUS] += welfare.surplus(market.demand.family, market.demand.slope, a + b * price)
         if job.keep_prices:
@@ -83,7 +86,7 @@ def run_plain(job: Job, number: int, control: IntArray, counter: int) -> Trial:
             regret_at.append(totals[room.REGRET])
         control[counter] = period
     totals[room.ESTIMATES] = version
-    totals[room.INDEFINITE] = 0 if pricer is None else pricer.quoter.indefinite
+    totals[room.INDEFINITE] = 0 if pricer is None else getattr(pricer.quoter, "indefinite", 0)
     return Trial(totals, np.array(regret_at), np.array(estimate_periods, dtype=np.int64), prices)
 
 
@@ -102,7 +105,7 @@ def _agent(job: Job, number: int) -> tuple[Quote, Learn, Pricer | None]:
         )
         own = make_plain(policy, setting, getattr(policy, "__name__", "custom"))
         return lambda period, x: float(own.price(x)), own.learn, None
-    if policy.code == LEARNING:
+    if policy.code in (LEARNING, NEWTON):
         return _learning(job, policy, source)
     if policy.code == CLAIRVOYANT:
         return lambda period, x: _clairvoyant(market, *_line(market, x)), _forget, None

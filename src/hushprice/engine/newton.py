@@ -1,0 +1,53 @@
+"""noisy-newton over its two sides: when a record is learned, when its batch is looked at, and what the price is."""
+
+from __future__ import annotations
+
+from hushprice.demand.features import FeatureMap
+from hushprice.demand.protocol import Demand
+from hushprice.engine.newton_learner import NewtonLearner
+from hushprice.engine.newton_quoter import NewtonQuoter
+from hushprice.engine.slots import Slots
+from hushprice.numerics import tape
+from hushprice.policies.protocol import Policy
+from hushprice.releasers.noise import NoiseSource
+from hushprice.types import FloatArray
+
+
+class NewtonEngine:
+    """Policy 'noisy-newton'. simulation/newton.py does the same, a block of periods at a time."""
+
+    def __init__(self, *, policy: Policy, demand: Demand, features: FeatureMap, source: NoiseSource) -> None:
+        assert policy.newton is not None  # the policy's code says so
+        self._source = source
+        self.quoter = NewtonQuoter(demand=demand, features=features, rules=policy.newton)
+        self.learner = NewtonLearner(
+            demand=demand,
+            dimension=features.dimension,
+            rules=policy.newton,
+            source=source,
+            adjacency=policy.adjacency,
+            level=self.quoter.level,
+        )
+
+    def learn(self, slots: Slots, period: int) -> None:
+        """Learn what the quote of this period makes due, and release what is due after that slot.
+
+        A draw that fails is tried again with the next quote: the slots learned decide, and a release that was made is
+        never made anew.
+        """
+        quoter, learner = self.quoter, self.learner
+        due = slots.due()
+        if due is not None:
+            learner.absorb(*due, quoter.theta, quoter.inverse)
+        if slots.learned == quoter.look:
+            curvature = learner.curvature()
+            if quoter.ends(curvature):
+                quoter.accept(learner.score(), curvature)
+            else:
+                quoter.go_on()
+        if learner.ended:
+            learner.begin(quoter.level)
+
+    def price(self, u: FloatArray, v: FloatArray, period: int) -> float:
+        """The price for a customer whose features are u + p v."""
+        return self.quoter.price_of(u, v, self._source.uniform(tape.EXPLORATION, period))

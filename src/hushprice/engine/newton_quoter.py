@@ -1,0 +1,111 @@
+"""The side of noisy-newton that prices: a belief made of releases, and when batches and their blocks end.
+
+Like quoter.py it never sees a record, and an import contract keeps it so. simulation/newton.py runs the same steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushprice import checks
+from hushprice.demand import family
+from hushprice.demand.features import FeatureMap
+from hushprice.demand.protocol import Demand
+from hushprice.errors import InvalidInput
+from hushprice.numerics.linear import packed_size
+from hushprice.optimizer import batching, belief, coefficients, lanes, reference, spread
+from hushprice.policies.newton import BLOCKS, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE, Newton, schedule
+from hushprice.releases import CurvatureRelease, ScoreRelease
+from hushprice.types import FloatArray
+
+
+class NewtonQuoter:
+    """Prices from the belief after the last batch. Slots are counted as they are learned."""
+
+    def __init__(self, *, demand: Demand, features: FeatureMap, rules: Newton) -> None:
+        d = features.dimension
+        self._demand = demand
+        self._features = features
+        self._rules = rules
+        self._strategies = schedule(rules.noise.levels)
+        self._price_effect = np.array(features.parts(np.zeros(features.contexts))[1])
+        self._search = np.empty(lanes.WORK)
+        self._work = np.empty((4 * d + 3, d))
+        self.theta: FloatArray = np.array(rules.center)
+        self.precision: FloatArray = PRECISION * np.eye(d)
+        self.inverse: FloatArray = np.eye(d) / PRECISION
+        self.ready = False  # is the belief worth pricing by? Never unlearned
+        self.version = 0  # batches accepted
+        self.follow(0)
+
+    def follow(self, records: int) -> None:
+        """A batch begins after this many slots: when it ends at the latest, and its blocks, are settled here."""
+        self.batch = records
+        self.end = batching.batch_end(records, self._rules.first, GROWTH)
+        length = self.end - records
+        self.level = batching.block_level(length, BLOCKS, self._rules.noise.levels)
+        self.block = batching.block_length(length, self.level)
+        self.look = min(records + self.block, self.end)  # the slot after which a curvature is released next
+
+    def ends(self, curvature: CurvatureRelease) -> bool:
+        """Does the batch end after this block: at its public end, or because some direction has gained enough?"""
+        packed, rules = self._packed(curvature), self._rules
+        if curvature.records >= self.end:
+            return True
+        if not rules.trigger > 0.0:
+            return False
+        gained = np.empty_like(self.precision)
+        cap, noise = float(rules.cap), rules.noise.score * rules.noise.score
+        settings = cap, self._error(), noise, float(rules.sampling), SPARE, NOISE_SHARE
+        belief.gain(packed, *settings, self.precision, gained, self._work)
+        return bool(belief.multiplies(self.precision, gained, float(rules.trigger), self._work))
+
+    def go_on(self) -> None:
+        """The batch goes on: look again after the next block."""
+        self.look = min(self.look + self.block, self.end)
+
+    def accept(self, score: ScoreRelease, curvature: CurvatureRelease) -> None:
+        """Learn from a batch's releases, and begin the next batch."""
+        packed, rules = self._packed(curvature), self._rules
+        if score.records != curvature.records:
+            raise InvalidInput(f"score must be of {curvature.records} records, got {score.records}")
+        values = checks.vector(self.theta.size, score=score.score).copy()
+        cap, noise = float(rules.cap), rules.noise.score * rules.noise.score
+        settings = cap, self._error(), noise, float(rules.sampling), NOISE_SHARE
+        belief.update(values, packed, *settings, self.theta, self.precision, self.inverse, self._work)
+        known = KNOWN / PRECISION * belief.squared_length(self._price_effect)
+        self.ready = bool(self.ready or belief.variance_along(self.inverse, self._price_effect) <= known)
+        self.version += 1
+        self.follow(curvature.records)
+
+    def price(self, context: FloatArray, uniform: float) -> float:
+        """The price for a customer: a function of the context, a public coin and the releases alone."""
+        return self.price_of(*self._features.parts(context), uniform)
+
+    def price_of(self, u: FloatArray, v: FloatArray, uniform: float) -> float:
+        """The price for a customer whose features are u + p v; `uniform` in [0, 1] disperses it."""
+        rules, demand = self._rules, self._demand
+        if not self.ready:
+            moved = rules.reference_price + rules.dispersion * (2.0 * uniform - 1.0)
+            return float(min(max(moved, 0.0), 1.0))
+        a, b, q0, q1, q2, price = np.empty((6, 1))
+        columns = u.reshape(-1, 1), v.reshape(-1, 1)
+        coefficients.demand_line(self.theta, *columns, 1, a, b)
+        coefficients.bonus_curve(self.inverse, *columns, 1, q0, q1, q2, np.empty((2, 1)))
+        spread.spread_lines(float(rules.spread), 1, np.array([uniform]), a, b, q1, q2)
+        width = float(rules.width)
+        if demand.family == family.CUSTOM:
+            return reference.dense_price(demand, a.item(), b.item(), q0.item(), q1.item(), q2.item(), width)
+        lanes.best_prices(demand.family, float(demand.slope), width, 1, a, b, q0, q1, q2, price, self._search)
+        return float(price[0])
+
+    def _error(self) -> float:
+        """The deviation of an entry of the batch's released curvature, at most."""
+        column, row = self._strategies.column[self.level], self._strategies.row[self.level]
+        return float(self._rules.cap * (self._rules.noise.curvature * column) * row)
+
+    def _packed(self, curvature: CurvatureRelease) -> FloatArray:
+        """The curvature as the compiled steps take it; it must be the one due."""
+        if curvature.records != self.look:
+            raise InvalidInput(f"curvature must be of {self.look} records, got {curvature.records}")
+        return checks.vector(packed_size(self.theta.size), curvature=curvature.packed).copy()

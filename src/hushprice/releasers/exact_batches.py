@@ -1,0 +1,128 @@
+"""The sums of one batch for live use: whole numbers from the record to what is published, as in exact.py.
+
+A score is cut to multiples of 2^-40 of length at most 1, exactly, and scores add up without rounding; the sum is
+rounded once, to the noise's grid. psi = sqrt(w f' / cap) phi is held to the unit ball in the same way, so psi psi' is a
+row of the covariance stream that `exact.outer` rounds; a block's rows add up without rounding and go through the filter
+as one.
+
+What rounding moves: records that two worlds share contribute the same integers in both, wherever they stand. The
+one that differs contributes a score of length at most 1, exactly, so the sums differ by at most 2, and rounding each
+to the grid adds at most one grid step a number, half of what loss._of_batches charges. Its psi psi' is rounded to
+2^-48 of a grid step in each world, the filter rounds as for a stream with a row a block
+(docs/proofs/discrete_noise.md, section 4, steps 1 to 5, with T = 2^level + 1), and the release is rounded once: in all
+less than two grid steps a number. That grid is at most 2^-32 of the batch's noise, curvature_noise times the longest
+column, and grid_of(curvature_noise) is above 2^-33 of curvature_noise. So in units of curvature_noise two steps are
+less than the four grid_of(curvature_noise) a number that are charged.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+
+from hushprice.accounting.batch_noise import column_norm, strategy
+from hushprice.accounting.events import Batches, grid_of
+from hushprice.errors import InvalidInput
+from hushprice.numerics.linear import packed_size
+from hushprice.releasers.exact import (
+    FINER,
+    UNIT_BITS,
+    Filter,
+    hexed,
+    in_unit_ball,
+    outer,
+    round_bits,
+    unhexed,
+    without_root,
+)
+from hushprice.releasers.noise import System
+from hushprice.types import FloatArray
+
+
+class _State(msgspec.Struct, forbid_unknown_fields=True):
+    """Integers as hexadecimal text: they pass 64 bits."""
+
+    score: list[str]
+    row: list[str]
+    memories: list[str]
+    decoded: list[float]
+
+
+class ExactBatch:
+    """The batch at hand of `event`, drawn live. All but `_decoded` is sensitive."""
+
+    def __init__(self, *, event: Batches, source: System) -> None:
+        if not event.live:
+            raise InvalidInput(f"event must be for live noise, got {event!r}")
+        self._event = event
+        self._source = source
+        self._grid = grid_of(event.score_noise)
+        self.begin(0)
+
+    def begin(self, level: int) -> None:
+        size = packed_size(self._event.dimension)
+        self._deviation = self._event.curvature_noise * column_norm(level)
+        self._shift = _shift(grid_of(self._deviation))
+        self._filter = Filter(strategy(level), self._shift)
+        self._score = [0] * self._event.dimension  # in units of 2^-40
+        self._row = [0] * size  # of the block at hand
+        self._memories, self._decoded = self._filter.rooms(size)
+
+    def add(self, phi: FloatArray, work: FloatArray) -> None:
+        pull, turn = float(work[2, 0]), float(work[3, 0])
+        if not (math.isfinite(pull) and math.isfinite(turn)):  # a demand family of one's own may give anything
+            return
+        score = in_unit_ball(np.clip(pull * phi[:, 0], -1.0, 1.0))
+        row = outer(math.sqrt(min(max(turn, 0.0), _MOST)) * phi[:, 0], self._shift + FINER, frobenius=True)
+        self._score = [total + value for total, value in zip(self._score, score, strict=True)]
+        self._row = [total + value for total, value in zip(self._row, row, strict=True)]
+
+    def look(self, records: int) -> FloatArray:
+        # Drawn before the sums are looked at, so that no failure of the draw can depend on them.
+        noise = self._source.integers(self._deviation / grid_of(self._deviation), len(self._row))
+        packed = self._filter.publish(self._row, noise, self._memories, self._decoded)
+        self._row = [0] * len(self._row)
+        return without_root(packed, self._event.dimension)
+
+    def score(self, records: int) -> FloatArray:
+        shift = _shift(self._grid)
+        noise = self._source.integers(self._event.score_noise / self._grid, len(self._score))
+        published = [
+            round_bits(total, UNIT_BITS - shift) + drawn for total, drawn in zip(self._score, noise, strict=True)
+        ]
+        return np.array([math.ldexp(value, -shift) for value in published])
+
+    def state(self) -> bytes:
+        """What must survive a restart. Noise already released is part of it and is never drawn again."""
+        saved = _State(hexed([self._score]), hexed([self._row]), hexed(self._memories), self._decoded.ravel().tolist())
+        return msgspec.msgpack.encode(saved)
+
+    def restore(self, state: bytes, level: int) -> None:
+        """Take up in the middle of a batch."""
+        self.begin(level)
+        try:
+            saved = msgspec.msgpack.decode(state, type=_State)
+            score, row = unhexed(saved.score, [self._score]), unhexed(saved.row, [self._row])
+            memories = unhexed(saved.memories, self._memories)
+        except (msgspec.DecodeError, ValueError):
+            raise InvalidInput("the saved batch is not one of this releaser") from None
+        decoded = np.array(saved.decoded, dtype=float)
+        if score is None or row is None or memories is None or decoded.size != self._decoded.size:
+            raise InvalidInput("the saved batch is for another dimension")
+        if not np.isfinite(decoded).all():
+            raise InvalidInput("the saved batch must be finite")
+        self._score, self._row, self._memories = score[0], row[0], memories
+        self._decoded = decoded.reshape(self._decoded.shape)
+
+    def __repr__(self) -> str:
+        return "ExactBatch(<sensitive>)"
+
+
+_MOST = 2.0**60  # of the curvature factor; outer() holds psi to the unit ball, this keeps it finite
+
+
+def _shift(grid: float) -> int:
+    """grid = 2^-shift."""
+    return 1 - math.frexp(grid)[1]
