@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushprice.accounting.events import FROBENIUS, CovarianceStream, PerturbedEstimate
+from hushprice.accounting.events import FROBENIUS, Batches, CovarianceStream, PerturbedEstimate
 from hushprice.accounting.streams import Tree
-from hushprice.releases import CovarianceRelease, EstimateRelease
+from hushprice.releases import CovarianceRelease, CurvatureRelease, EstimateRelease, ScoreRelease
 
 STREAM = CovarianceStream(strategy=Tree(3), steps=7, dimension=2, noise=1.0, layout=FROBENIUS)
 FIT = PerturbedEstimate(
@@ -25,9 +25,12 @@ FIT = PerturbedEstimate(
 )
 COVARIANCE = (CovarianceRelease, "packed", {"records": 7, "event": STREAM})
 ESTIMATE = (EstimateRelease, "theta", {"event": FIT})
+BATCHES = Batches(dimension=2, score_noise=1.0, curvature_noise=1.0, levels=3)
+CURVATURE = (CurvatureRelease, "packed", {"records": 7, "event": BATCHES})
+SCORE = (ScoreRelease, "score", {"records": 7, "event": BATCHES})
 
 
-@pytest.mark.parametrize(("kind", "name", "rest"), [COVARIANCE, ESTIMATE])
+@pytest.mark.parametrize(("kind", "name", "rest"), [COVARIANCE, ESTIMATE, CURVATURE, SCORE])
 def test_a_release_is_sealed(kind: Any, name: str, rest: dict[str, Any]) -> None:
     source = np.array([1.0, 2.0, 3.0])
     release = kind(**{name: source}, **rest)
@@ -41,7 +44,7 @@ def test_a_release_is_sealed(kind: Any, name: str, rest: dict[str, Any]) -> None
     assert release.event == rest["event"]
 
 
-@pytest.mark.parametrize(("kind", "name", "rest"), [COVARIANCE, ESTIMATE])
+@pytest.mark.parametrize(("kind", "name", "rest"), [COVARIANCE, ESTIMATE, CURVATURE, SCORE])
 def test_a_release_holds_a_value_an_event_and_nothing_else(kind: Any, name: str, rest: dict[str, Any]) -> None:
     assert {field.name for field in dataclasses.fields(kind)} == {name, *rest}
     assert not hasattr(kind(**{name: np.zeros(3)}, **rest), "__dict__")

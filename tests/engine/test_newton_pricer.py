@@ -239,3 +239,36 @@ def test_a_draw_that_fails_is_drawn_with_the_next_quote_and_nothing_twice(
         pricer.observe(quote.id, bought(n, quote.price))
     assert failures == 1
     assert prices == expected
+
+
+class Fickle(OwnLogistic):
+    """A family of one's own that gives up on one record."""
+
+    asked = 0
+
+    def mean_slope(self, z: FloatArray) -> FloatArray:
+        Fickle.asked += 1
+        if Fickle.asked == 20:
+            raise ArithmeticError("no slope")
+        return Logistic().mean_slope(z)
+
+
+def test_a_record_that_cannot_be_scored_keeps_its_slot_and_the_pricer_goes_on() -> None:
+    pricer, failures = opened(demand=Fickle()), 0
+    while pricer.slots.count < COUNT:
+        n = pricer.slots.count
+        try:
+            quote = pricer.quote(CONTEXTS[n])
+        except ArithmeticError:
+            failures += 1
+        else:
+            pricer.observe(quote.id, bought(n, quote.price))
+    assert failures == 1
+    assert pricer.learner.count == pricer.slots.learned == COUNT - DELAY - 1
+    assert pricer.quoter.version > 3
+
+
+@pytest.mark.parametrize("option", ["exploration_periods", "ridge", "width", "max_estimates"])
+def test_the_papers_tuning_is_refused(option: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{option} is for policies 'paper' and 'nonprivate'"):
+        opened(**{option: 3})

@@ -97,10 +97,12 @@ def test_records_are_held_to_their_bounds_and_the_operator_can_count_them() -> N
 
 def test_a_record_that_is_none_is_refused_without_saying_what_was_in_it() -> None:
     learner, quoter = opened().learner, opened().quoter
+    empty = learner.batch.state()
     for phi, demand in ((PHI[:2], 1.0), (np.array([np.nan, 0.0, 0.0]), 1.0), (PHI, np.inf)):
         with pytest.raises(InvalidInput, match=r"^phi must have 3 entries|^a record must be finite$"):
             learner.absorb(phi, demand, quoter.theta, quoter.inverse)
-    assert learner.count == 0
+    assert learner.batch.state() == empty
+    assert learner.count == 3  # slots are counted, not records
 
 
 def test_the_quoter_takes_the_releases_that_are_due_and_no_other() -> None:

@@ -70,9 +70,13 @@ class NewtonLearner:
         return self.last_score is not None
 
     def absorb(self, phi: FloatArray, demand: float, theta: FloatArray, inverse: FloatArray) -> None:
-        """Add one record to the batch, scored at the belief N(theta, inverse), which is public."""
+        """Add one record to the batch, scored at the belief N(theta, inverse), which is public.
+
+        One that cannot be scored adds nothing, and keeps its slot: what is released when must not depend on it.
+        """
         if self.ended:
             raise BudgetExhausted("the batch has ended: a record may not enter it")
+        self.count += 1
         if phi.shape != (self._dimension,):
             raise InvalidInput(f"phi must have {self._dimension} entries, got shape {phi.shape}")
         if not (np.all(np.isfinite(phi)) and math.isfinite(demand)):
@@ -85,7 +89,6 @@ class NewtonLearner:
         self._scorer.weigh(column, held, theta, inverse, self._work)
         self.batch.add(column, self._work)
         self._work[:] = 0.0
-        self.count += 1
 
     def curvature(self) -> CurvatureRelease:
         """The batch's curvature so far. Asked again before the next record, it is the same release, not a new one."""

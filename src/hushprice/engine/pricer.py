@@ -245,14 +245,15 @@ def open_pricer(
     checks.whole(1, horizon=horizon)
     demand = Logistic() if demand is None else demand
     features = _features(features, contexts, schema)
-    tuning = tune(
-        horizon=horizon,
-        dimension=features.dimension,
-        exploration_periods=exploration_periods,
-        ridge=ridge,
-        width=width,
-        max_estimates=max_estimates,
-    )
+    tuning: dict[str, Any] = {
+        "exploration_periods": exploration_periods,
+        "ridge": ridge,
+        "width": width,
+        "max_estimates": max_estimates,
+    }
+    for name, value in tuning.items():
+        if value is not None and policy == "noisy-newton":
+            raise InvalidInput(f"{name} is for policies 'paper' and 'nonprivate', got {value!r} for {policy!r}")
     if epsilon is None and (epsilon_covariance is None or epsilon_estimate is None):
         epsilon = 1.0
     budget = split(
@@ -268,7 +269,7 @@ def open_pricer(
             demand=demand,
             features=features,
             budget=budget,
-            tuning=tuning,
+            tuning=tune(horizon=horizon, dimension=features.dimension, **tuning),
             calibration=calibration,
             adjacency=adjacency_of(adjacency),
             reference_price=reference_price,
