@@ -14,9 +14,7 @@ score_counted_as_zeroed_out = changed(
 curvature_kept_over_a_batch = edited(("exact[j] = 0.0", "exact[j] *= float(estimates % 2)"))
 score_in_two_releases = edited(("score[j] = 0.0", "score[j] *= float(estimates % 2 > 0)"))
 score_in_three_releases = edited(("score[j] = 0.0", "score[j] *= float(estimates % 3 > 0)"))
-weight_reads_demand = edited(
-    ("max(norm, _SHORT), lowest, bound, cap)", "max(norm, _SHORT), demand, demand, cap)")
-)
+weight_reads_demand = edited(("max(norm, _SHORT), lowest, bound, cap)", "max(norm, _SHORT), demand, demand, cap)"))
 weight_of_the_nearer_bound = edited(("reach = max(f - lowest, bound - f)", "reach = min(f - lowest, bound - f)"))
 cap_left_out = edited(("return largest if turn <= cap else", "return largest if True else"))
 demand_not_clipped = edited(("min(max(demand, lowest), bound)", "demand"))
