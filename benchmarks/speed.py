@@ -92,7 +92,7 @@ print((kilobytes("VmHWM") - before) / 1024)
 
 def live_release(dimension: int, repeats: int = 40) -> float:
     """Milliseconds of one live quote that learns a record and releases a covariance with exact noise; the median."""
-    pricer = open_pricer(horizon=1000, contexts=dimension - 1, epsilon=1.0)
+    pricer = open_pricer(policy="paper", horizon=1000, contexts=dimension - 1, epsilon=1.0)
     customers = np.random.default_rng(0).uniform(-1, 1, (repeats + 5, dimension - 1))
     times = []
     for customer in customers:

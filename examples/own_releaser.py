@@ -56,7 +56,7 @@ def error(releaser: CovarianceReleaser, customers: FloatArray) -> float:
 
 def main() -> None:
     """Both releasers on the same customers, then a pricer that learns through the blocks."""
-    event = open_pricer(horizon=HORIZON, contexts=1, epsilon=4.0).learner.stream_event
+    event = open_pricer(policy="paper", horizon=HORIZON, contexts=1, epsilon=4.0).learner.stream_event
     assert isinstance(event, CovarianceStream)
     ideal = replace(event, grid=0.0)  # simulated noise is not on a grid
     customers = np.random.default_rng(1).uniform(-0.7, 0.7, (HORIZON - 1, 2))
@@ -68,7 +68,7 @@ def main() -> None:
     print(f"Typical error of the last release: built-in {errors[:, 0].mean():.1f}, blocks {errors[:, 1].mean():.1f}")
 
     own = BlockCovariance(event, block=200, source=System())
-    pricer = open_pricer(horizon=HORIZON, contexts=1, epsilon=4.0, covariance=own)
+    pricer = open_pricer(policy="paper", horizon=HORIZON, contexts=1, epsilon=4.0, covariance=own)
     for context in customers[:, :1]:
         pricer.observe(pricer.quote(context).id, 1.0)
     print(f"Plugged in: {pricer.slots.count} customers, {pricer.quoter.version} estimates released")

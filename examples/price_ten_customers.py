@@ -26,23 +26,22 @@ AGES = (25, 61, 40, 33, 78, 19, 52, 130, 45, 36)  # 130 is outside the bounds: i
 def main() -> None:
     """Quote ten prices, report what came of them, and show the ledger."""
     pricer = open_pricer(
-        horizon=10_000,  # how many customers the privacy budget is planned for
+        horizon=10_000,  # how many customers will be learned from
         schema=SCHEMA,
         features="intercept",  # the levels' base case needs one
         epsilon=1.0,
         delay=2,  # customer n is learned when customer n + 3 arrives: outcomes have that long to come in
-        exploration_periods=5,  # random prices for the first five
+        reference_price=0.4,  # what everybody is offered, give or take, until enough is known
     )
     quotes = []
     for number, age in enumerate(AGES, start=1):
         quote = pricer.quote({"age": age, "region": REGIONS[number % 3], "member": number % 2 == 0})
         quotes.append(quote)
-        source = "random" if number <= 5 else f"estimates behind it: {quote.version}"
-        print(f"customer {number:2}: offered {TOP_PRICE * quote.price:5.2f} ({source})")
+        print(f"customer {number:2}: offered {TOP_PRICE * quote.price:5.2f} (releases behind it: {quote.version})")
         if number not in (3, 4):  # customer 3 never answers, customer 4 answers late
             pricer.observe(quote.id, 1 if quote.price < 0.5 else 0)
 
-    print("Without an estimate the top price is the most uncertain one, so the paper's rule tries it first.")
+    print("Nothing is released before enough customers have come to hide each of them, so these are around 0.4 of 40.")
 
     # Slot 4 was learned as "no purchase" when customer 7 arrived. The sale is noted and changes nothing.
     print("customer  4 buys after all:", pricer.observe(quotes[3].id, 1).value)

@@ -254,7 +254,7 @@ def test_climbing_finds_a_pair_that_is_told_apart_better(adjacency: Adjacency) -
 
 
 def test_white_box_reads_a_policy() -> None:
-    pricer = open_pricer(horizon=200, contexts=1, epsilon=2.0)
+    pricer = open_pricer(policy="paper", horizon=200, contexts=1, epsilon=2.0)
     for live in (True, False):
         findings = white_box(pricer.policy, LOGISTIC, steps=7, draws=max(4, DRAWS // 10), live=live)
         assert all(held(findings)), findings

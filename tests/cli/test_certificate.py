@@ -22,7 +22,7 @@ CONTEXT, DEMAND = 0.31415926535, 7.654321  # recognisable, and the second is cli
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a key, a pricer early and late in its life, and the certificate of the early one."""
     folder = tmp_path_factory.mktemp("shop")
-    pricer = open_pricer(horizon=200, contexts=1, max_estimates=3, exploration_periods=3)
+    pricer = open_pricer(policy="paper", horizon=200, contexts=1, max_estimates=3, exploration_periods=3)
     pricer.save(folder / "early.pricer")
     signing.new_key(folder / "shop.key")
     key = signing.read_key(folder / "shop.key")
@@ -100,7 +100,7 @@ def test_the_key_is_its_owners_and_stays(shop: Path, call: Callable) -> None:
 
 
 def test_simulated_noise_is_refused(shop: Path, call: Callable) -> None:
-    open_pricer(horizon=50, contexts=1, source=Tape(1, 2), simulation=True).save("toy.pricer")
+    open_pricer(policy="paper", horizon=50, contexts=1, source=Tape(1, 2), simulation=True).save("toy.pricer")
     code, out, err = call("certificate --pricer toy.pricer --key shop.key --output toy.json")
     assert (code, out) == (2, "")
     assert "simulated noise protects nobody" in err

@@ -63,7 +63,7 @@ def test_the_ledger_names_its_neighbours():
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
 def test_what_is_proven_is_the_accountants_figure(calibration):
     result = simulate("paper", horizon=40, trials=1, workers=1, calibration=calibration)
-    ledger = open_pricer(horizon=40, contexts=1, calibration=calibration).ledger
+    ledger = open_pricer(policy="paper", horizon=40, contexts=1, calibration=calibration).ledger
     epsilon = epsilon_of(loss_of_all(ledger.allowance, ledger.adjacency), ledger.claimed.delta)
     assert result.claimed == ledger.claimed
     assert result.proven == ledger.proven
@@ -76,12 +76,12 @@ def test_what_is_proven_is_the_accountants_figure(calibration):
 def test_a_claim_that_is_not_proven_is_refused():
     for calibration, demand in (("published", Gaussian(noise=0.3)), ("printed", Poisson(slope=3.0))):
         with pytest.raises(InvalidInput, match=f"calibration '{calibration}' does not fit this market"):
-            open_pricer(horizon=1000, contexts=1, calibration=calibration, demand=demand)
-        assert open_pricer(horizon=1000, contexts=1, demand=demand).policy.calibration == "tight"
+            open_pricer(policy="paper", horizon=1000, contexts=1, calibration=calibration, demand=demand)
+        assert open_pricer(policy="paper", horizon=1000, contexts=1, demand=demand).policy.calibration == "tight"
 
 
 def test_the_ledger_proves_what_was_spent():
-    learner = open_pricer(horizon=40, contexts=1, max_estimates=3).learner
+    learner = open_pricer(policy="paper", horizon=40, contexts=1, max_estimates=3).learner
     delta = learner.ledger.claimed.delta
     spent = [learner.ledger.epsilon(delta)]
     for period in (2, 3, 4):
@@ -175,7 +175,9 @@ def test_learning_stops_at_the_horizon():
 
 
 def test_prices_go_on_when_the_budget_is_spent():
-    pricer = open_pricer(horizon=60, contexts=1, epsilon=400.0, max_estimates=1, ridge=1.0, exploration_periods=0)
+    pricer = open_pricer(
+        policy="paper", horizon=60, contexts=1, epsilon=400.0, max_estimates=1, ridge=1.0, exploration_periods=0
+    )
     while pricer.learning:
         serve(pricer, 1)
     ledger, learned = pricer.ledger, pricer.learner.records.count
@@ -186,7 +188,7 @@ def test_prices_go_on_when_the_budget_is_spent():
 
 def test_live_noise_is_exact():
     assert System().secure
-    learner = open_pricer(horizon=40, contexts=1, calibration="published").learner
+    learner = open_pricer(policy="paper", horizon=40, contexts=1, calibration="published").learner
     stream, estimate = learner.stream_event, learner.estimate_event
     for n in range(5):
         release = learner.absorb(np.array([0.1 * n, 0.7]), 1.0)
@@ -196,7 +198,7 @@ def test_live_noise_is_exact():
 
 def test_a_seed_is_refused_outside_simulation():
     with pytest.raises(InvalidInput, match="refused outside simulation"):
-        open_pricer(horizon=10, contexts=1, source=Tape(1, 0))
+        open_pricer(policy="paper", horizon=10, contexts=1, source=Tape(1, 0))
 
 
 def test_records_do_not_print():
@@ -211,7 +213,7 @@ def test_records_do_not_print():
 
 def test_a_restart_redraws_nothing(tmp_path):
     def fresh() -> Pricer:
-        return open_pricer(horizon=60, contexts=1, source=Tape(4, 0), simulation=True, epsilon=50.0)
+        return open_pricer(policy="paper", horizon=60, contexts=1, source=Tape(4, 0), simulation=True, epsilon=50.0)
 
     through, stopped = fresh(), fresh()
     expected = serve(through, 30) + serve(through, 25)
@@ -226,7 +228,7 @@ def test_a_restart_redraws_nothing(tmp_path):
 
 
 def test_two_loads_of_one_file_are_not_prevented(tmp_path):
-    pricer = open_pricer(horizon=40, contexts=1)
+    pricer = open_pricer(policy="paper", horizon=40, contexts=1)
     serve(pricer, 5)
     pricer.save(tmp_path / "shop.pricer")
     one, two = Pricer.load(tmp_path / "shop.pricer"), Pricer.load(tmp_path / "shop.pricer")

@@ -33,7 +33,7 @@ def test_a_pricer_refuses_it_until_its_event_is_one_the_ledger_knows():
     source = Tape(2, 0)
     event = SKELETON["BlockSums"](blocks=20, dimension=2, noise=1.0)
     releaser = SKELETON["BlockReleaser"](event=event, block=5, source=source)
-    pricer = open_pricer(horizon=100, contexts=1, source=source, simulation=True, covariance=releaser)
+    pricer = open_pricer(policy="paper", horizon=100, contexts=1, source=source, simulation=True, covariance=releaser)
     pricer.quote([0.5])
     with pytest.raises(BudgetExhausted, match="BlockSums"):
         pricer.quote([0.5])

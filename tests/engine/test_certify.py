@@ -52,10 +52,10 @@ def test_a_part_of_ones_own_is_refused_by_name(part):
 
 
 def test_a_releaser_of_ones_own_is_refused():
-    plain = open_pricer(horizon=50, contexts=1)
+    plain = open_pricer(policy="paper", horizon=50, contexts=1)
     own = OwnCovariance(event=plain.learner.stream_event, source=System())
     with pytest.raises(InvalidInput, match=r"^covariance is not one of"):
-        open_pricer(horizon=50, contexts=1, covariance=own).certificate(KEY)
+        open_pricer(policy="paper", horizon=50, contexts=1, covariance=own).certificate(KEY)
     estimates = OwnEstimates(
         demand=Logistic(),
         dimension=2,
@@ -64,12 +64,12 @@ def test_a_releaser_of_ones_own_is_refused():
         event=plain.learner.estimate_event,
     )
     with pytest.raises(InvalidInput, match=r"^estimates is not one of"):
-        open_pricer(horizon=50, contexts=1, estimates=estimates).certificate(KEY)
+        open_pricer(policy="paper", horizon=50, contexts=1, estimates=estimates).certificate(KEY)
 
 
 def test_nothing_is_certified_that_protects_nobody():
     with pytest.raises(InvalidInput, match="simulated noise protects nobody"):
-        open_pricer(horizon=50, contexts=1, source=Tape(0, 0), simulation=True).certificate(KEY)
+        open_pricer(policy="paper", horizon=50, contexts=1, source=Tape(0, 0), simulation=True).certificate(KEY)
     with pytest.raises(InvalidInput, match="'nonprivate' cannot be certified: it claims nothing"):
         open_pricer(horizon=50, contexts=1, policy="nonprivate").certificate(KEY)
 
@@ -78,7 +78,13 @@ def test_nothing_is_certified_that_protects_nobody():
 @pytest.mark.parametrize("demand", [Logistic(slope=1, bound=2), Gaussian()], ids=lambda each: each.name)
 def test_a_pricers_certificate_is_its_ledger(calibration, demand):
     pricer = open_pricer(
-        horizon=120, features=main_effects(2), demand=demand, calibration=calibration, epsilon=2, max_estimates=2
+        policy="paper",
+        horizon=120,
+        features=main_effects(2),
+        demand=demand,
+        calibration=calibration,
+        epsilon=2,
+        max_estimates=2,
     )
     first = pricer.certificate(KEY)
     for _ in range(30):

@@ -27,7 +27,7 @@ OWN = Affine(3, 4, lambda x: np.append(x, 0.0), lambda x: np.array([0.0, 0.0, 0.
 
 
 def test_the_defaults_are_the_numerical_sections() -> None:
-    pricer = open_pricer(horizon=5000, contexts=2)
+    pricer = open_pricer(policy="paper", horizon=5000, contexts=2)
     assert pricer.policy.tuning == numerical(5000, 3)
     assert (pricer.policy.name, pricer.policy.calibration) == ("paper", "tight")
     assert (pricer.demand, pricer.features) == (Logistic(slope=4.0), main_effects(2))
@@ -36,9 +36,11 @@ def test_the_defaults_are_the_numerical_sections() -> None:
 
 
 def test_the_budget_is_a_total_or_its_two_shares() -> None:
-    shares = open_pricer(horizon=100, contexts=1, epsilon_covariance=0.3, epsilon_estimate=0.4).ledger.claimed
+    shares = open_pricer(
+        policy="paper", horizon=100, contexts=1, epsilon_covariance=0.3, epsilon_estimate=0.4
+    ).ledger.claimed
     assert shares == split(None, 2e-4, epsilon_covariance=0.3, epsilon_estimate=0.4).total
-    rest = open_pricer(horizon=100, contexts=1, epsilon_covariance=0.3).ledger.claimed
+    rest = open_pricer(policy="paper", horizon=100, contexts=1, epsilon_covariance=0.3).ledger.claimed
     assert rest == EpsilonDelta(1.0, 2e-4)
 
 
@@ -95,7 +97,7 @@ def test_bad_settings_are_refused_in_one_line_by_name_and_value(change: dict[str
 )
 def test_a_budget_far_from_any_of_use_is_met_or_refused_as_bad_input(change: dict[str, Any], calibration: str) -> None:
     with contextlib.suppress(InvalidInput):
-        proven = open_pricer(horizon=100, contexts=1, calibration=calibration, **change).ledger.proven
+        proven = open_pricer(policy="paper", horizon=100, contexts=1, calibration=calibration, **change).ledger.proven
         assert proven is not None
         assert proven.epsilon <= change["epsilon"]
 
@@ -156,4 +158,4 @@ def test_a_part_of_ones_own_is_used_even_when_it_counts_as_empty() -> None:
             return 0
 
     demand = Empty(slope=2.0)
-    assert open_pricer(horizon=10, contexts=1, demand=demand).demand is demand
+    assert open_pricer(policy="paper", horizon=10, contexts=1, demand=demand).demand is demand

@@ -191,7 +191,7 @@ def test_the_ledger_holds_one_stream_and_one_entry_an_estimate() -> None:
 
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
 def test_a_live_ledger_proves_what_the_policy_says_and_no_more_than_is_claimed(calibration: str) -> None:
-    pricer = open_pricer(horizon=200, contexts=1, epsilon=2.0, calibration=calibration)
+    pricer = open_pricer(policy="paper", horizon=200, contexts=1, epsilon=2.0, calibration=calibration)
     ledger = pricer.ledger
     assert ledger.claimed == EpsilonDelta(2.0, 2 / 200**2)
     assert ledger.proven == pricer.policy.proven
@@ -294,11 +294,11 @@ def test_a_failed_fit_stays_paid_for_and_the_customer_can_be_quoted_again(most: 
 
 
 def test_the_systems_exact_noise_is_the_default() -> None:
-    pricer = open_pricer(horizon=100, contexts=1)
+    pricer = open_pricer(policy="paper", horizon=100, contexts=1)
     assert type(pricer.source) is System
     assert (pricer.source.simulated, pricer.source.secure) == (False, True)
     assert "exact discrete Gaussian" in pricer.source.label
-    other = open_pricer(horizon=100, contexts=1)
+    other = open_pricer(policy="paper", horizon=100, contexts=1)
     assert pricer.quote([0.0]).price != other.quote([0.0]).price  # period 1 explores
 
 

@@ -88,7 +88,14 @@ def test_an_indefinite_covariance_is_repaired_or_left_as_the_calibration_says(re
 def fed(trial: int, people: np.random.Generator) -> list[float]:
     """A pricer with customers of its own whose quoter is then fed one fixed sequence of releases; prices after each."""
     pricer = open_pricer(
-        horizon=50, contexts=1, epsilon=3000.0, ridge=2.0, width=0.5, source=Tape(seed=7, trial=trial), simulation=True
+        policy="paper",
+        horizon=50,
+        contexts=1,
+        epsilon=3000.0,
+        ridge=2.0,
+        width=0.5,
+        source=Tape(seed=7, trial=trial),
+        simulation=True,
     )
     for _ in range(30):
         pricer.observe(pricer.quote(people.uniform(-1, 1, 1)).id, float(people.integers(0, 2)))

@@ -32,7 +32,9 @@ Body = dict[str, Any]
 def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("saved") / "pricer"
     source = Tape(seed=1, trial=1)
-    pricer = open_pricer(horizon=60, contexts=1, epsilon=3000.0, delay=2, source=source, simulation=True, ridge=1.0)
+    pricer = open_pricer(
+        policy="paper", horizon=60, contexts=1, epsilon=3000.0, delay=2, source=source, simulation=True, ridge=1.0
+    )
     for n in range(40):
         pricer.observe(pricer.quote([np.sin(n)]).id, n % 2)
     assert pricer.quoter.version > 0
@@ -197,7 +199,7 @@ def test_a_ledger_cannot_be_reset_behind_the_estimates_it_paid_for(content: byte
 @pytest.fixture(scope="module")
 def live_content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("live") / "pricer"
-    pricer = open_pricer(horizon=60, contexts=1, epsilon=3000.0, delay=2, ridge=1.0)
+    pricer = open_pricer(policy="paper", horizon=60, contexts=1, epsilon=3000.0, delay=2, ridge=1.0)
     for n in range(40):
         pricer.observe(pricer.quote([np.sin(n)]).id, n % 2)
     pricer.save(path)

@@ -55,7 +55,7 @@ def test_a_number_counts_by_its_value() -> None:
 
 
 def test_adjacency_moves_the_key() -> None:
-    cells = [Cell(horizon=500, epsilon=4.0, adjacency=name) for name in ("replace-one", "zero-out")]
+    cells = [Cell(policy="paper", horizon=500, epsilon=4.0, adjacency=name) for name in ("replace-one", "zero-out")]
     assert cells[0].key != cells[1].key
 
 

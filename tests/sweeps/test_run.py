@@ -126,4 +126,4 @@ def test_a_bad_cell_is_refused_before_any_cell_runs(counting: type, tmp_path: Pa
 @pytest.mark.parametrize("trials", [0, -1, 10**10])
 def test_a_bad_number_of_trials_is_refused(trials: int) -> None:
     with pytest.raises(InvalidInput, match="trials"):
-        run_cells([Cell(horizon=9)], trials=trials)
+        run_cells([Cell(policy="paper", horizon=9)], trials=trials)

@@ -17,7 +17,7 @@ def simulate(
             metavar="NAME",
             help="paper, noisy-newton, nonprivate, random, fixed, input-perturbation, clairvoyant, or module:Class.",
         ),
-    ] = "paper",
+    ] = "noisy-newton",
     calibration: Annotated[
         str, typer.Option(metavar="NAME", help="For policy paper: printed, published or tight.")
     ] = "tight",

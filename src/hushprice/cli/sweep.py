@@ -17,7 +17,7 @@ def sweep(
     grid: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="Values of any of the settings; flags replace its entries.")
     ] = None,
-    policy: Annotated[list[str] | None, many("NAME", "A policy, or module:Class.  [default: paper]")] = None,
+    policy: Annotated[list[str] | None, many("NAME", "A policy, or module:Class.  [default: noisy-newton]")] = None,
     calibration: Annotated[
         list[str] | None, many("NAME", "For policy paper: printed, published or tight.  [default: tight]")
     ] = None,

@@ -30,7 +30,7 @@ from hushprice.engine.framework import Framework
 from hushprice.engine.newton import NewtonEngine
 from hushprice.engine.slots import Observation, Slots
 from hushprice.errors import InvalidInput
-from hushprice.policies.catalog import build, tune
+from hushprice.policies.catalog import DEFAULT, build, tune
 from hushprice.policies.protocol import LEARNING, NEWTON, Policy
 from hushprice.releasers.covariance import CovarianceReleaser
 from hushprice.releasers.estimate import EstimateReleaser
@@ -214,7 +214,7 @@ def open_pricer(
     delta: float | str = "2/T^2",
     epsilon_covariance: float | None = None,
     epsilon_estimate: float | None = None,
-    policy: str = "paper",
+    policy: str = DEFAULT,
     calibration: str = "tight",
     adjacency: str = "replace-one",
     demand: Demand | None = None,

@@ -21,6 +21,7 @@ from hushprice.policies.paper import nonprivate, paper
 from hushprice.policies.protocol import PlainPolicy, Policy, Setting
 from hushprice.policies.tuning import Tuning, numerical
 
+DEFAULT = "noisy-newton"
 NAMES = ("paper", "noisy-newton", "nonprivate", "random", "fixed", "input-perturbation", "clairvoyant")
 
 PlainFactory = Callable[[Setting], PlainPolicy]

@@ -17,7 +17,7 @@ from hushprice.accounting.budget import split
 from hushprice.accounting.delta import parse_delta
 from hushprice.errors import InvalidInput
 from hushprice.policies.baselines import fixed
-from hushprice.policies.catalog import PlainFactory, build, plain, tune
+from hushprice.policies.catalog import DEFAULT, PlainFactory, build, plain, tune
 from hushprice.policies.protocol import FIXED, Policy
 from hushprice.simulation import room
 from hushprice.simulation.change import Change
@@ -32,7 +32,7 @@ MOST = 10**9  # customers or trials; past this it is a slip of the keyboard
 
 
 def simulate(
-    policy: str | Policy | PlainFactory = "paper",
+    policy: str | Policy | PlainFactory = DEFAULT,
     *,
     trials: int = 20,
     workers: int | None = None,
@@ -53,7 +53,7 @@ def simulate(
 
 
 def prepare(
-    policy: str | Policy | PlainFactory = "paper",
+    policy: str | Policy | PlainFactory = DEFAULT,
     *,
     horizon: int,
     dimension: int | None = None,

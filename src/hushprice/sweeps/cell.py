@@ -18,6 +18,7 @@ from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.features import INTERACTIONS, MAIN, MAPS, by_name
 from hushprice.errors import InvalidInput
 from hushprice.numerics import jit
+from hushprice.policies.catalog import DEFAULT
 from hushprice.policies.protocol import Policy
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.run import prepare
@@ -41,7 +42,7 @@ class Cell:
     (True, True)
     """
 
-    policy: str = "paper"
+    policy: str = DEFAULT
     horizon: int
     dimension: int | None = None
     market: Market | None = None

@@ -12,6 +12,7 @@ import msgspec
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
+from hushprice.policies.catalog import DEFAULT
 from hushprice.simulation.market_file import load_market
 from hushprice.sweeps.cell import Cell
 
@@ -94,14 +95,14 @@ def grid(**axes: Any) -> list[Cell]:
     cells: dict[str, Cell] = {}
     for combination in itertools.product(*lists.values()):
         setting = dict(zip(lists, combination, strict=True))
-        cell = Cell(**_read(setting, lists.get("policy", ["paper"])))
+        cell = Cell(**_read(setting, lists.get("policy", [DEFAULT])))
         cells.setdefault(cell.key, cell)
     return list(cells.values())
 
 
 def _read(setting: Mapping[str, Any], policies: list[Any]) -> dict[str, Any]:
     """The setting without what belongs to another policy of the grid."""
-    policy = setting.get("policy", "paper")
+    policy = setting.get("policy", DEFAULT)
     others = {name for name, owner in OWNERS.items() if owner != policy and owner in policies}
     return {name: value for name, value in setting.items() if name not in others}
 
