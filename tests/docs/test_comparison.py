@@ -31,6 +31,7 @@ def test_the_text_beside_the_table_is_true_of_it(shown):
     assert round(best, 1) == 5.4
     assert shown["nonprivate"] < best < shown["paper (published)"] < shown["random"] < shown["paper (printed)"]
     assert shown["nonprivate"] < shown["paper (tight)"] < shown["paper (published)"]
+    assert shown["noisy-newton"] < min(best, shown["nonprivate"])
 
 
 def test_the_picture_is_small():
