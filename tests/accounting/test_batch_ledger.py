@@ -9,7 +9,7 @@ from hushprice.accounting.batch_noise import calibrate, column_norm, open_ledger
 from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.events import NotPrivate
 from hushprice.accounting.ledger import Entry
-from hushprice.errors import BudgetExhausted
+from hushprice.errors import BudgetExhausted, InvalidInput
 
 CLAIMED = EpsilonDelta(1.0, 1e-6)
 
@@ -37,3 +37,9 @@ def test_without_noise_nothing_is_claimed() -> None:
 def test_a_batch_of_one_block_is_released_as_it_is() -> None:
     assert column_norm(0) == pytest.approx(1.0)
     assert column_norm(5) == strategy(5).column_norm(32) > 1.0
+
+
+@pytest.mark.parametrize("epsilon", [1e6, 1e9])
+def test_a_budget_far_from_any_of_use_is_refused(epsilon: float) -> None:
+    with pytest.raises(InvalidInput, match="is out of reach"):
+        calibrate(EpsilonDelta(epsilon, 1e-6), dimension=3, levels=4, adjacency=Adjacency.REPLACE_ONE)
