@@ -17,7 +17,7 @@ from hushprice.simulation.trial import newton_plan
 from hushprice.types import FloatArray, IntArray
 
 LIMIT = 10**9  # customers; nothing is looked at beyond
-DRAWS = 4  # forecasts a market, each with noise and customers of its own
+DRAWS = 8  # forecasts a market, each with noise and customers of its own
 _A_DECADE = 40  # checkpoints
 _NONE = 1e-9  # noise too small to matter, where formulas divide by it
 _MOST_RELEASES = 512
