@@ -106,8 +106,8 @@ def _of_estimate(event: PerturbedEstimate, count: int, adjacency: Adjacency) -> 
 def _of_batches(event: Batches, count: int, adjacency: Adjacency) -> Loss:
     """One record moves its own batch and no other, whatever ended it (docs/proofs/batches.md).
 
-    Two scores of length 1 differ by at most 2, and one from nothing by 1. The grid of a batch's curvature is at most
-    2^-32 of its noise, so in units of curvature_noise rounding moves it by at most that, times the numbers' root.
+    Two scores of length 1 differ by at most 2, and one from nothing by 1. Rounding moves a number by less than two grid
+    steps. A batch's grid may be 2^-32 of its noise where grid_of(curvature_noise) is half that share, so it counts twice.
     """
     change, _ = sensitivity.of_gradients(1.0, 2.0, adjacency)
     scores = (1.0 + _ROUNDING) * change
