@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from newton.common import UNIT, Row, cell, interval, markdown
 
 from hushprice.simulation.market import Market, paper_market
+from newton.common import UNIT, Row, cell, interval, markdown
 
 STREAMS = ("late", "blocks", "sorted", "corners")
 DIMENSIONS = (3, 5)

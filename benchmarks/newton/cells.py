@@ -1,10 +1,9 @@
-"""The paper's own cells (tab:non-private): noisy-newton beside the paper's numbers, ours of its method, and yardsticks."""
+"""The cells of tab:non-private: noisy-newton beside the printed numbers, the paper's method, and yardsticks."""
 
 from __future__ import annotations
 
-from newton.common import Row, markdown, mean_and_error, paper_cell, shown
-
 from hushprice.experiments.paper_numbers import NON_PRIVATE, NON_PRIVATE_EPSILONS
+from newton.common import Row, markdown, mean_and_error, paper_cell, shown
 
 TRIALS = {10**5: 200, 10**6: 50}
 OTHERS = 20

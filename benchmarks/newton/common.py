@@ -28,13 +28,18 @@ def price_entry(features: FeatureMap) -> int:
     return int(np.flatnonzero(v)[0])
 
 
-def theta_of(seed: int, features: FeatureMap) -> np.ndarray:
-    """Uniform in the half of the unit ball where demand falls with price (for the customer x = 0)."""
+def theta_of(seed: int, features: FeatureMap, least: float = 0.0) -> np.ndarray:
+    """Uniform in the half of the unit ball where demand falls with price (for the customer x = 0).
+
+    With `least`, price coefficients are moved up into [least, 1], and the other entries shrunk to make room.
+    """
     generator = np.random.default_rng(seed)
     direction = generator.standard_normal(features.dimension)
     theta = direction / np.linalg.norm(direction) * generator.uniform() ** (1.0 / features.dimension)
     at = price_entry(features)
-    theta[at] = abs(theta[at])
+    before, price = abs(theta[at]), least + (1.0 - least) * abs(theta[at])
+    theta *= math.sqrt((1.0 - price**2) / (1.0 - before**2))
+    theta[at] = price
     return theta
 
 
@@ -45,11 +50,12 @@ def random_market(
     contexts: int,
     demand: Demand | None = None,
     contexts_kind: str = "uniform",
+    least: float = 0.0,
     **kind: Any,
 ) -> Market:
     """A market with a random demand vector."""
     chosen = by_name(features, contexts)
-    theta = theta_of(seed, chosen)
+    theta = theta_of(seed, chosen, least)
     return Market(demand=demand or Logistic(), features=chosen, theta=theta, contexts=contexts_kind, **kind)
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from newton.common import TEST, Row, cell, interval, markdown, mean_and_error, random_market, shown
 
 from hushprice.demand.families import Gaussian, Poisson
 from hushprice.demand.protocol import Demand
+from newton.common import TEST, Row, cell, interval, markdown, mean_and_error, random_market, shown
 
 EPS, HORIZON, TRIALS = 1.0, 10**6, 2
 SEEDS = TEST[:12]
 DEMANDS: dict[str, Demand] = {"gaussian": Gaussian(noise=0.5), "poisson": Poisson(slope=2.0)}
-SHAPES = (("intercept", 0), ("intercept", 2), ("intercept", 8), ("intercept", 18)) + tuple(
-    ("interactions", contexts) for contexts in (1, 4, 9)
+SHAPES = (
+    *(("intercept", contexts) for contexts in (0, 2, 8, 18)),
+    *(("interactions", contexts) for contexts in (1, 4, 9)),
 )
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from newton.common import TEST, Row, cell, interval, markdown, mean_and_error, random_market, shown
 
 from hushprice.demand.families import Logistic
 from hushprice.simulation.market import Market
+from newton.common import TEST, Row, cell, interval, markdown, mean_and_error, random_market, shown
 
 EPS, HORIZON = 1.0, 10**6
 TARGET = 2.0  # times the regret without noise, at the most
@@ -19,6 +19,7 @@ UNEVEN = (0.6, 0.25, 0.1, 0.05)
 
 KINDS: dict[str, dict[str, Any]] = {
     "uniform": {},
+    "uniform, theta_p >= 0.6": {"least": 0.6},
     "uneven segments": {"contexts_kind": "segments", "weights": UNEVEN},
     "skewed rows": {"contexts_kind": "file", "rows": SKEWED},
     "gaussian, correlation 0.5": {"contexts_kind": "gaussian", "correlation": 0.5},
@@ -39,12 +40,15 @@ INSTANCES: tuple[tuple[str, int, str, bool], ...] = (
     ("interactions", 3, "uniform", False),
     ("main", 4, "uniform", False),
     ("main", 4, "uniform", True),
-    ("intercept", 3, "uniform", True),
-    ("interactions", 4, "uniform", True),
+    ("main", 4, "uniform, theta_p >= 0.6", True),
+    ("intercept", 3, "uniform, theta_p >= 0.6", True),
+    ("interactions", 4, "uniform, theta_p >= 0.6", True),
     ("main", 9, "uniform", False),
     ("main", 9, "uniform", True),
+    ("main", 9, "uniform, theta_p >= 0.6", True),
     ("main", 19, "uniform", False),
     ("main", 19, "uniform", True),
+    ("main", 19, "uniform, theta_p >= 0.6", True),
 )
 
 
