@@ -64,10 +64,11 @@ def main() -> None:
         parser.error(f"no section {', '.join(sorted(unknown))}")
     for name in () if given.page else given.sections or SECTIONS:
         started = time.perf_counter()
-        rows = rounded(section(name).measure())
+        command, rows = f"python benchmarks/noisy_newton.py {name}", []
+        for row in section(name).measure():  # written as they come
+            rows.append(rounded(row))
+            RESULTS.write_text(json.dumps({**results(), name: {"command": command, "rows": rows}}, indent=1) + "\n")
         seconds = round(time.perf_counter() - started)
-        command = f"python benchmarks/noisy_newton.py {name}"
-        RESULTS.write_text(json.dumps({**results(), name: {"command": command, "rows": rows}}, indent=1) + "\n")
         print(f"\n$ {command}    # {seconds} s\n\n{section(name).table(rows)}\n")
         for missed in section(name).misses(rows):
             print(f"missed: {missed}")

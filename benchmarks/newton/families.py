@@ -8,7 +8,7 @@ from hushprice.demand.families import Gaussian, Poisson
 from hushprice.demand.protocol import Demand
 from newton.common import TEST, Row, cell, interval, markdown, mean_and_error, random_market, shown
 
-EPS, HORIZON, TRIALS = 1.0, 10**6, 2
+EPS, HORIZON, TRIALS = 1.0, 3 * 10**5, 2
 SEEDS = TEST[:12]
 DEMANDS: dict[str, Demand] = {"gaussian": Gaussian(noise=0.5), "poisson": Poisson(slope=2.0)}
 SHAPES = (
