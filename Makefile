@@ -60,6 +60,7 @@ peers: setup $(PEERS)/.ready
 docs: setup
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/draw_concepts.py
+	$(BIN)/python docs/draw_noisy_newton.py
 
 clean:
 	rm -rf $(VENV) build demo .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

@@ -1,0 +1,1 @@
+"""What noisy-newton does, measured section by section; benchmarks/noisy_newton.py runs them."""
