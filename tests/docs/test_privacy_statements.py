@@ -38,7 +38,10 @@ class Counted(Tape):
 
 
 def simulated(horizon=40, seed=1, **settings) -> Pricer:
-    return open_pricer(horizon=horizon, contexts=1, source=Counted(seed, 0), simulation=True, **settings)
+    return open_pricer(
+        **{"policy": "paper", "horizon": horizon, "contexts": 1, "source": Counted(seed, 0), "simulation": True}
+        | settings
+    )
 
 
 def serve(pricer: Pricer, customers: int) -> list[float]:

@@ -46,7 +46,7 @@ OWN = {
 
 @pytest.mark.parametrize("part", OWN)
 def test_a_part_of_ones_own_is_refused_by_name(part):
-    pricer = open_pricer(horizon=50, contexts=1, **OWN[part])
+    pricer = open_pricer(**{"policy": "paper", "horizon": 50, "contexts": 1} | OWN[part])
     with pytest.raises(InvalidInput, match=f"^{part} is not one of hushprice's own"):
         pricer.certificate(KEY)
 

@@ -60,7 +60,7 @@ def opened(**changes: Any) -> Pricer:
         "source": Tape(seed=4, trial=0),
         "simulation": True,
     }
-    return open_pricer(**given | changes)
+    return open_pricer(**{"policy": "paper"} | given | changes)
 
 
 def releases(pricer: Pricer) -> tuple[Any, ...]:

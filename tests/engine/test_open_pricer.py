@@ -116,9 +116,9 @@ def test_a_calibration_that_proves_less_than_it_claims_is_refused_and_tight_is_n
 ) -> None:
     given: dict[str, Any] = {"horizon": 1000, "contexts": 1, "demand": demand}
     with pytest.raises(InvalidInput, match="is claimed, but the noise proves") as refusal:
-        open_pricer(calibration=calibration, **given)
+        open_pricer(**{"policy": "paper", "calibration": calibration} | given)
     assert str(refusal.value).endswith(f"alone: calibration '{calibration}' does not fit this market")
-    proven = open_pricer(**given).ledger.proven
+    proven = open_pricer(**{"policy": "paper"} | given).ledger.proven
     assert proven is not None
     assert proven.epsilon == pytest.approx(1.0, rel=1e-6)
     assert proven.epsilon <= 1.0

@@ -57,13 +57,13 @@ def simulated(**changes: Any) -> Pricer:
         "source": Tape(seed=1, trial=1),
         "simulation": True,
     }
-    return open_pricer(**given | changes)
+    return open_pricer(**{"policy": "paper"} | given | changes)
 
 
 def live(**changes: Any) -> Pricer:
     """With little noise, so that estimates come often."""
     given: dict[str, Any] = {"horizon": 60, "contexts": 1, "epsilon": 3000.0, "exploration_periods": 2, "ridge": 1.0}
-    return open_pricer(**given | changes)
+    return open_pricer(**{"policy": "paper"} | given | changes)
 
 
 def run(pricer: Pricer, count: int) -> list[Quote]:
@@ -208,7 +208,7 @@ def test_a_live_ledger_proves_what_the_policy_says_and_no_more_than_is_claimed(c
 def test_a_simulated_ledger_proves_no_more_than_the_live_one() -> None:
     """Ideal noise costs at most as much as noise on a grid, which is what the policy states."""
     exact, ideal = (
-        open_pricer(horizon=200, contexts=1, **given).ledger.proven
+        open_pricer(**{"policy": "paper", "horizon": 200, "contexts": 1} | given).ledger.proven
         for given in ({}, {"source": Tape(seed=1, trial=1), "simulation": True})
     )
     assert exact is not None

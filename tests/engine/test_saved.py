@@ -50,7 +50,7 @@ def opened(kind: str = "paper", **changes: Any) -> Pricer:
         "source": Tape(seed=2**63 - 1, trial=6),
         "simulation": True,
     }
-    return open_pricer(**given | KINDS[kind] | changes)
+    return open_pricer(**{"policy": "paper"} | given | KINDS[kind] | changes)
 
 
 def run(pricer: Pricer, first: int, stop: int) -> list[tuple[str, float, int]]:

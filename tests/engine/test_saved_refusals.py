@@ -276,7 +276,7 @@ class OwnEstimates(PrivateMLE):
 def test_a_pricer_with_parts_of_ones_own_is_not_half_saved(tmp_path: Path) -> None:
     source = Tape(seed=1, trial=1)
     given: dict[str, Any] = {"horizon": 60, "contexts": 1, "simulation": True, "source": source}
-    stream, estimate = (entry.event for entry in open_pricer(**given).ledger.allowance)
+    stream, estimate = (entry.event for entry in open_pricer(**{"policy": "paper"} | given).ledger.allowance)
     own_map = Affine(1, 2, lambda x: np.array([x[0], 0.0]), lambda x: np.array([0.0, -1.0]), 2.0, name="main")
     own: dict[str, Any] = {
         "demand": OwnDemand(),
@@ -293,5 +293,5 @@ def test_a_pricer_with_parts_of_ones_own_is_not_half_saved(tmp_path: Path) -> No
     }
     for part, value in own.items():
         with pytest.raises(InvalidInput, match=f"^{part} is not one of hushprice's own"):
-            open_pricer(**given | {part: value}).save(tmp_path / "pricer")
+            open_pricer(**{"policy": "paper"} | given | {part: value}).save(tmp_path / "pricer")
     assert not list(tmp_path.iterdir())

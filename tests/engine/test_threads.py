@@ -44,7 +44,7 @@ def opened(**changes: Any) -> Pricer:
         "source": Tape(seed=1, trial=1),
         "simulation": True,
     }
-    return open_pricer(**given | changes)
+    return open_pricer(**{"policy": "paper"} | given | changes)
 
 
 def at_once(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:

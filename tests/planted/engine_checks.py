@@ -70,7 +70,7 @@ def opened(**changes: Any) -> Pricer:
         "source": Tape(5, 0),
         "simulation": True,
     }
-    return open_pricer(**given | changes)
+    return open_pricer(**{"policy": "paper"} | given | changes)
 
 
 def run(pricer: Pricer, contexts: FloatArray, start: int = 0) -> list[tuple[float, int]]:
