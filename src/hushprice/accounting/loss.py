@@ -107,11 +107,7 @@ def _of_batches(event: Batches, count: int, adjacency: Adjacency) -> Loss:
     """One record moves its own batch and no other, whatever ended it (docs/proofs/batches.md).
 
     Two scores of length 1 differ by at most 2, and one from nothing by 1. Rounding moves a number by less than two grid
-<<<<<<< HEAD
     steps. A batch's grid may be 2^-32 of its noise where grid_of(curvature_noise) is half of that: hence the factor 2.
-=======
-    steps; it counts twice, as a batch's grid may be 2^-32 of its noise and grid_of(curvature_noise) half that share.
->>>>>>> d60dbf75a733c38fd95096736c9b49b217a7eb63
     """
     change, _ = sensitivity.of_gradients(1.0, 2.0, adjacency)
     scores = (1.0 + _ROUNDING) * change
