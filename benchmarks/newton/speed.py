@@ -14,7 +14,7 @@ DELTA = 2e-12
 
 
 def rate(policy: str, dimension: int, seed: int, **setting: str) -> float:
-    """Million periods a CPU second of one trial. What is set up before it is kept, so it is done once outside the clock."""
+    """Million periods a CPU second of one trial. What is set up once and kept is done before, outside the clock."""
     paper_cell(policy, 1.0, HORIZON // 100, 1, dimension, delta=DELTA, workers=1, **setting)
     started = time.process_time()
     paper_cell(policy, 1.0, HORIZON, 1, dimension, delta=DELTA, workers=1, seed=seed, **setting)

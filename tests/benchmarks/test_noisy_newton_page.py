@@ -42,20 +42,24 @@ def test_misses_are_said_on_the_page(benchmark):
             assert f"- {missed}" in page
 
 
-def test_every_constant_of_the_rules_has_a_row(benchmark):
+def test_every_constant_of_the_rules_has_a_row_or_is_named_as_not_measured(benchmark):
     source = (ROOT / "src" / "hushprice" / "policies" / "newton.py").read_text()
     constants = set(re.findall(r"^([A-Z]+(?:_[A-Z]+)*) = ", source, flags=re.MULTILINE))
     rows = benchmark.results()["rules"]["rows"]
-    assert constants - {"LEVELS"} <= {row["name"] for row in rows}
+    _, _, rest = PAGE.read_text().partition("Not measured: ")
+    assert constants == ({row["name"] for row in rows} & constants) | set(
+        re.findall(r"`(\w+)`", rest.partition(".")[0])
+    )
     policy = importlib.import_module("hushprice.policies.newton")
     for row in rows:  # measured with the constants as they are now
         assert row["now"] == getattr(policy, row["name"], row["now"])
 
 
-def test_the_picture_is_drawn_from_the_results(tmp_path):
+def test_the_picture_is_drawn_from_the_results(benchmark, tmp_path):
     drawing = runpy.run_path(str(ROOT / "docs" / "draw_noisy_newton.py"))
     drawing["draw"](tmp_path / "drawn.svg")
-    lines = re.compile(r"<text[^>]*>(.*?)</text>|<path d=\"(M[^\"]*)\"", flags=re.DOTALL)
-    drawn, kept = ((path).read_text() for path in (tmp_path / "drawn.svg", drawing["TARGET"]))
-    assert [match[0] for match in lines.findall(drawn)] == [match[0] for match in lines.findall(kept)]
-    assert drawing["EPSILONS"] == importlib.import_module("newton.curve").EPSILONS
+    numbers = re.compile(r"-?\d+\.?\d*")  # to a tenth of a point: another matplotlib may round differently
+    drawn, kept = (numbers.findall(path.read_text()) for path in (tmp_path / "drawn.svg", drawing["TARGET"]))
+    assert len(drawn) == len(kept)
+    assert all(abs(float(one) - float(other)) < 0.1 for one, other in zip(drawn, kept, strict=True))
+    assert drawing["EPSILONS"] == benchmark.section("curve").EPSILONS
