@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hushprice.engine.pricer import Pricer, Quote, open_pricer
-    from hushprice.planner.plan import Plan, plan
     from hushprice.simulation.market import Market, paper_market
     from hushprice.simulation.market_file import load_market
     from hushprice.simulation.result import SimulationResult
@@ -22,8 +21,6 @@ _HOMES = {
     "Pricer": "hushprice.engine.pricer",
     "Quote": "hushprice.engine.pricer",
     "open_pricer": "hushprice.engine.pricer",
-    "Plan": "hushprice.planner.plan",
-    "plan": "hushprice.planner.plan",
     "Market": "hushprice.simulation.market",
     "paper_market": "hushprice.simulation.market",
     "load_market": "hushprice.simulation.market_file",
@@ -33,7 +30,6 @@ _HOMES = {
 
 __all__ = [
     "Market",
-    "Plan",
     "Pricer",
     "Quote",
     "SimulationResult",
@@ -41,7 +37,6 @@ __all__ = [
     "load_market",
     "open_pricer",
     "paper_market",
-    "plan",
     "simulate",
 ]
 

@@ -37,7 +37,7 @@ def markets(
     """Markets drawn from the prior.
 
     >>> [market.theta.round(2).tolist() for market in markets(1, count=2)]
-    [[-0.74, 0.35], [-0.1, 0.46]]
+    [[-0.29, 0.17], [-0.55, 0.16]]
     """
     checks.whole(1, features=contexts)
     checks.within(1, MOST_FEATURES, features=contexts)
