@@ -45,7 +45,10 @@ BAD = {
     "simulate --policy paper --no-trigger": ("trigger", "'paper'"),
     "simulate --policy nowhere.to:BeFound": ("policy", "'nowhere.to:BeFound'"),
     "simulate --policy json:Nothing": ("policy", "'json:Nothing'"),
-    "simulate --market steep.toml --calibration published": ("is claimed, but the noise proves", "'published'"),
+    "simulate --policy paper --market steep.toml --calibration published": (
+        "is claimed, but the noise proves",
+        "'published'",
+    ),
     "simulate --adjacency nobody": ("adjacency must be one of replace-one, zero-out", "'nobody'"),
     "simulate --calibration loose": ("calibration", "'loose'"),
     "simulate --policy random --calibration bogus": ("calibration must be one of printed, published, tight", "'bogus'"),

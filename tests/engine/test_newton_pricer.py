@@ -77,7 +77,7 @@ def test_it_takes_a_reference_price_and_its_parts_can_be_turned_off() -> None:
     assert rules(bonus=False).width == 0.0
     for option in ({"reference_price": 0.5}, {"trigger": False}, {"bonus": False}):
         with pytest.raises(InvalidInput, match="are for policy 'noisy-newton'"):
-            open_pricer(horizon=50, contexts=1, **option)
+            open_pricer(policy="paper", horizon=50, contexts=1, **option)
     source = Tape(0, 0)
     own = PrivateCov(horizon=50, dimension=2, source=source, event=NotPrivate())
     with pytest.raises(InvalidInput, match="covariance and estimates are for policies"):

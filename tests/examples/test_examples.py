@@ -35,12 +35,11 @@ def test_ten_customers_get_prices_and_every_kind_of_outcome_is_answered(run):
     out = run("price_ten_customers.py")
     prices = [float(price) for price in re.findall(r"offered +([\d.]+)", out)]
     assert len(prices) == 10
-    assert all(0.0 <= price <= 40.0 for price in prices)
-    assert prices[5] == 40.0  # nothing can have been learned by the sixth customer of a delay of two
+    assert all(12.0 <= price <= 20.0 for price in prices)  # 0.4 of 40, give or take 0.1: nothing is released yet
     assert "customer  4 buys after all: late" in out
     for refusal in ("RepeatedOutcome", "UnknownQuote", "InvalidInput"):
         assert f"refused, {refusal}" in out
-    assert "CovarianceStream: 1 of 1 spent" in out
+    assert "Batches: 1 of 1 spent" in out
     assert "1 attribute was out of bounds" in out
 
 

@@ -76,7 +76,7 @@ def calibrate(claimed: EpsilonDelta, *, dimension: int, levels: int, adjacency: 
 
     >>> noise = calibrate(EpsilonDelta(1.0, 2e-10), dimension=2, levels=10, adjacency=Adjacency.REPLACE_ONE)
     >>> round(noise.score, 2), round(noise.proven_epsilon(2, Adjacency.REPLACE_ONE), 6)
-    (13.27, 1.0)
+    (13.3, 1.0)
     """
     checks.positive(epsilon=claimed.epsilon)
     checks.probability(delta=claimed.delta)

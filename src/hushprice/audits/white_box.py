@@ -9,6 +9,7 @@ import numpy as np
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.events import CovarianceStream, PerturbedEstimate
 from hushprice.accounting.noise import events
+from hushprice.audits.batches import audit_batches
 from hushprice.audits.finding import Measurement
 from hushprice.audits.linear_gaussian import audit_stream
 from hushprice.audits.objective_density import (
@@ -93,10 +94,14 @@ def worst_pair(
 def white_box(
     policy: Policy, demand: Demand, *, steps: int = 31, draws: int = 200, live: bool = True, seed: int = 0
 ) -> list[Measurement]:
-    """Everything linear_gaussian.py and objective_density.py can measure for a policy; nothing where it claims nothing.
+    """Everything batches.py, linear_gaussian.py and objective_density.py measure for a policy that claims something.
 
     Streams of `steps` records are audited, with the policy's noise: the work grows with the square of their length.
     """
+    if policy.newton is not None and policy.newton.drawn:
+        assert policy.basis is not None  # something is claimed
+        event = policy.newton.noise.event(policy.basis.dimension, live=live)
+        return [audit_batches(event, demand, policy.newton.cap, policy.adjacency, seed=seed)]
     if policy.noise is None or policy.noise.claimed is None:
         return []
     assert policy.horizon is not None  # a policy that claims something has both
