@@ -34,7 +34,7 @@ unit: setup compiled
 
 # Compile the kernels once before several test processes would each do it.
 compiled: setup
-	$(BIN)/python -c 'import hushprice; hushprice.simulate("paper", horizon=100, trials=1)'
+	$(BIN)/python -c 'import hushprice; [hushprice.simulate(policy, horizon=100, trials=1) for policy in ("paper", "noisy-newton")]'
 
 # Branch coverage of the layers a guarantee rests on, measured on the un-compiled source.
 coverage: setup

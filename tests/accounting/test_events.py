@@ -52,6 +52,18 @@ def test_a_batch_has_a_sensible_number_of_blocks(levels: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^levels must"):
         dataclasses.replace(BATCHES, levels=levels)
     assert dataclasses.replace(BATCHES, levels=0).entries == 3
+    assert dataclasses.replace(BATCHES, levels=MOST_LEVELS).levels == MOST_LEVELS
+
+
+@pytest.mark.parametrize("live", [None, 1, 0.0, "yes"])
+def test_batches_say_whether_their_noise_is_live(live: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^live must be True or False, got"):
+        dataclasses.replace(BATCHES, live=live)
+
+
+def test_a_row_is_an_upper_triangle() -> None:
+    assert [dataclasses.replace(BATCHES, dimension=d).entries for d in (1, 2, 3, 20)] == [1, 3, 6, 210]
+    assert [dataclasses.replace(STREAM, dimension=d).entries for d in (1, 2, 3, 20)] == [1, 3, 6, 210]
 
 
 def test_every_kind_of_event_is_tested() -> None:
