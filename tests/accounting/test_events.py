@@ -109,10 +109,6 @@ def test_an_unknown_layout_is_refused(layout: Any) -> None:
         dataclasses.replace(STREAM, layout=layout)
 
 
-def test_a_row_is_an_upper_triangle() -> None:
-    assert [dataclasses.replace(STREAM, dimension=d).entries for d in (1, 2, 3, 20)] == [1, 3, 6, 210]
-
-
 @property_test
 @given(st.floats(1e-200, 1e200))
 def test_a_grid_is_a_power_of_two_just_fine_enough(noise: float) -> None:
