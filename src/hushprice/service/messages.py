@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from hushprice.service.limits import LARGEST_BATCH
 from hushprice.service.problems import Complaint
-from hushprice.service.product import Product
+from hushprice.service.view import ProductView
 
 QuoteId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="128 random bits", examples=["9f86d081884c7d65" * 2])]
 Attributes = Annotated[
@@ -103,21 +103,6 @@ class Outcome(msgspec.Struct, frozen=True):
     quote: QuoteId
     status: Literal["recorded", "late"]
     repeat: Annotated[bool, Meta(description="true: the same was told before")]
-
-
-class ProductView(Product, frozen=True, kw_only=True):
-    """A product: what was declared, and where it stands. All of it is public."""
-
-    status: Literal["open", "frozen"]
-    price: Annotated[float, Meta(description="the reference price in force, in currency, after rules")]
-    attribute_names: list[str]
-    quotes: Annotated[int, Meta(ge=0, description="slots given")]
-    learned: Annotated[int, Meta(ge=0, description="slots learned up to the last release")]
-    version: Annotated[int, Meta(ge=0)]
-    ready: Annotated[bool, Meta(description="are prices personal yet?")]
-    learning: bool
-    learning_ended: LearningEnded
-    created_at: str
 
 
 class ProductList(msgspec.Struct, frozen=True):
