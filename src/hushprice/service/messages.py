@@ -8,7 +8,6 @@ import msgspec
 from msgspec import Meta
 
 from hushprice.service.limits import LARGEST_BATCH
-from hushprice.service.problems import Complaint
 from hushprice.service.view import ProductView
 
 QuoteId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="128 random bits", examples=["9f86d081884c7d65" * 2])]
@@ -75,16 +74,13 @@ class RawBatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quotes: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=LARGEST_BATCH)]
 
 
-class ItemError(msgspec.Struct, frozen=True):
-    """An item that got no quote."""
-
-    error: Complaint
+_EITHER = {"anyOf": [{"$ref": "#/components/schemas/Quote"}, {"$ref": "#/components/schemas/ErrorBody"}]}
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Answers in the order asked: a quote, or what was wrong."""
+    """Answers in the order asked: a quote, or {"error": ...}."""
 
-    quotes: list[Quote | ItemError]
+    quotes: Annotated[list[Any], Meta(extra_json_schema={"items": _EITHER})]
 
 
 class OutcomeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,6 +9,7 @@ from hushprice.service.board import Board
 from hushprice.service.config import Settings
 from hushprice.service.limits import Limits
 from hushprice.service.metrics import Latencies
+from hushprice.service.processes import LearnerProcess
 from hushprice.service.reader import Reader
 from hushprice.service.store.protocol import QuoterStore, Seen
 from hushprice.service.writer import Writer
@@ -25,6 +26,12 @@ class Service:
     writer: Writer
     limits: Limits
     latencies: Latencies
+    learner: LearnerProcess | None = None  # the child, where this process started one
+
+    @property
+    def learner_up(self) -> bool:
+        """Does somebody learn? A child that failed holds its lease for some seconds more."""
+        return self.board.learner_up and (self.learner is None or self.learner.running)
 
     @property
     def store_up(self) -> bool:

@@ -15,8 +15,8 @@ from hushprice.service.call import Answer, Asked, Call
 from hushprice.service.held import Held
 from hushprice.service.keys import customer_digest
 from hushprice.service.limits import LARGEST_BATCH
-from hushprice.service.messages import Batch, BatchRequest, ItemError, Quote, QuoteRequest, RawBatch
-from hushprice.service.problems import Problem
+from hushprice.service.messages import Batch, BatchRequest, Quote, QuoteRequest, RawBatch
+from hushprice.service.problems import ErrorBody, Problem
 from hushprice.service.state import Service
 from hushprice.service.store.protocol import Given, NewQuote
 from hushprice.service.times import rfc3339
@@ -123,10 +123,10 @@ async def batch(service: Service, asked: Asked) -> Answer:
         except Problem as problem:
             complaint = msgspec.structs.replace(problem.complaint, field=_item(index, problem.complaint.field))
             pending.append(complaint)
-    answers: list[Quote | ItemError] = []
+    answers: list[Quote | ErrorBody] = []
     for each in pending:
         if not isinstance(each, tuple):
-            answers.append(ItemError(each))
+            answers.append(ErrorBody(each))
             continue
         held, new, future = each
         recorded = await future is not None
