@@ -7,7 +7,6 @@ releases, and after which slot, is decided by slot numbers and earlier releases 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,51 +14,30 @@ import msgspec
 import numpy as np
 
 from hushprice.accounting.ledger import Ledger
-from hushprice.accounting.statements import plain as plain_entries
+from hushprice.accounting.statements import plain
 from hushprice.demand.features import fill
 from hushprice.engine.newton import NewtonEngine, Releases
-from hushprice.engine.newton_quoter import NewtonQuoter
-from hushprice.engine.saved_newton import EngineState, engine_state, restore_engine
-from hushprice.engine.saved_state import array, plain
+from hushprice.engine.saved_newton import engine_state, restore_engine
 from hushprice.errors import InvalidInput
 from hushprice.releasers.noise import NoiseSource, System
-from hushprice.releases import CurvatureRelease, ScoreRelease
-from hushprice.service.belief import Belief
+from hushprice.releases import CurvatureRelease
+from hushprice.service.belief import Belief, belief_of
+from hushprice.service.learner_state import Clipped, Saved, pack, unpack
 from hushprice.service.product import Product, demand_of, features_of, policy_of
 from hushprice.service.store.protocol import LearnerState, Seen, Slot, StoredRelease
 from hushprice.types import FloatArray
-
-FORMAT = 1
-_HEAD = re.compile(rb"hushprice learner ([0-9]{1,9}) ([0-9a-f]{64})\n")
-
-
-class Clipped(msgspec.Struct, frozen=True):
-    """Raw counts, for the operator alone."""
-
-    features: int = 0
-    demands: int = 0
-    unreadable: int = 0  # slots whose record was none; they contributed nothing
-
-
-class _Saved(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """All of a learner. `engine` is None once learning has ended: sums that no release will come of are erased."""
-
-    product: bytes  # SHA-256 of it as declared
-    learned: int
-    sequence: int
-    version: int
-    clipped: Clipped
-    engine: EngineState | None
 
 
 class ProductLearner:
     """Learns each slot once, in order. After a failure it is thrown away, and another begins from what is stored."""
 
-    def __init__(self, product: Product, *, source: NoiseSource | None = None, simulation: bool = False) -> None:
+    def __init__(self, spec: bytes, *, source: NoiseSource | None = None, simulation: bool = False) -> None:
         source = System() if source is None else source
         if source.simulated and not simulation:
             raise InvalidInput(f"source {source.label!r} is refused outside simulation: a known seed removes the noise")
+        product = msgspec.json.decode(spec, type=Product)
         self.product = product
+        self._digest = hashlib.sha256(spec).digest()
         self.learned = 0  # slots
         self.sequence = 0  # releases
         self.pending: list[StoredRelease] = []  # made since the last commit; nobody has seen them
@@ -137,23 +115,21 @@ class ProductLearner:
 
     def state(self) -> LearnerState:
         """What must survive a restart. Sensitive."""
-        saved = _Saved(
-            product=_digest(self.product),
+        saved = Saved(
+            product=self._digest,
             learned=self.learned,
             sequence=self.sequence,
             version=self.version,
             clipped=self.clipped,
             engine=None if self._engine is None else engine_state(self._engine),
         )
-        body = msgspec.msgpack.encode(saved, enc_hook=plain)
-        head = f"hushprice learner {FORMAT} {hashlib.sha256(body).hexdigest()}\n".encode()
-        return LearnerState(self.product.name, self.learned, self.sequence, head + body, self._account())
+        return LearnerState(self.product.name, self.learned, self.sequence, pack(saved), self._account())
 
     def restore(self, stored: LearnerState) -> None:
         """Become the learner that was stored. Released noise is read back, never drawn again."""
-        saved = _read(stored.state)
+        saved = unpack(stored.state)
         sound = {
-            "product": stored.product == self.product.name and saved.product == _digest(self.product),
+            "product": stored.product == self.product.name and saved.product == self._digest,
             "learned": saved.learned == stored.learned >= 0,
             "sequence": saved.sequence == stored.sequence >= 0,
             "version": 0 <= saved.version <= saved.sequence,
@@ -201,24 +177,24 @@ class ProductLearner:
         """Note what was released, each with the belief after it; a curvature alone leaves the belief as it was."""
         assert self._engine is not None
         after = belief_of(self._engine.quoter)
-        for release in made:
+        for place, release in enumerate(made, 1):
             self.sequence += 1
-            belief = after if release is made[-1] else before
-            self.pending.append(self._stored(release, belief, before.batch, now))
-
-    def _stored(self, release: CurvatureRelease | ScoreRelease, belief: Belief, batch: int, now: float) -> StoredRelease:
-        curvature = isinstance(release, CurvatureRelease)
-        return StoredRelease(
-            product=self.product.name,
-            sequence=self.sequence,
-            version=belief.version,
-            kind="curvature" if curvature else "score",
-            records=release.records,
-            batch=batch,
-            numbers=np.asarray(release.packed if curvature else release.score).astype("<f8").tobytes(),
-            belief=msgspec.json.encode(belief),
-            at=now,
-        )
+            belief = after if place == len(made) else before
+            curvature = isinstance(release, CurvatureRelease)
+            numbers = release.packed if isinstance(release, CurvatureRelease) else release.score
+            self.pending.append(
+                StoredRelease(
+                    product=self.product.name,
+                    sequence=self.sequence,
+                    version=belief.version,
+                    kind="curvature" if curvature else "score",
+                    records=release.records,
+                    batch=before.batch,
+                    numbers=numbers.astype("<f8").tobytes(),
+                    belief=msgspec.json.encode(belief),
+                    at=now,
+                )
+            )
 
     def _end(self) -> None:
         self._ended, self._version = self.clipped, self.version
@@ -230,8 +206,8 @@ class ProductLearner:
         claimed = None if ledger is None or ledger.claimed is None else ledger.claimed
         account: dict[str, Any] = {
             "claimed": None if claimed is None else {"epsilon": claimed.epsilon, "delta": claimed.delta},
-            "allowance": [] if ledger is None else plain_entries(ledger.allowance),
-            "spent": [] if ledger is None else plain_entries(ledger.spent),
+            "allowance": [] if ledger is None else plain(ledger.allowance),
+            "spent": [] if ledger is None else plain(ledger.spent),
             "releases": self.sequence,
             "versions": self.version,
         }
@@ -239,36 +215,3 @@ class ProductLearner:
 
     def __repr__(self) -> str:
         return f"ProductLearner({self.product.name!r}, <sensitive>)"
-
-
-def belief_of(quoter: NewtonQuoter) -> Belief:
-    """What a process that quotes must know of the learner: public, all of it made of releases."""
-    return Belief(
-        theta=tuple(quoter.theta.tolist()),
-        precision=tuple(map(tuple, quoter.precision.tolist())),
-        inverse=tuple(map(tuple, quoter.inverse.tolist())),
-        ready=bool(quoter.ready),
-        version=int(quoter.version),
-        batch=int(quoter.batch),
-        look=int(quoter.look),
-        end=int(quoter.end),
-    )
-
-
-def _digest(product: Product) -> bytes:
-    return hashlib.sha256(msgspec.json.encode(product)).digest()
-
-
-def _read(state: bytes) -> _Saved:
-    head, line, body = state.partition(b"\n")
-    found = _HEAD.fullmatch(head + line)
-    if found is None:
-        raise InvalidInput("the stored state is not a learner's")
-    if int(found[1]) != FORMAT:
-        raise InvalidInput(f"the stored state has format {int(found[1])}; this version reads format {FORMAT}")
-    if hashlib.sha256(body).hexdigest().encode() != found[2]:
-        raise InvalidInput("the stored state is damaged: its checksum does not match")
-    try:
-        return msgspec.msgpack.decode(body, type=_Saved, dec_hook=array)
-    except (msgspec.DecodeError, ValueError, TypeError, OverflowError):
-        raise InvalidInput("the stored state does not describe a learner") from None
