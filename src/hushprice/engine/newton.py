@@ -13,7 +13,7 @@ from hushprice.releasers.noise import NoiseSource
 from hushprice.releases import CurvatureRelease, ScoreRelease
 from hushprice.types import FloatArray
 
-Releases = tuple[()] | tuple[CurvatureRelease] | tuple[CurvatureRelease, ScoreRelease]
+Releases = tuple[CurvatureRelease | ScoreRelease, ...]  # none, a curvature, or a curvature and its batch's score
 
 
 class NewtonEngine:
@@ -61,8 +61,9 @@ class NewtonEngine:
             curvature = learner.curvature()
             made = (curvature,)
             if quoter.ends(curvature):
-                made = (curvature, learner.score())
-                quoter.accept(made[1], curvature)
+                score = learner.score()
+                made = (curvature, score)
+                quoter.accept(score, curvature)
             else:
                 quoter.go_on()
         if learner.ended:

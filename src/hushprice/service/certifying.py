@@ -1,4 +1,4 @@
-"""Certificates of live products: issued when something changed, once a day otherwise, each chained to the one before."""
+"""Certificates of live products: after every change, once a day otherwise, each chained to the one before."""
 
 from __future__ import annotations
 

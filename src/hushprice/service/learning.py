@@ -19,6 +19,7 @@ from collections.abc import Callable
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hushprice.errors import HushpriceError
 from hushprice.service.certifying import Certifier
 from hushprice.service.learner import ProductLearner
 from hushprice.service.learner_state import Clipped
@@ -67,6 +68,7 @@ class Learning:
         self.holder = secrets.token_hex(16)
         self.fit_seconds: dict[str, FitSeconds] = {}
         self.set_aside: dict[str, float] = {}  # products that failed, and when each is tried again
+        self._uncertified: dict[str, float] = {}
         self._store = store
         self._now = now
         self._chunk = chunk
@@ -88,7 +90,8 @@ class Learning:
         """Learn a chunk of every product; is more due? A lost lease or a failing store forgets what is in memory."""
         try:
             self._keep_lease()
-            return any([self._tried(product) for product in self._store.products()])
+            more = [self._tried(product) for product in self._store.products()]
+            return any(more)
         except (LeaseLost, StoreUnavailable) as problem:
             _log.warning("learning starts over: %s", type(problem).__name__)
             self._forget()
@@ -126,9 +129,18 @@ class Learning:
             slots = slots[learner.learn(slots, self._now()) :]
             if learner.pending or not slots:
                 self._commit(learner, started)
-        if self._certifier is not None:
-            self._certifier.issue_if_due(product, learner, self._now())
+        self._certify(product, learner)
         return full
+
+    def _certify(self, product: StoredProduct, learner: ProductLearner) -> None:
+        """A certificate that cannot be issued stops no learning."""
+        if self._certifier is None or self._now() < self._uncertified.get(product.name, -math.inf):
+            return
+        try:
+            self._certifier.issue_if_due(product, learner, self._now())
+        except HushpriceError as problem:  # made of public numbers, so its text may be told
+            _log.error("product %s has no new certificate: %s", product.name, problem)
+            self._uncertified[product.name] = self._now() + RETRY
 
     def _commit(self, learner: ProductLearner, started: float) -> None:
         released = bool(learner.pending)
