@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import time
 from functools import lru_cache
 
@@ -17,6 +16,7 @@ from hushprice.service.keys import customer_digest
 from hushprice.service.limits import LARGEST_BATCH
 from hushprice.service.messages import Batch, BatchRequest, Quote, QuoteRequest, RawBatch
 from hushprice.service.problems import ErrorBody, Problem
+from hushprice.service.randomness import random_bytes
 from hushprice.service.state import Service
 from hushprice.service.store.protocol import Given, NewQuote
 from hushprice.service.times import rfc3339
@@ -64,7 +64,7 @@ def priced(service: Service, held: Held, request: QuoteRequest, key: str, idempo
     product = held.product
     customer = _customer(service, product.records_per_customer, request.customer)
     context = held.context(request.attributes, request.context)
-    drawn = os.urandom(32)
+    drawn = random_bytes()
     # The coin of the holdout reads no attribute: who is in it says nothing about a customer.
     holdout = _uniform(drawn[16:24]) < product.holdout
     charged = held.reference if holdout else held.price(context, _uniform(drawn[24:]))
