@@ -26,7 +26,8 @@ def serve(
         str | None, typer.Option(metavar="ROLE", help="all, or one side: quoter or learner.  [default: all]")
     ] = None,
     durable: Annotated[
-        bool | None, typer.Option("--durable/--in-memory", help="Answer a quote after it is stored.  [default: durable]")
+        bool | None,
+        typer.Option("--durable/--in-memory", help="Answer a quote after it is stored.  [default: durable]"),
     ] = None,
     init: Annotated[bool, typer.Option("--init", help="Prepare a PostgreSQL database, and end.")] = False,
 ) -> None:

@@ -57,7 +57,17 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 _ENVIRONMENT_ONLY = {"customer_secret"}
-_NAMES = {"store", "learner_store", "host", "port", "operator_port", "role", "open_page", "rate_per_second", "state_dir"}
+_NAMES = {
+    "store",
+    "learner_store",
+    "host",
+    "port",
+    "operator_port",
+    "role",
+    "open_page",
+    "rate_per_second",
+    "state_dir",
+}
 NAMES = frozenset({*_NAMES, "quotes.durable", "customer_secret"})
 
 
@@ -106,7 +116,9 @@ def _from_file(file: Path | None) -> dict[str, Any]:
         raise InvalidInput(f"config file {str(file)!r} is not TOML: {first_line(problem)}") from None
     flat: dict[str, Any] = {}
     for name, value in tables.items():
-        flat.update({f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value})
+        flat.update(
+            {f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value}
+        )
     for name in flat:
         if name in _ENVIRONMENT_ONLY:
             raise InvalidInput(f"config file {str(file)!r}: {name} is a secret; give it as {variable(name)}")

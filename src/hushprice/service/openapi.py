@@ -96,13 +96,26 @@ def _in_path(path: str) -> list[dict[str, Any]]:
 
 def _in_query(call: Call) -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = [
-        {"name": each.name, "in": "query", "required": each.required, "description": each.description, "schema": each.schema}
+        {
+            "name": each.name,
+            "in": "query",
+            "required": each.required,
+            "description": each.description,
+            "schema": each.schema,
+        }
         for each in call.query
     ]
     if call.free_query is not None:
         schema = {"type": "object", "additionalProperties": {"type": "string"}}
         listed.append(
-            {"name": "features", "in": "query", "description": call.free_query, "schema": schema, "style": "form", "explode": True}
+            {
+                "name": "features",
+                "in": "query",
+                "description": call.free_query,
+                "schema": schema,
+                "style": "form",
+                "explode": True,
+            }
         )
     return listed
 

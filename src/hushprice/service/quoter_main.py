@@ -29,7 +29,9 @@ _SWITCH = 0.0005  # seconds: the writer's thread must get its turn quickly
 def run(settings: Settings, say: Callable[[str], None]) -> None:
     """Serve until a signal ends it."""
     public = sockets.listen(settings.host, settings.port, "port")
-    operator = sockets.listen(settings.host, settings.operator_port, "operator_port") if settings.role == "all" else None
+    operator = (
+        sockets.listen(settings.host, settings.operator_port, "operator_port") if settings.role == "all" else None
+    )
     secret = _secret(settings, say)
     seen = _beside(settings, ".seen")
     began = time.monotonic()

@@ -170,5 +170,7 @@ CALLS = (
     _change("freeze", "POST", "freeze", "The reference price for everybody, until resumed", freeze),
     _change("resume", "POST", "resume", "Personal prices again", resume),
     _change("rules", "PUT", "set_rules", "Set the price rules", rules, PriceRules),
-    _change("reference-price", "PUT", "set_reference_price", "Set the reference price", reference_price, ReferencePrice),
+    _change(
+        "reference-price", "PUT", "set_reference_price", "Set the reference price", reference_price, ReferencePrice
+    ),
 )

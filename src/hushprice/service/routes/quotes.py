@@ -95,7 +95,9 @@ def _customer(service: Service, cap: int | None, customer: str | None) -> bytes 
     if customer is not None:
         return customer_digest(service.customer_secret, customer)
     if cap is not None:
-        raise problems.invalid("customer", "this product has a cap on records per customer, so a customer key is needed")
+        raise problems.invalid(
+            "customer", "this product has a cap on records per customer, so a customer key is needed"
+        )
     return None
 
 
