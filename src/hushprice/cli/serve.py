@@ -64,9 +64,9 @@ def serve(
         if settings.role != "all" and not settings.postgres:
             raise InvalidInput(f"role {settings.role} needs a PostgreSQL store; one SQLite file is for role all")
         if init:
-            from hushprice.service.setup import prepare
+            from hushprice.service.setup import prepare_database
 
-            prepare(settings, _say)
+            prepare_database(settings, _say)
         elif settings.role == "learner":
             from hushprice.service.learner_main import run as learn
 

@@ -43,11 +43,17 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     state_dir: str = "."
     quotes: Quotes = Quotes()
     customer_secret: Secret | None = None  # environment only; otherwise it is in the keys file
+    quoter_password: Secret | None = None  # environment only; for `--init`: what quoters log in to PostgreSQL with
 
     @property
     def postgres(self) -> bool:
         """Is the store a PostgreSQL database rather than a SQLite file?"""
         return self.store.reveal().startswith(("postgresql://", "postgres://"))
+
+    @property
+    def learner_address(self) -> Secret:
+        """Where the learner's side finds the store."""
+        return self.store if self.learner_store is None else self.learner_store
 
     def beside_store(self, ending: str) -> Path:
         """A file of this machine that belongs to the store: `<sqlite file><ending>`, or one in state_dir."""
@@ -56,7 +62,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return Path(f"{self.store.reveal()}{ending}")
 
 
-_ENVIRONMENT_ONLY = {"customer_secret"}
+_ENVIRONMENT_ONLY = {"customer_secret", "quoter_password"}
 _NAMES = {
     "store",
     "learner_store",
@@ -68,7 +74,7 @@ _NAMES = {
     "rate_per_second",
     "state_dir",
 }
-NAMES = frozenset({*_NAMES, "quotes.durable", "customer_secret"})
+NAMES = frozenset({*_NAMES, *_ENVIRONMENT_ONLY, "quotes.durable"})
 
 
 def read(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:

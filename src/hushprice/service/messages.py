@@ -1,4 +1,4 @@
-"""The bodies of requests and answers. The OpenAPI document is made from these types, so what is said here is checked."""
+"""The bodies of requests and answers. The OpenAPI document is made from these types, so it says what is checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raw figures for the operator: computed from customers' records without noise, so for an admin key on a port of its own."""
+"""Raw figures, computed from customers' records without noise: for an admin key, on a port of its own."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ from hushprice.service.prices import PriceRules, check_rules
 from hushprice.service.problems import Problem
 from hushprice.service.product import Product, check, check_reference
 from hushprice.service.state import Service
-from hushprice.service.store.protocol import DuplicateProduct
+from hushprice.service.store.protocol import DuplicateProduct, Role
 from hushprice.service.view import ProductView, reference_of, view_of
 
-_ANYBODY = ("shop", "auditor", "admin")
+_ANYBODY: tuple[Role, ...] = ("shop", "auditor", "admin")
 
 
 def find(service: Service, asked: Asked) -> Held:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
+from asyncio import Future
 from functools import lru_cache
 
 import msgspec
@@ -15,7 +16,7 @@ from hushprice.service.held import Held
 from hushprice.service.keys import customer_digest
 from hushprice.service.limits import LARGEST_BATCH
 from hushprice.service.messages import Batch, BatchRequest, Quote, QuoteRequest, RawBatch
-from hushprice.service.problems import ErrorBody, Problem
+from hushprice.service.problems import Complaint, ErrorBody, Problem
 from hushprice.service.randomness import random_bytes
 from hushprice.service.state import Service
 from hushprice.service.store.protocol import Given, NewQuote
@@ -113,7 +114,7 @@ async def batch(service: Service, asked: Asked) -> Answer:
     wait = service.limits.take(asked.sender.name, asked.started, len(items) - 1)
     if wait:
         raise problems.too_many(wait)
-    pending = []
+    pending: list[tuple[Held, NewQuote, Future[Given | None]] | Complaint] = []
     for index, raw in enumerate(items):
         try:
             request: QuoteRequest = endpoint.decoded(_decode, raw)
