@@ -221,9 +221,12 @@ def outer(phi: FloatArray, shift: int, frobenius: bool) -> list[int]:
 
     Features are held to the unit ball first.
     """
-    whole = in_unit_ball(phi)
-    exact = [left * right for i, left in enumerate(whole) for right in whole[i:]]
-    return on_grid(exact, len(whole), shift, frobenius)
+    return on_grid(square(in_unit_ball(phi)), phi.size, shift, frobenius)
+
+
+def square(whole: list[int]) -> list[int]:
+    """x x', packed, without rounding."""
+    return [left * right for i, left in enumerate(whole) for right in whole[i:]]
 
 
 def on_grid(packed: list[int], dimension: int, shift: int, frobenius: bool) -> list[int]:

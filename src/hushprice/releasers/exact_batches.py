@@ -31,10 +31,12 @@ from hushprice.releasers.exact import (
     UNIT_BITS,
     Filter,
     hexed,
+    in_unit_ball,
     in_unit_balls,
     on_grid,
     products,
     round_bits,
+    square,
     unhexed,
     without_root,
 )
@@ -72,6 +74,9 @@ class ExactBatch:
         self._memories, self._decoded = self._filter.rooms(size)
 
     def add(self, phi: FloatArray, work: FloatArray) -> None:
+        if work.shape[1] == 1:  # the same integers as below, five times as fast
+            self._add_one(phi[:, 0], float(work[2, 0]), float(work[3, 0]))
+            return
         known = np.isfinite(work[2]) & np.isfinite(work[3])  # a demand family of one's own may give anything
         phi, pull, turn = phi[:, known], work[2, known], np.clip(work[3, known], 0.0, _MOST)
         for start in range(0, pull.size, MOST_TERMS):
@@ -80,6 +85,12 @@ class ExactBatch:
             turns = products(in_unit_balls(np.sqrt(turn[part]) * phi[:, part]))
             self._score = _added(self._score, scores.sum(axis=1).tolist())
             self._products = _added(self._products, turns)
+
+    def _add_one(self, phi: FloatArray, pull: float, turn: float) -> None:
+        if math.isfinite(pull) and math.isfinite(turn):
+            psi = in_unit_ball(math.sqrt(min(max(turn, 0.0), _MOST)) * phi)
+            self._score = _added(self._score, in_unit_ball(np.clip(pull * phi, -1.0, 1.0)))
+            self._products = _added(self._products, square(psi))
 
     def look(self, records: int) -> FloatArray:
         # Drawn before the sums are looked at, so that no failure of the draw can depend on them.
