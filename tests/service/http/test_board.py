@@ -22,7 +22,7 @@ from hushprice.service.seen import SeenFile
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import LearnerState, LearnerStore, Seen, StoredRelease
 
-SPEC = msgspec.convert({**PRODUCT, "slope": 12.0}, Product)  # steep, so that prices lie inside [0, 1]
+SPEC = msgspec.convert(PRODUCT, Product)
 
 
 def belief(version: int = 1) -> Belief:
