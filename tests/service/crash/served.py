@@ -1,0 +1,268 @@
+"""`hushprice serve` in processes of its own, to be killed: one SQLite file, or a quoter and a learner on PostgreSQL."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.service.conftest import PostgresProcess, as_quoter
+
+from hushprice.service.store import open_store
+from hushprice.service.store.protocol import LearnerStore
+
+COMMAND = (sys.executable, "-c", "from hushprice.cli import main; main()")
+_FIRST_START = 240.0  # seconds, where everything must be compiled first
+_PAUSE = 0.02
+
+
+class Unanswered(Exception):
+    """No answer came: what was asked may have happened or not."""
+
+
+class Line:
+    """One connection, made anew after it broke."""
+
+    def __init__(self, port: int, key: str | None = None) -> None:
+        self._key = key
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20.0)
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self._key is not None:
+            given["authorization"] = f"Bearer {self._key}"
+        text = None if body is None else json.dumps(body)
+        try:
+            self._connection.request(method, path, text, given)
+            answer = self._connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        except (OSError, http.client.HTTPException, ValueError) as problem:
+            self._connection.close()
+            raise Unanswered(type(problem).__name__) from None
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Served:
+    """A service in a folder, on ports of its own that stay the same over restarts."""
+
+    kinds: tuple[str, ...] = ()  # of crashes
+
+    def __init__(self, folder: Path, uri: str, command: tuple[str, ...] = COMMAND) -> None:
+        self.folder, self.uri = folder, uri
+        self.port, self._operator_port = _free_ports(2)
+        self._command = command
+        self._log = open(folder / "log.txt", "ab")  # noqa: SIM115 - closed in `close`
+
+    def start(self) -> float:
+        """Start everything; returns the seconds until it is ready."""
+        raise NotImplementedError
+
+    def crash(self, kind: str) -> None:
+        """Kill something; then `recover` starts it again, and returns the seconds until all is ready."""
+        raise NotImplementedError
+
+    def recover(self, kind: str) -> float:
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """End it as an operator would."""
+        raise NotImplementedError
+
+    def log(self) -> str:
+        return (self.folder / "log.txt").read_text()
+
+    def line(self, role: str | None = None) -> Line:
+        return Line(self.port, None if role is None else self._key(role))
+
+    @property
+    def _keys_file(self) -> Path:
+        raise NotImplementedError
+
+    def _key(self, role: str) -> str:
+        return str(tomllib.loads(self._keys_file.read_text())["keys"][role])
+
+    def _spawn(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [*self._command, "serve", *words],
+            cwd=self.folder,
+            stdout=self._log,
+            stderr=self._log,
+            env={**os.environ, "HUSHPRICE_RATE_PER_SECOND": "1e6", **environment},
+        )
+
+    def ready(self) -> bool:
+        line = self.line()
+        try:
+            return line.call("GET", "/readyz")[0] == 200
+        except Unanswered:
+            return False
+        finally:
+            line.close()
+
+    def _until_ready(self, began: float, *processes: subprocess.Popen[bytes]) -> float:
+        while not self.ready():
+            assert all(each.poll() is None for each in processes), f"the service ended: {self.log()[-2000:]}"
+            assert time.monotonic() - began < _FIRST_START, self.log()[-2000:]
+            time.sleep(_PAUSE)
+        return time.monotonic() - began
+
+    @contextlib.contextmanager
+    def store(self) -> Iterator[LearnerStore]:
+        """The store, for a look from outside."""
+        store = open_store(self.uri, "learner")
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def close(self) -> None:
+        self._log.close()
+
+
+class OnSqlite(Served):
+    """Role all: the process that quotes, and its child that learns."""
+
+    kinds = ("parent", "learner", "both")
+
+    def __init__(self, folder: Path, command: tuple[str, ...] = COMMAND) -> None:
+        super().__init__(folder, str(folder / "shop.db"), command)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def _keys_file(self) -> Path:
+        return self.folder / "shop.db.keys.toml"
+
+    def start(self) -> float:
+        began = time.monotonic()
+        words = ("--store", "shop.db", "--port", str(self.port), "--operator-port", str(self._operator_port))
+        self._process = self._spawn(*words)
+        return self._until_ready(began, self._process)
+
+    def learner(self) -> int | None:
+        """The child's process id."""
+        assert self._process is not None
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        return int(children[0]) if children else None
+
+    def crash(self, kind: str) -> None:
+        assert self._process is not None
+        child = self.learner()
+        if kind in ("parent", "both"):
+            self._process.kill()
+        if kind in ("learner", "both") and child is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        self._killed = child
+        if kind != "learner":
+            self._process.wait()
+
+    def recover(self, kind: str) -> float:
+        if kind != "learner":
+            return self.start()
+        assert self._process is not None
+        began = time.monotonic()
+        eventually(lambda: self.learner() not in (None, self._killed))
+        return self._until_ready(began, self._process)
+
+    def end(self) -> None:
+        if self._process is not None:
+            _end(self._process)
+
+    def close(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        super().close()
+
+
+class OnPostgres(Served):
+    """A process that quotes, with the quoters' role, and one that learns; the database itself may crash, too."""
+
+    kinds = ("quoter", "learner", "both", "database")
+
+    def __init__(self, folder: Path, uri: str, database: PostgresProcess) -> None:
+        super().__init__(folder, uri)
+        self._database = database
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    @property
+    def _keys_file(self) -> Path:
+        return self.folder / "hushprice.keys.toml"
+
+    def start(self) -> float:
+        began = time.monotonic()
+        self._start("learner")
+        if not self._keys_file.exists():  # a quoter's role cannot make keys
+            eventually(self._keys_file.exists, _FIRST_START)
+            eventually(lambda: "learning" in self.log(), _FIRST_START)
+        self._start("quoter")
+        return self._until_ready(began, *self._processes.values())
+
+    def _start(self, role: str) -> None:
+        uri = as_quoter(self.uri) if role == "quoter" else self.uri
+        ports = ("--port", str(self.port), "--operator-port", str(self._operator_port))
+        self._processes[role] = self._spawn("--role", role, *ports, HUSHPRICE_STORE=uri)
+
+    def crash(self, kind: str) -> None:
+        if kind == "database":
+            self._database.stop("immediate")
+        for role in _roles(kind):
+            self._processes[role].kill()
+        for role in _roles(kind):
+            self._processes[role].wait()
+
+    def recover(self, kind: str) -> float:
+        began = time.monotonic()
+        if kind == "database":
+            self._database.start()
+        for role in _roles(kind):
+            self._start(role)
+        return self._until_ready(began, *self._processes.values())
+
+    def end(self) -> None:
+        for process in self._processes.values():
+            _end(process)
+
+    def close(self) -> None:
+        for process in self._processes.values():
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        super().close()
+
+
+def _roles(kind: str) -> tuple[str, ...]:
+    return {"both": ("learner", "quoter"), "database": ()}.get(kind, (kind,))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60.0) == 0
+
+
+def eventually(found: Callable[[], Any], seconds: float = 60.0) -> Any:
+    until = time.monotonic() + seconds
+    while not (value := found()):
+        assert time.monotonic() < until, "it never happened"
+        time.sleep(_PAUSE)
+    return value
+
+
+def _free_ports(count: int) -> list[int]:
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in held]
+    for each in held:
+        each.close()
+    return ports
