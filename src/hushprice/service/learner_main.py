@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -19,9 +20,10 @@ from hushprice.service import server, setup, sockets, state
 from hushprice.service.app import Application
 from hushprice.service.board import Board
 from hushprice.service.config import Settings
+from hushprice.service.learner_child import Parent
 from hushprice.service.learning import Learning
 from hushprice.service.operator import operator_calls
-from hushprice.service.processes import heard, watch_parent
+from hushprice.service.processes import heard
 from hushprice.service.routes.table import READS
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
@@ -33,10 +35,12 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
     """Learn until a signal ends it: role learner."""
     with sockets.listen(settings.host, settings.operator_port, "operator_port") as listening:
         setup.customer_secret(settings, say)
-        _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"), child=False)
+        _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"))
 
 
-def _run(settings: Settings, listening: socket.socket, started: Callable[[], None], *, child: bool) -> None:
+def _run(
+    settings: Settings, listening: socket.socket, started: Callable[[], None], parent: Parent | None = None
+) -> None:
     logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
     address = settings.learner_address.reveal()
     key_file = settings.beside_store(".signing.pem")
@@ -44,16 +48,15 @@ def _run(settings: Settings, listening: socket.socket, started: Callable[[], Non
         signing.new_key(key_file)
     key = signing.read_key(key_file)
     stopping = threading.Event()
-    clipped: dict[str, int] = {}  # by the quoter beside this process, where there is one
+    clipped = {} if parent is None else parent.clipped  # by the quoter beside this process, where there is one
 
     async def main() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
-        if child:
+        if parent is not None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the parent says when to end
             loop.add_signal_handler(signal.SIGTERM, stop.set)
-            gone = _parent_gone(loop, stop)
-            threading.Thread(target=watch_parent, args=(clipped.update, gone), daemon=True).start()
+            parent.ended = _parent_gone(loop, stop, listening)
         else:
             server.on_signals(stop)
         learning = Learning(open_store(address, "learner"), signing_key=key)
@@ -84,8 +87,10 @@ def _learn(learning: Learning, stopping: threading.Event) -> None:
         os._exit(1)  # started again, it reads everything back
 
 
-def _parent_gone(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> Callable[[], None]:
+def _parent_gone(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, listening: socket.socket) -> Callable[[], None]:
     def ended() -> None:
+        with contextlib.suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)  # the service may be about to start again, on the same port
         loop.call_soon_threadsafe(stop.set)
         threading.Event().wait(_FAREWELL)
         os._exit(1)
@@ -93,18 +98,14 @@ def _parent_gone(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> Callab
     return ended
 
 
-def main() -> None:
-    """As a child: settings come over the pipe, with the operator's socket."""
-    child = heard(sys.stdin.buffer.readline())
+def run_child(line: bytes, parent: Parent) -> None:
+    """As a child: settings came over the pipe, with the operator's socket."""
+    child = heard(line)
     assert child.listening is not None
     try:
-        _run(child.settings, socket.socket(fileno=child.listening), lambda: None, child=True)
+        _run(child.settings, socket.socket(fileno=child.listening), lambda: None, parent)
     except HushpriceError as problem:
         sys.stderr.write(f"hushprice: learner: {problem}\n")
         sys.exit(2)
     sys.stderr.flush()
     os._exit(0)  # everything is stored and closed; unloading compiled code would take another second
-
-
-if __name__ == "__main__":
-    main()

@@ -12,7 +12,6 @@ import logging
 import socket
 import sys
 import time
-from collections.abc import Callable
 
 import msgspec
 
@@ -78,7 +77,7 @@ class LearnerProcess:
         self._process = process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "hushprice.service.learner_main",
+            "hushprice.service.learner_child",
             stdin=asyncio.subprocess.PIPE,
             pass_fds=[self._child.listening],
         )
@@ -109,10 +108,3 @@ class LearnerProcess:
         except TimeoutError:
             process.kill()
             await process.wait()
-
-
-def watch_parent(told: Callable[[dict[str, int]], None], ended: Callable[[], None]) -> None:
-    """Hand on what the parent tells until its pipe closes, then call `ended`. For a thread of the child."""
-    for line in sys.stdin.buffer:
-        told(msgspec.json.decode(line, type=dict[str, int]))
-    ended()

@@ -144,11 +144,15 @@ class OnSqlite(Served):
     def _keys_file(self) -> Path:
         return self.folder / "shop.db.keys.toml"
 
-    def start(self) -> float:
-        began = time.monotonic()
+    def begin(self) -> subprocess.Popen[bytes]:
+        """Start it, and wait for nothing."""
         words = ("--store", "shop.db", "--port", str(self.port), "--operator-port", str(self._operator_port))
         self._process = self._spawn(*words)
-        return self._until_ready(began, self._process)
+        return self._process
+
+    def start(self) -> float:
+        began = time.monotonic()
+        return self._until_ready(began, self.begin())
 
     def learner(self) -> int | None:
         """The child's process id."""

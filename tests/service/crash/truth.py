@@ -62,7 +62,9 @@ def releases(uri: str) -> Observed:
 
 def changed(before: Observed, after: Observed) -> list[str]:
     """A release that was seen is for ever."""
-    return [f"{name}: release {number} changed" for (name, number), r in before.items() if after.get((name, number)) != r]
+    return [
+        f"{name}: release {number} changed" for (name, number), r in before.items() if after.get((name, number)) != r
+    ]
 
 
 def wrong(served: Served, notes: Notes) -> list[str]:
