@@ -64,3 +64,27 @@ def test_what_is_no_key_is_refused(tmp_path):
             signing.read_key(tmp_path / name)
         with pytest.raises(InvalidInput, match="holds no public key"):
             signing.read_public_key(tmp_path / name)
+
+
+def test_a_crash_leaves_no_half_of_a_key(tmp_path, monkeypatch):
+    def dies(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", dies)
+    with pytest.raises(KeyboardInterrupt):
+        signing.new_key(tmp_path / "shop.key")
+    monkeypatch.undo()
+    assert not (tmp_path / "shop.key").exists()
+    signing.new_key(tmp_path / "shop.key")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["shop.key", "shop.key.pub"]
+
+
+def test_a_disk_without_second_names_keeps_keys_as_well(tmp_path, monkeypatch):
+    def refused(*_):
+        raise PermissionError
+
+    monkeypatch.setattr("os.link", refused)
+    signing.new_key(tmp_path / "shop.key")
+    signing.read_key(tmp_path / "shop.key")
+    with pytest.raises(InvalidInput, match="exists already and is not overwritten"):
+        signing.write_once(tmp_path / "shop.key", b"", 0o600, "key file")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -37,17 +38,37 @@ def new_key(path: str | Path) -> Path:
 
 
 def write_once(path: Path, content: bytes, mode: int, what: str) -> None:
-    """A new file with these permissions from its first moment; one that is there is left alone."""
+    """A new file with these permissions from its first moment; one that is there is left alone.
+
+    It gets its name when it is complete: a crash in between leaves no half of a key, which nothing would overwrite.
+    """
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            with open(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            _name(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
     except FileExistsError:
         raise InvalidInput(f"{what} {str(path)!r} exists already and is not overwritten") from None
     except (OSError, ValueError) as problem:
         raise InvalidInput(f"{what} {str(path)!r} cannot be written: {problem}") from None
-    with open(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+
+
+def _name(beside: Path, path: Path) -> None:
+    """As one step that refuses a name which is taken; some disks know no second names, and there it is two."""
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        if path.exists():
+            raise FileExistsError from None
+        beside.rename(path)
 
 
 def read_key(path: str | Path) -> Ed25519PrivateKey:
