@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint types contracts compiled unit coverage bench peers docs clean
+.PHONY: setup demo test lint types contracts compiled unit coverage crash bench peers docs clean
 
 setup: $(VENV)/.ready
 
@@ -42,6 +42,10 @@ coverage: setup
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --cov --cov-report= \
 		tests/accounting tests/sensitive tests/releasers tests/optimizer tests/policies tests/test_releases.py
 	$(BIN)/coverage report
+
+# kill -9 at random moments under load, 50 times on either store, about a quarter of an hour; `make test` has 5 of each.
+crash: setup compiled
+	CRASH_KILLS=50 $(BIN)/python -m pytest tests/service/crash
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py

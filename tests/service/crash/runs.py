@@ -10,7 +10,7 @@ from tests.service.crash import truth
 from tests.service.crash.served import Served
 from tests.service.crash.shoppers import PATIENT, Notes, Shopper, add_product
 
-SHOPPERS = 3
+SHOPPERS = 4
 
 
 @dataclass

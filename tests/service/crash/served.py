@@ -102,21 +102,28 @@ class Served:
             env={**os.environ, "HUSHPRICE_RATE_PER_SECOND": "1e6", **environment},
         )
 
-    def ready(self) -> bool:
-        line = self.line()
+    def answers(self, port: int, path: str) -> bool:
+        line = Line(port)
         try:
-            return line.call("GET", "/readyz")[0] == 200
+            return line.call("GET", path)[0] == 200
         except Unanswered:
             return False
         finally:
             line.close()
 
     def _until_ready(self, began: float, *processes: subprocess.Popen[bytes]) -> float:
-        while not self.ready():
+        """Ready is what the service says; who kills again waits for the learner, too, which may start under a lease."""
+        self._until(self.port, "/readyz", processes)
+        took = time.monotonic() - began
+        self._until(self._operator_port, "/healthz", processes)
+        return took
+
+    def _until(self, port: int, path: str, processes: tuple[subprocess.Popen[bytes], ...]) -> None:
+        until = time.monotonic() + _FIRST_START
+        while not self.answers(port, path):
             assert all(each.poll() is None for each in processes), f"the service ended: {self.log()[-2000:]}"
-            assert time.monotonic() - began < _FIRST_START, self.log()[-2000:]
+            assert time.monotonic() < until, self.log()[-2000:]
             time.sleep(_PAUSE)
-        return time.monotonic() - began
 
     @contextlib.contextmanager
     def store(self) -> Iterator[LearnerStore]:

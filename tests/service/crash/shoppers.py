@@ -93,7 +93,7 @@ class Shopper(threading.Thread):
         if customer is not None and customer.startswith("gone"):
             self._forget(customer)
         elif chance < 0.85:
-            time.sleep(self._random.choice((0.0, 0.0, 0.01, WINDOW)))
+            time.sleep(self._random.choice((0.0,) * 7 + (0.01, WINDOW)))
             self._tell(number, float(self._random.random() < 0.4))
         if chance < 0.2 and self._notes.told:
             self._tell_again()
