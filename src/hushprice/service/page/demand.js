@@ -1,0 +1,113 @@
+// How many would buy at each price, at the point chosen in the price map, and how sure that is.
+
+import * as api from "./api.js";
+import { byId, chart, h, memo, s, setText, show } from "./dom.js";
+import { featureValue, money, percent } from "./format.js";
+import { heading, tag } from "./labels.js";
+import { linear, path, ticks } from "./scale.js";
+
+const [LEFT, RIGHT, TOP, BOTTOM, DOWN] = [44, 12, 12, 40, 250];
+
+export function createDemand() {
+  const label = h("span", { class: "tag-slot" });
+  const point = h("p", { class: "small point" });
+  const plot = h("div", { class: "plot", "aria-hidden": "true" });
+  const slider = h("input", { type: "range", id: "price-slider", min: 0, step: 1 });
+  const readout = h("p", { class: "readout", id: "demand-readout", "aria-live": "polite" });
+  const keys = h("p", { class: "key" },
+    h("span", null, sample("curve"), " share who buy"), h("span", null, sample("band"), " ± 2 deviations of the belief"),
+    h("span", null, sample("best"), " price quoted here"), h("span", null, sample("reference"), " reference price"));
+  let [product, data, asked] = [null, null, null];
+  const shown = (price) => money(price, product.currency, product.decimals);
+
+  const draw = chart(plot, (width, next) => {
+    plot.replaceChildren(drawing(width, next, (price) => money(price, next.currency, 0)));
+    place(plot, width, next, Number(slider.value));
+  });
+  const read = () => {
+    if (!data) return;
+    const at = Number(slider.value);
+    const text = `At ${shown(data.prices[at])}: ${percent(data.demand[at])} buy, between ${percent(data.low[at])} and ${percent(data.high[at])}.`;
+    setText(readout, text);
+    slider.setAttribute("aria-valuetext", text);
+    if (plot.firstChild) place(plot, plot.clientWidth, data, at);
+  };
+  slider.addEventListener("input", read);
+  plot.addEventListener("pointermove", (event) => {
+    if (!data) return;
+    const box = plot.getBoundingClientRect();
+    const share = (event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
+    slider.value = String(Math.round(Math.min(1, Math.max(0, share)) * (data.prices.length - 1)));
+    read();
+  });
+  byId("demand").append(heading("demand-title", "Demand at the chosen point", label), point, plot,
+    h("label", { class: "slider", for: "price-slider" }, h("span", null, "Read at a price"), slider), readout, keys);
+
+  let timer;
+  const load = async (chosen) => {
+    const answer = await api.demand(chosen.product, chosen.point).catch((error) => {
+      asked = null;
+      if (!(error instanceof api.Away)) setText(readout, error.message);
+      return null;
+    });
+    if (!answer || JSON.stringify(chosen) !== asked) return;
+    const first = data === null || data.product !== chosen.product;
+    data = { ...answer, product: chosen.product, currency: product.currency, quoted: chosen.price, reference: product.reference_price };
+    slider.max = String(data.prices.length - 1);
+    if (first) slider.value = String(nearest(data.prices, data.quoted));
+    draw(data);
+    read();
+  };
+  return {
+    update: (state) => {
+      product = state.product;
+      drawLabel(label, state.privacy.versions > 0 ? "noised" : "public");
+      show(byId("demand"), true);
+    },
+    follow: (chosen) => {
+      const key = JSON.stringify(chosen);
+      if (key === asked) return;
+      asked = key;
+      const values = Object.entries(chosen.point).map(([name, value]) => `${name} ${featureValue(value)}`);
+      setText(point, `${values.join(", ")}: quoted ${shown(chosen.price)}`);
+      clearTimeout(timer);
+      timer = setTimeout(() => load(chosen), 90); // arrow keys held down ask once
+    },
+    again: () => (asked = null),
+  };
+}
+
+const drawLabel = memo((slot, label) => slot.replaceChildren(tag(label)));
+const nearest = (values, wanted) => values.reduce((best, value, index) => (Math.abs(value - wanted) < Math.abs(values[best] - wanted) ? index : best), 0);
+
+function sample(kind) {
+  const shape = kind === "band" ? s("rect", { class: "band", x: 0, y: 2, width: 18, height: 10 }) : s("line", { class: kind, x1: 0, x2: 18, y1: 7, y2: 7 });
+  return s("svg", { width: 18, height: 14, "aria-hidden": "true" }, shape);
+}
+
+function scales(width, { prices, high }) {
+  const top = Math.max(1, ...high);
+  return [linear(prices[0], prices.at(-1), LEFT, width - RIGHT), linear(0, top, TOP + DOWN, TOP), top];
+}
+
+function drawing(width, data, shown) {
+  const [x, y, top] = scales(width, data);
+  const line = (values) => data.prices.map((price, index) => [x(price), y(values[index])]);
+  const across = (price) => s("g", { class: "tick" }, s("line", { x1: x(price), x2: x(price), y1: TOP + DOWN, y2: TOP + DOWN + 5 }), s("text", { x: x(price), y: TOP + DOWN + 18, "text-anchor": "middle" }, shown(price)));
+  const up = (share) => s("g", { class: "tick" }, s("line", { class: "grid-line", x1: LEFT, x2: width - RIGHT, y1: y(share), y2: y(share) }), s("text", { x: LEFT - 6, y: y(share) + 4, "text-anchor": "end" }, percent(share)));
+  const upright = (price, name) => s("line", { class: name, x1: x(price), x2: x(price), y1: TOP, y2: TOP + DOWN });
+  return s("svg", { width, height: TOP + DOWN + BOTTOM },
+    ticks(0, top, 4).map(up), ticks(data.prices[0], data.prices.at(-1), (width - LEFT) / 75).map(across),
+    s("path", { class: "band", d: `${path([...line(data.high), ...line(data.low).reverse()])}Z` }),
+    upright(data.reference, "reference"), upright(data.quoted, "best"),
+    s("path", { class: "curve", d: path(line(data.demand)) }),
+    s("circle", { class: "cursor-dot", r: 6 }),
+    s("text", { class: "axis-title", x: LEFT + (width - LEFT - RIGHT) / 2, y: TOP + DOWN + 35, "text-anchor": "middle" }, "price"));
+}
+
+function place(plot, width, data, at) {
+  const [x, y] = scales(width, data);
+  const dot = plot.querySelector(".cursor-dot");
+  dot?.setAttribute("cx", x(data.prices[at]));
+  dot?.setAttribute("cy", y(data.demand[at]));
+}
