@@ -47,6 +47,16 @@ export const privacy = (name) => ask(of(name, "privacy"));
 export const report = (name) => ask(of(name, "report"));
 export const ready = () => ask("readyz", { accept: [503] });
 export const figures = (name) => ask(`v1/operator/products/${encodeURIComponent(name)}/figures`);
+let operatorPort; // asked once: a port does not become another
+
+// Asking for what is refused would only fill the log, so the page looks first: a key tells its role in front, and the
+// description of a port tells whether it is the operator's. The service checks both itself.
+export async function whyNoFigures(key) {
+  if (/^hp_(auditor|shop)_/.test(key)) return "Signed in. Raw figures need an admin key.";
+  operatorPort ??= Object.keys((await ask("openapi.json")).paths ?? {}).some((path) => path.startsWith("/v1/operator/"));
+  return operatorPort ? null : "Signed in. Raw figures are on the operator's port only.";
+}
+
 export const certificatePath = (name) => of(name, "certificate");
 
 export function prices(name, x, y, steps = 24) {

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { byId, chart, h, memo, s, setText, show } from "./dom.js";
-import { featureValue, money, percent } from "./format.js";
+import { digits, featureValue, money, percent } from "./format.js";
 import { heading, tag } from "./labels.js";
 import { linear, path, ticks } from "./scale.js";
 
@@ -15,9 +15,9 @@ export function createDemand() {
   const slider = h("input", { type: "range", id: "price-slider", min: 0, step: 1 });
   const readout = h("p", { class: "readout", id: "demand-readout", "aria-live": "polite" });
   const keys = h("p", { class: "key" },
-    h("span", null, sample("curve"), " share who buy"), h("span", null, sample("band"), " ± 2 deviations of the belief"),
+    h("span", null, sample("curve"), " demand"), h("span", null, sample("band"), " ± 2 deviations of the belief"),
     h("span", null, sample("best"), " price quoted here"), h("span", null, sample("reference"), " reference price"));
-  let [product, data, asked] = [null, null, null];
+  let [product, data, asked, wanted] = [null, null, null, null];
   const shown = (price) => money(price, product.currency, product.decimals);
 
   const draw = chart(plot, (width, next) => {
@@ -27,7 +27,8 @@ export function createDemand() {
   const read = () => {
     if (!data) return;
     const at = Number(slider.value);
-    const text = `At ${shown(data.prices[at])}: ${percent(data.demand[at])} buy, between ${percent(data.low[at])} and ${percent(data.high[at])}.`;
+    const amount = amountOf(data.bound);
+    const text = `At ${shown(data.prices[at])}: ${amount(data.demand[at])} ${data.bound > 1 ? "bought" : "buy"}, between ${amount(data.low[at])} and ${amount(data.high[at])}.`;
     setText(readout, text);
     slider.setAttribute("aria-valuetext", text);
     if (plot.firstChild) place(plot, plot.clientWidth, data, at);
@@ -43,6 +44,8 @@ export function createDemand() {
   byId("demand").append(heading("demand-title", "Demand at the chosen point", label), point, plot,
     h("label", { class: "slider", for: "price-slider" }, h("span", null, "Read at a price"), slider), readout, keys);
 
+  const fixed = h("p", { class: "hollow" }, "The policy is fixed: it learns no demand, so there is no curve.");
+  byId("demand").append(fixed);
   let timer;
   const load = async (chosen) => {
     const answer = await api.demand(chosen.product, chosen.point).catch((error) => {
@@ -52,32 +55,37 @@ export function createDemand() {
     });
     if (!answer || JSON.stringify(chosen) !== asked) return;
     const first = data === null || data.product !== chosen.product;
-    data = { ...answer, product: chosen.product, currency: product.currency, quoted: chosen.price, reference: product.reference_price };
+    data = { ...answer, product: chosen.product, currency: product.currency, bound: product.bound ?? 1, quoted: chosen.price, reference: product.reference_price };
     slider.max = String(data.prices.length - 1);
     if (first) slider.value = String(nearest(data.prices, data.quoted));
     draw(data);
     read();
   };
+  const follow = (chosen) => {
+    const key = JSON.stringify(chosen);
+    if (key === asked || product.policy === "fixed") return;
+    [asked, wanted] = [key, chosen];
+    const values = Object.entries(chosen.point).map(([name, value]) => `${name} ${featureValue(value)}`);
+    setText(point, `${values.join(", ")}: quoted ${shown(chosen.price)}`);
+    clearTimeout(timer);
+    timer = setTimeout(() => load(chosen), 90); // arrow keys held down ask once
+  };
   return {
     update: (state) => {
       product = state.product;
       drawLabel(label, state.privacy.versions > 0 ? "noised" : "public");
-      show(byId("demand"), true);
+      const learns = product.policy !== "fixed";
+      for (const each of [point, plot, slider.parentElement, readout, keys]) show(each, learns);
+      show(fixed, !learns);
+      if (asked === null && wanted?.product === product.name) follow(wanted); // the last attempt failed
     },
-    follow: (chosen) => {
-      const key = JSON.stringify(chosen);
-      if (key === asked) return;
-      asked = key;
-      const values = Object.entries(chosen.point).map(([name, value]) => `${name} ${featureValue(value)}`);
-      setText(point, `${values.join(", ")}: quoted ${shown(chosen.price)}`);
-      clearTimeout(timer);
-      timer = setTimeout(() => load(chosen), 90); // arrow keys held down ask once
-    },
-    again: () => (asked = null),
+    follow,
   };
 }
 
 const drawLabel = memo((slot, label) => slot.replaceChildren(tag(label)));
+// Where one thing is bought or none, demand is a share of customers; otherwise so many things a customer.
+const amountOf = (bound) => (bound > 1 ? (value) => digits(value, 3) : percent);
 const nearest = (values, wanted) => values.reduce((best, value, index) => (Math.abs(value - wanted) < Math.abs(values[best] - wanted) ? index : best), 0);
 
 function sample(kind) {
@@ -94,7 +102,7 @@ function drawing(width, data, shown) {
   const [x, y, top] = scales(width, data);
   const line = (values) => data.prices.map((price, index) => [x(price), y(values[index])]);
   const across = (price) => s("g", { class: "tick" }, s("line", { x1: x(price), x2: x(price), y1: TOP + DOWN, y2: TOP + DOWN + 5 }), s("text", { x: x(price), y: TOP + DOWN + 18, "text-anchor": "middle" }, shown(price)));
-  const up = (share) => s("g", { class: "tick" }, s("line", { class: "grid-line", x1: LEFT, x2: width - RIGHT, y1: y(share), y2: y(share) }), s("text", { x: LEFT - 6, y: y(share) + 4, "text-anchor": "end" }, percent(share)));
+  const up = (share) => s("g", { class: "tick" }, s("line", { class: "grid-line", x1: LEFT, x2: width - RIGHT, y1: y(share), y2: y(share) }), s("text", { x: LEFT - 6, y: y(share) + 4, "text-anchor": "end" }, amountOf(data.bound)(share)));
   const upright = (price, name) => s("line", { class: name, x1: x(price), x2: x(price), y1: TOP, y2: TOP + DOWN });
   return s("svg", { width, height: TOP + DOWN + BOTTOM },
     ticks(0, top, 4).map(up), ticks(data.prices[0], data.prices.at(-1), (width - LEFT) / 75).map(across),

@@ -2,6 +2,6 @@
 
 export function features(product) {
   if (product.schema) return product.schema.attributes;
-  const plain = (_, index) => ({ kind: "number", name: `context[${index}]`, low: -1, high: 1 });
+  const plain = (_, index) => ({ kind: "number", name: `x${index + 1}`, low: -1, high: 1 });
   return Array.from({ length: product.contexts ?? 0 }, plain);
 }

@@ -29,7 +29,7 @@ export function createFunnel() {
   });
   const asides = ASIDE.map(([id, name, meaning]) => {
     const value = h("span", { class: "value" });
-    return { id, value, line: h("div", { id: `funnel-${id}` }, h("dt", null, name), h("dd", null, value, " ", tag("operator-only"), h("small", null, meaning))) };
+    return { id, value, line: h("div", { class: "aside", id: `funnel-${id}` }, h("dt", null, name), h("dd", null, value, " ", tag("operator-only"), h("small", null, meaning))) };
   });
   const update = ({ figures: { figures } }) => {
     for (const each of lines) {

@@ -39,9 +39,7 @@ export function createHealth() {
     h("dl", { class: "rows" }, learning.line, version.line, due.line, products.line),
     h("h3", null, "Declared"),
     h("dl", { class: "rows" }, declared.map((each) => each.line)),
-    h("h3", null, "Changed by hand, outside the guarantee ", tag("public")),
-    none,
-    list,
+    h("div", { class: "words labelled" }, h("h3", null, "Changed by hand, outside the guarantee ", tag("public")), none, list),
   );
 
   return ({ ready, product, privacy, report }) => {

@@ -27,7 +27,7 @@ let timer;
 let turn = 0; // answers to an earlier turn are dropped: the product or the key has changed since
 let failures = 0;
 let seen = null; // when the last answer came
-let figuresRefused = null; // the key for which the raw figures were refused, and why: not asked again
+let refusedFor = null; // the key that does not open the raw figures: they are not asked for again
 
 drawLegend();
 drawEmpty();
@@ -53,7 +53,7 @@ function start() {
 }
 
 function keyChanged() {
-  figuresRefused = null;
+  refusedFor = null;
   notice("");
   drawAccount(api.session.key ? "signed in" : null);
   cards.at(-1)({ figures: null }); // raw figures leave the page at once
@@ -88,16 +88,17 @@ async function gather() {
 
 async function operatorFigures(name) {
   const { key } = api.session;
-  if (!key || figuresRefused === key) return null;
+  if (!key || refusedFor === key) return null;
   try {
-    return await api.figures(name);
+    const why = await api.whyNoFigures(key);
+    if (!why) return await api.figures(name);
+    notice(why);
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;
-    figuresRefused = key;
-    const why = { 403: "Signed in. Raw figures need an admin key.", 404: "Signed in. Raw figures are on the operator's port only." };
-    notice(why[error.status] ?? error.message);
-    return null;
+    notice(error.message);
   }
+  refusedFor = key;
+  return null;
 }
 
 function render(state) {
@@ -119,7 +120,6 @@ function failed(error) {
     return;
   }
   failures += 1;
-  demand.again();
   live("bad", "no answer");
   const shown = seen ? `Shown is the state of ${clock(seen)}.` : "";
   const known = error instanceof api.Away || error instanceof api.Refused;

@@ -12,6 +12,7 @@ const WHY = {
   frozen: "The product is frozen, so everybody is quoted the reference price.",
   fixed: "The policy is fixed: everybody is quoted the reference price.",
   none: "No release yet, so everybody is quoted the reference price.",
+  featureless: "This product asks nothing of its customers, so there is one price for all.",
   noise: "Still the reference price: what was released so far is noise-dominated, so no attribute moves the price yet.",
 };
 
@@ -23,7 +24,7 @@ export function createPriceMap(onPoint) {
   const readout = h("p", { class: "readout", id: "map-readout", "aria-live": "polite" });
   const note = h("p", { class: "note hatched" });
   const keys = h("p", { class: "small", id: "map-keys" }, "Arrow keys, a click or a touch choose the customer whose demand is drawn. Features not shown stand at their middle.");
-  let [product, data, cell, width] = [null, null, [0, 0], 0];
+  let [product, data, cell, width, version] = [null, null, [0, 0], 0, ""];
   const shown = (price) => money(price, product.currency, product.decimals);
 
   const draw = chart(map, (now, next) => {
@@ -40,7 +41,7 @@ export function createPriceMap(onPoint) {
     cell = next;
     setText(readout, describe(cell));
     if (width) placeCursor(map, width, data, cell);
-    onPoint({ ...pointOf(data, cell), price: data.prices[cell[1]][cell[0]] });
+    onPoint({ ...pointOf(data, cell), version, price: data.prices[cell[1]][cell[0]] });
   };
   const at = (event) => {
     const box = map.getBoundingClientRect();
@@ -66,7 +67,8 @@ export function createPriceMap(onPoint) {
     data = { ...next, product: name };
     if (!same) cell = [Math.floor(data.x.values.length / 2), Math.floor(data.prices.length / 2)];
     draw(data);
-    drawScale(data);
+    show(scale, Boolean(data.y));
+    if (data.y) drawScale(data);
     map.setAttribute("aria-label", `Prices by ${x}${y ? ` and ${y}` : ""}, from ${range(data.prices).map(shown).join(" to ")}`);
     choose(cell);
   };
@@ -75,7 +77,12 @@ export function createPriceMap(onPoint) {
     up.replaceChildren(...names.map((each) => new Option(each)));
     if (names.length > 1) up.value = names[1];
     show(up.parentElement, names.length > 1);
+    show(map, names.length > 0);
   });
+  const say = (text) => {
+    setText(note, text);
+    show(note, text !== "");
+  };
   let asked = null;
   const refresh = (key) => {
     if (key === asked) return Promise.resolve();
@@ -85,7 +92,6 @@ export function createPriceMap(onPoint) {
       if (!(error instanceof api.Away)) setText(readout, error.message);
     });
   };
-  let version = "";
   const changed = (moved, other) => {
     if (moved.value === other.value) other.value = [...other.options].map((each) => each.value).find((each) => each !== moved.value) ?? "";
     refresh(JSON.stringify([version, across.value, up.value]));
@@ -104,13 +110,10 @@ export function createPriceMap(onPoint) {
     offer(product.name, features(product).map((each) => each.name));
     drawLabel(label, state.privacy.versions > 0 ? "noised" : "public");
     version = fingerprint(state);
-    const why = data?.flat && data.product === product.name ? reason(state) : "";
-    setText(note, why);
-    show(note, why !== "");
+    if (!across.value) return say(WHY.featureless);
     return refresh(JSON.stringify([version, across.value, up.value])).then(() => {
-      const now = data?.flat ? reason(state) : "";
-      setText(note, now);
-      show(note, now !== "");
+      const shown = data?.flat && data.product === product.name;
+      say(shown ? reason(state) : "");
     });
   };
 }

@@ -39,7 +39,7 @@ export function createPrivacy() {
     h("div", { class: "budget" }, bar, h("p", { class: "key", "aria-hidden": "true" },
       h("span", null, sample("bar-all"), " claimed"), h("span", null, sample("bar-spent"), " spent"), h("span", null, sample("bar-proven"), " proven"))),
     note,
-    h("div", { class: "words" }, h("h3", null, "In plain words"), promise, customer),
+    h("div", { class: "words labelled" }, h("h3", null, "In plain words ", tag("public")), promise, customer),
     h("dl", { class: "rows" }, adjacency.line, mu.line),
     h("div", { class: "certificate" }, h("div", { class: "buttons" }, link, answer), h("p", { class: "small" }, "Check it anywhere, without a single record:"), hint),
   );
