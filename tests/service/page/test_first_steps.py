@@ -30,8 +30,10 @@ def test_from_an_empty_service_to_the_first_outcome(service: Any, visit: Any) ->
     assert "No release yet" in tab.text("#history")
     assert "everybody is quoted the reference price" in tab.text("#pricemap")
 
+    drawn = page.query_selector("#map svg")
     quote = service.post("quotes", _body(ask))
     tab.until("#kpi-quotes .big", "1")
+    assert drawn.evaluate("each => each.isConnected")  # what has not changed is not drawn again
     assert service.post(f"quotes/{quote['id']}/outcome", {"purchased": True})["status"] == "recorded"
 
     service.post("products/airport-transfer/freeze", {}, "admin")
@@ -53,11 +55,13 @@ def test_a_service_that_goes_away_is_said_and_asked_again(service: Any, visit: A
 
     tab.until("h1", "This page is closed")  # nobody pressed a button
     page.get_by_role("main").get_by_role("button", name="Sign in").click()
-    for wrong, said in (
-        ("", "Enter a key"),
-        ("two words", "no spaces"),
-        ("hp_auditor_wrong", "does not know this key"),
-    ):
+    refused = {
+        "": "Enter a key",
+        "two words": "no spaces",
+        "hp_auditor_wrong": "does not know this key",
+        service.key("shop"): "not for reading",
+    }
+    for wrong, said in refused.items():
         page.fill("#key", wrong)
         page.keyboard.press("Enter")
         tab.until("#key-error", said)

@@ -108,6 +108,17 @@ def test_one_feature_is_a_line_and_a_fixed_policy_has_no_curve(shop: Any, visit:
     tab.until("#demand", "no curve")
 
 
+def test_a_declared_text_stays_a_text(service: Any, visit: Any) -> None:
+    markup = "<img src=x onerror=alert(1)>"
+    region = {"kind": "category", "name": "<b>region</b>", "levels": ["south", markup]}
+    service.product(name="markup", schema={"attributes": [region, {"kind": "boolean", "name": "member"}]})
+    tab = visit()
+    page = tab.open(f"{service.url}/#markup")
+    tab.until("#map-readout", f"<b>region</b> {markup}")
+    tab.until("#demand-readout", "buy")
+    assert page.locator("main img, main b b, #pricemap b").count() == 0
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_sticks_out_and_every_number_is_labelled(width: int, shop: Any, visit: Any) -> None:
     tab = visit(width, color_scheme="dark" if width < 600 else "light", reduced_motion="reduce")

@@ -43,6 +43,7 @@ export const products = async (options) => {
   const body = await ask("v1/products", options);
   return Array.isArray(body) ? body : body.products;
 };
+export const allPrivacy = (options) => ask("v1/privacy", options);
 export const privacy = (name) => ask(of(name, "privacy"));
 export const report = (name) => ask(of(name, "report"));
 export const ready = () => ask("readyz", { accept: [503] });

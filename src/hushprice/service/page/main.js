@@ -91,10 +91,11 @@ async function gather() {
   offer(listed.map((each) => each.name));
   const product = listed.find((each) => each.name === chooser.value);
   if (!product) return { ready };
-  const [privacy, report, figures] = await Promise.all(
-    [api.privacy(product.name), api.report(product.name), operatorFigures(product.name)],
-  );
-  return { ready, product, privacy, report, figures };
+  const { name } = product;
+  const together = listed.length > 1 ? api.allPrivacy() : null;
+  const answers = await Promise.all([api.privacy(name), api.report(name), together, operatorFigures(name)]);
+  const [privacy, report, all, figures] = answers;
+  return { ready, product, privacy, report, all, figures };
 }
 
 async function operatorFigures(name) {

@@ -35,6 +35,7 @@ export function createPrivacy() {
   const customer = h("p");
   const adjacency = row("Neighbours", "public");
   const mu = row("Customer level", "public");
+  const together = row("Customer of all products", "public");
   const link = h("a", { class: "button", download: "" }, "Download the certificate");
   const answer = h("span", { class: "small", role: "status" });
   const hint = h("code", { class: "command" });
@@ -49,7 +50,7 @@ export function createPrivacy() {
     h("div", { class: "budget" }, bar, h("p", { class: "key", "aria-hidden": "true" }, KEY.map(keyOf))),
     note,
     h("div", { class: "words labelled" }, h("h3", null, "In plain words ", tag("public")), promise, customer),
-    h("dl", { class: "rows" }, adjacency.line, mu.line),
+    h("dl", { class: "rows" }, adjacency.line, mu.line, together.line),
     h(
       "div",
       { class: "certificate" },
@@ -59,7 +60,7 @@ export function createPrivacy() {
     ),
   );
 
-  return ({ product, privacy }) => {
+  return ({ product, privacy, all }) => {
     for (const [id] of PARTS) setText(values[id], privacy[id] ? `ε ${epsilon(privacy[id].epsilon)}` : NONE);
     const amounts = Object.fromEntries(PARTS.map(([id]) => [id, privacy[id]?.epsilon ?? 0]));
     drawBar(amounts);
@@ -74,6 +75,8 @@ export function createPrivacy() {
       adjacency.value,
       privacy.claimed ? `${privacy.adjacency}, δ = ${tiny(privacy.claimed.delta)}` : privacy.adjacency,
     );
+    show(together.line, Boolean(all));
+    if (all) setText(together.value, all.customer ? figuresOf(all.customer) : "not bounded: a product has no cap");
     setText(mu.value, levelText(privacy.customer, product.records_per_customer));
     const file = `${product.name}.certificate.json`;
     if (link.download !== file) {
@@ -94,9 +97,12 @@ function keyOf([name, text]) {
 
 const promises = ({ policy, proven }) => policy !== "fixed" && proven;
 
+const figuresOf = ({ epsilon: value, records, mu }) =>
+  `ε ${epsilon(value)} at ${count(records)} records, μ = ${digits(mu, 3)}`;
+
 function levelText(customer, cap) {
   if (!customer) return cap ? `at most ${count(cap)} records` : "no cap declared";
-  return `ε ${epsilon(customer.epsilon)} at ${count(customer.records)} records, μ = ${digits(customer.mu, 3)}`;
+  return figuresOf(customer);
 }
 
 function inWords(privacy) {

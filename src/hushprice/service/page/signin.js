@@ -3,6 +3,11 @@
 import * as api from "./api.js";
 import { byId, setText, show } from "./dom.js";
 
+const REFUSALS = {
+  401: "The service does not know this key.",
+  403: "This key is not for reading: use an auditor's or an admin key.",
+};
+
 export function createSignIn(onChange) {
   const dialog = byId("key-dialog");
   const [field, problem] = [byId("key"), byId("key-error")];
@@ -22,13 +27,12 @@ export function createSignIn(onChange) {
   const submit = async (event) => {
     event.preventDefault();
     const key = field.value.trim();
-    if (!/^[\x21-\x7e]+$/.test(key)) return refuse(
-      key ? "A key has no spaces or special letters: copy it again." : "Enter a key.",
-    );
+    if (!key) return refuse("Enter a key.");
+    if (!/^[\x21-\x7e]+$/.test(key)) return refuse("A key has no spaces or special letters: copy it again.");
     try {
-      await api.products({ key });
+      await api.allPrivacy({ key }); // what an auditor may read, and a shop may not
     } catch (error) {
-      return refuse(error.status === 401 ? "The service does not know this key." : error.message);
+      return refuse(REFUSALS[error.status] ?? error.message);
     }
     api.session.key = key;
     dialog.close();
