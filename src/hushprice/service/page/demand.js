@@ -41,7 +41,11 @@ export function createDemand() {
     slider.setAttribute("aria-valuetext", text);
     if (plot.firstChild) place(plot, plot.clientWidth, data, at);
   };
-  slider.addEventListener("input", read);
+  let reading = false; // somebody has chosen a price to read at; until then it is the quoted one
+  slider.addEventListener("input", () => {
+    reading = true;
+    read();
+  });
   plot.addEventListener("pointermove", (event) => {
     if (!data) return;
     const box = plot.getBoundingClientRect();
@@ -62,11 +66,10 @@ export function createDemand() {
       return null;
     });
     if (!answer || JSON.stringify(chosen) !== asked) return;
-    const first = data === null || data.product !== chosen.product;
     const { currency, bound = 1, reference_price: reference } = product;
     data = { ...answer, product: chosen.product, currency, bound, quoted: chosen.price, reference };
     slider.max = String(data.prices.length - 1);
-    if (first) slider.value = String(nearest(data.prices, data.quoted));
+    if (!reading) slider.value = String(nearest(data.prices, data.quoted));
     draw(data);
     read();
   };
