@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from hushprice.accounting.certificate import Certificate
+from hushprice.accounting.verification import verify
+
 # Texts with a digit that is neither a name nor code, and no label near. Numbers in a drawing or a table are labelled
 # by the head of their card.
 UNLABELLED = """() => {
@@ -137,6 +140,8 @@ def test_the_certificate_is_one_press_away(shop: Any, visit: Any) -> None:
         page.get_by_role("link", name="Download the certificate").click()
     assert download.value.suggested_filename == "ride.certificate.json"
     tab.until("#privacy", "hushprice verify ride.certificate.json")
+    found = verify(Certificate.read(download.value.path()))  # what the page says about it is true
+    assert tab.text(".part-proven .value") == f"ε {found.proven.epsilon:.3f}"
 
 
 def test_without_an_admin_key_no_raw_figure_is_asked_for(shop: Any, visit: Any) -> None:

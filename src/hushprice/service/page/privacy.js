@@ -55,7 +55,7 @@ export function createPrivacy() {
       "div",
       { class: "certificate" },
       h("div", { class: "buttons" }, link, answer),
-      h("p", { class: "small" }, "Check it anywhere, without a single record:"),
+      h("p", { class: "small" }, "Check it anywhere, without a single record. The operator gives out the public key:"),
       hint,
     ),
   );
@@ -83,7 +83,7 @@ export function createPrivacy() {
       link.href = certificatePath(product.name);
       link.download = file;
       setText(answer, "");
-      setText(hint, `hushprice verify ${file}`);
+      setText(hint, `hushprice verify ${file} --public-key KEY.pub`);
     }
   };
 }
