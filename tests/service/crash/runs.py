@@ -32,6 +32,26 @@ class Run:
         )
 
 
+class Load:
+    """Shoppers, while it lasts; at its end every one of them has an answer."""
+
+    def __init__(self, served: Served, notes: Notes, seed: int = 0) -> None:
+        self._notes = notes
+        self._shoppers = [Shopper(served, notes, seed + number) for number in range(SHOPPERS)]
+
+    def __enter__(self) -> Load:
+        for shopper in self._shoppers:
+            shopper.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for shopper in self._shoppers:
+            shopper.leave()
+        for shopper in self._shoppers:
+            shopper.join(60.0)
+            self._notes.check(not shopper.is_alive(), "a shopper never got an answer")
+
+
 def crashed(served: Served, kills: int, seed: int) -> Run:
     """Drive a service, kill it so often, end it and say what is wrong."""
     chance, run = random.Random(seed), Run()
@@ -39,27 +59,20 @@ def crashed(served: Served, kills: int, seed: int) -> Run:
     served.start()
     for kind, changes in (("plain", {}), ("capped", {}), ("plain", PATIENT)):
         add_product(served, notes, kind, **changes)
-    shoppers = [Shopper(served, notes, seed + number) for number in range(SHOPPERS)]
-    for shopper in shoppers:
-        shopper.start()
     seen: truth.Observed = {}
     order: list[str] = []
-    for _ in range(kills):
-        order = order or chance.sample(served.kinds, len(served.kinds))
-        kind = order.pop()
-        time.sleep(chance.uniform(0.2, 1.2))
-        seen = _look(served, seen, run)
-        time.sleep(chance.uniform(0.0, 0.6))
-        served.crash(kind)
-        run.kills += 1
-        run.seconds.append(served.recover(kind))
-        add_product(served, notes, chance.choice(("plain", "capped")))  # whose first releases come at once
-    time.sleep(1.0)
-    for shopper in shoppers:
-        shopper.leave()
-    for shopper in shoppers:
-        shopper.join(60.0)
-        notes.check(not shopper.is_alive(), "a shopper never got an answer")
+    with Load(served, notes, seed):
+        for _ in range(kills):
+            order = order or chance.sample(served.kinds, len(served.kinds))
+            kind = order.pop()
+            time.sleep(chance.uniform(0.2, 1.2))
+            seen = _look(served, seen, run)
+            time.sleep(chance.uniform(0.0, 0.6))
+            served.crash(kind)
+            run.kills += 1
+            run.seconds.append(served.recover(kind))
+            add_product(served, notes, chance.choice(("plain", "capped")))  # whose first releases come at once
+        time.sleep(1.0)
     seen = _look(served, seen, run)
     served.end()
     _look(served, seen, run)

@@ -214,11 +214,16 @@ class OnPostgres(Served):
 
     def start(self) -> float:
         began = time.monotonic()
-        self._start("learner")
+        self._processes.clear()
         if not self._keys_file.exists():  # a quoter's role cannot make keys
+            self._start("learner")
             eventually(self._keys_file.exists, _FIRST_START)
             eventually(lambda: "learning" in self.log(), _FIRST_START)
-        self._start("quoter")
+            self._start("quoter")
+        else:  # docs/proofs/operation.md: after a restored backup quoters come first
+            self._start("quoter")
+            self._until(self.port, "/healthz", tuple(self._processes.values()))
+            self._start("learner")
         return self._until_ready(began, *self._processes.values())
 
     def _start(self, role: str) -> None:
