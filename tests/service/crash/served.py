@@ -125,6 +125,14 @@ class Served:
             assert time.monotonic() < until, self.log()[-2000:]
             time.sleep(_PAUSE)
 
+    def _numbers(self) -> list[int]:
+        """Of the processes that run."""
+        raise NotImplementedError
+
+    def processor_seconds(self) -> float:
+        """What the service has used since its processes were started."""
+        return sum(_processor_seconds(number) for number in self._numbers())
+
     @contextlib.contextmanager
     def store(self) -> Iterator[LearnerStore]:
         """The store, for a look from outside."""
@@ -166,6 +174,12 @@ class OnSqlite(Served):
         assert self._process is not None
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
         return int(children[0]) if children else None
+
+    def _numbers(self) -> list[int]:
+        if self._process is None or self._process.poll() is not None:
+            return []
+        child = self.learner()
+        return [self._process.pid, *([] if child is None else [child])]
 
     def crash(self, kind: str) -> None:
         assert self._process is not None
@@ -231,6 +245,9 @@ class OnPostgres(Served):
         ports = ("--port", str(self.port), "--operator-port", str(self._operator_port))
         self._processes[role] = self._spawn("--role", role, *ports, HUSHPRICE_STORE=uri)
 
+    def _numbers(self) -> list[int]:
+        return [process.pid for process in self._processes.values() if process.poll() is None]
+
     def crash(self, kind: str) -> None:
         if kind == "database":
             self._database.stop("immediate")
@@ -261,6 +278,11 @@ class OnPostgres(Served):
 
 def _roles(kind: str) -> tuple[str, ...]:
     return {"both": ("learner", "quoter"), "database": ()}.get(kind, (kind,))
+
+
+def _processor_seconds(number: int) -> float:
+    fields = Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
