@@ -524,3 +524,17 @@ def test_no_log_line_has_a_record_in_it(shop: Shop, caplog: pytest.LogCaptureFix
     shop.learning().turn()
     assert "product tea is set aside: ValueError" in caplog.text
     assert "[" not in caplog.text.split("set aside")[1]
+
+
+def test_a_learner_that_waits_for_the_lease_says_so_once(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
+    first, second = shop.learning(), shop.learning()
+    first.turn()
+    for _ in range(5):
+        second.turn()
+    assert caplog.messages == ["learning starts over: LeaseLost"]
+    shop.wait(LEASE)
+    second.turn()
+    shop.wait(LEASE)
+    first.turn()
+    second.turn()
+    assert caplog.messages == ["learning starts over: LeaseLost"] * 2

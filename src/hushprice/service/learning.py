@@ -73,6 +73,7 @@ class Learning:
         self._now = now
         self._chunk = chunk
         self._renewed = -math.inf
+        self._said = ""  # why it starts over
         self._learners: dict[str, ProductLearner] = {}
         self._certifier = None if signing_key is None else Certifier(store, signing_key)
 
@@ -91,9 +92,12 @@ class Learning:
         try:
             self._keep_lease()
             more = [self._tried(product) for product in self._store.products()]
+            self._said = ""
             return any(more)
         except (LeaseLost, StoreUnavailable) as problem:
-            _log.warning("learning starts over: %s", type(problem).__name__)
+            if self._said != type(problem).__name__:  # once, not at every try
+                self._said = type(problem).__name__
+                _log.warning("learning starts over: %s", self._said)
             self._forget()
             return False
 

@@ -50,7 +50,7 @@ class Notes:
     forgotten: set[str] = field(default_factory=set)  # customers, acknowledged
     going: set[str] = field(default_factory=set)  # customers whom somebody tried to forget
     unanswered: int = 0  # quotes asked without a key that may be stored or not
-    unrecorded: int = 0  # quotes of which the service said that they are not stored yet
+    unrecorded: list[str] = field(default_factory=list)  # quotes of which the service said that they are not stored yet
     refused: int = 0  # outcomes with 503
     wrong: list[str] = field(default_factory=list)
 
@@ -140,7 +140,7 @@ class Shopper(threading.Thread):
             self._notes.wrong.append(f"a quote got status {status}")
             return None
         if not answer["recorded"]:
-            self._notes.unrecorded += 1
+            self._notes.unrecorded.append(answer["id"])
             return None
         new = Given(answer["product"], answer["price"], answer["version"], body.get("customer"))
         known = self._notes.given.setdefault(answer["id"], new)
@@ -194,9 +194,10 @@ def add_product(served: Served, notes: Notes, kind: str, **changes: Any) -> str:
     """`kind` is plain or capped."""
     name = f"{kind}-{len(notes.products)}"
     more = {"records_per_customer": CAP} if kind == "capped" else {}
-    line = served.line("admin")
-    status, answer = line.call("POST", "/v1/products", {**PRODUCT, "name": name, **more, **changes})
+    line, status = served.line("admin"), 503
+    while status == 503:  # a database that has just come back
+        status, answer = line.call("POST", "/v1/products", {**PRODUCT, "name": name, **more, **changes})
     line.close()
-    assert status == 201, answer
+    assert status in (201, 409), answer  # 409: the first try was stored, and its answer never came
     notes.products.append(name)
     return name

@@ -98,7 +98,7 @@ def _quotes(stored: list[Row], notes: Notes) -> list[str]:
         f"{len(lost)} acknowledged quotes are lost": bool(lost),
         f"{len(moved)} quotes have another product or price than was told": bool(moved),
         "a quote is stored twice": any(times > 1 for times in count.values()),
-        f"{unknown} quotes are stored that nobody asked for": unknown > notes.unanswered + notes.unrecorded,
+        f"{unknown} quotes are stored that nobody asked for": unknown > notes.unanswered + len(notes.unrecorded),
     }
     return [line for line, bad in checks.items() if bad]
 
