@@ -11,7 +11,7 @@ from tests.planted.planting import changed
 
 from hushprice.service.learner import ProductLearner
 from hushprice.service.learning import Learning
-from hushprice.service.store import rules, sqlite_learning
+from hushprice.service.store import decisions, sqlite_learning
 
 
 def _due_when_complete(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -19,7 +19,7 @@ def _due_when_complete(real: Callable[..., Any]) -> Callable[..., Any]:
         (waiting,) = connection.execute("SELECT count(*) FROM quote WHERE status = 0").fetchone()
         with pytest.MonkeyPatch.context() as patch:
             if not waiting:
-                patch.setattr(rules, "is_due", lambda clock, deadline: True)
+                patch.setattr(decisions, "is_due", lambda clock, deadline: True)
             return real(connection, *given)
 
     return due
@@ -51,8 +51,8 @@ def _charged_slots_learned_again(real: Callable[..., Any]) -> Callable[..., Any]
 
 
 release_when_outcomes_are_in = changed(sqlite_learning, "due", _due_when_complete)
-late_purchase_revises = changed(rules, "in_time", lambda real: lambda clock, deadline: True)
+late_purchase_revises = changed(decisions, "in_time", lambda real: lambda clock, deadline: True)
 redrawn_after_restart = changed(ProductLearner, "restore", _noise_forgotten)
-over_cap_counted_by_the_store = changed(rules, "within_cap", lambda real: lambda counted, cap, known: True)
+over_cap_counted_by_the_store = changed(decisions, "within_cap", lambda real: lambda counted, cap, known: True)
 over_cap_counted_by_the_learner = changed(ProductLearner, "_records", _every_slot_counts)
 backup_taken_for_the_truth = changed(Learning, "_behind", _charged_slots_learned_again)
