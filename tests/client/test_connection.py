@@ -88,6 +88,17 @@ def test_bad_settings_are_refused_and_the_key_is_never_shown():
     assert "secret" not in repr(Client("http://shop", "secret"))
 
 
+def test_the_environment_says_where_and_who(service, monkeypatch):
+    monkeypatch.setenv("HUSHPRICE_URL", service.url)
+    monkeypatch.setenv("HUSHPRICE_KEY", "another-key")
+    with Client.from_environment(timeout=0.5) as client:
+        client.privacy()
+    assert service.asked[0][3]["Authorization"] == "Bearer another-key"
+    monkeypatch.delenv("HUSHPRICE_KEY")
+    with pytest.raises(InvalidInput, match="lacks HUSHPRICE_KEY"):
+        Client.from_environment()
+
+
 def test_importing_it_is_quick_and_light():
     heavy = ["numpy", "numba", "scipy", "polars", "matplotlib", "starlette", "uvicorn", "rich", "typer"]
     code = f"import hushprice.client, sys; print([name for name in {heavy!r} if name in sys.modules])"

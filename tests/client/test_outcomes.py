@@ -71,13 +71,16 @@ def test_conflict_and_unknown_are_raised_at_once_with_the_services_words(client,
     assert issubclass(UnknownQuote, OfThePackage)
 
 
-@pytest.mark.parametrize(
-    "quote",
-    [Quote(product="coffee", price=12.5, fallback=True), Quote(product="coffee", price=9.0, id="ab", recorded=False)],
-)
-def test_an_outcome_of_a_quote_the_service_does_not_have_is_not_sent_and_says_so(client, service, quote):
-    assert client.outcome(quote, purchased=True) == Outcome("not told")
+def test_an_outcome_of_the_local_reference_price_is_not_sent_and_says_so(client, service):
+    assert client.outcome(Quote(product="coffee", price=12.5, fallback=True), purchased=True) == Outcome("not told")
     assert not service.asked
+
+
+def test_an_outcome_of_a_quote_that_waits_for_the_database_is_told_until_it_is_stored(client, service):
+    service.script = [(503, {}), (200, RECORDED)]
+    quote = Quote(product="coffee", price=9.0, id=QUOTE.id, recorded=False)
+    assert client.outcome(quote, purchased=True) == Outcome("recorded")
+    assert len(service.asked) == 2
 
 
 def test_an_outcome_is_purchased_or_a_quantity(client, service):

@@ -37,7 +37,7 @@ class Quote(msgspec.Struct, frozen=True):
     currency: str | None = None
     expires_at: str | None = None
     version: int = 0  # of the release behind the price; 0: the reference price
-    recorded: bool = True  # False: answered while the database was away and the buffer full
+    recorded: bool = True  # False: the database is away; the quote is stored when it is back, if there is room
     fallback: bool = False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -51,6 +52,14 @@ class Client:
         self._outcome_deadline = outcome_deadline
         self._reference_prices = dict(reference_prices or {})
         self._currencies: dict[str, str | None] = {}
+
+    @classmethod
+    def from_environment(cls, **settings: Any) -> Self:
+        """A client of the service at HUSHPRICE_URL, with the key in HUSHPRICE_KEY."""
+        missing = [name for name in ("HUSHPRICE_URL", "HUSHPRICE_KEY") if not os.environ.get(name)]
+        if missing:
+            raise InvalidInput(f"the environment lacks {' and '.join(missing)}")
+        return cls(os.environ["HUSHPRICE_URL"], os.environ["HUSHPRICE_KEY"], **settings)
 
     def __repr__(self) -> str:
         return "Client(<key>)"
@@ -111,7 +120,7 @@ class Client:
         """
         if (purchased is None) == (quantity is None):
             raise InvalidInput("an outcome needs either purchased or quantity")
-        if isinstance(quote, Quote) and (quote.id is None or not quote.recorded):
+        if isinstance(quote, Quote) and quote.id is None:
             return Outcome("not told")
         name = quote if isinstance(quote, str) else str(quote.id)
         body = {"purchased": purchased} if quantity is None else {"quantity": quantity}

@@ -39,9 +39,7 @@ class Connections:
         self._path = parts.path.rstrip("/")
         self._own = threading.local()
         self._lock = threading.Lock()
-        self._open: weakref.WeakSet[http.client.HTTPConnection] = (
-            weakref.WeakSet()
-        )  # a thread that ends takes its own away
+        self._open: weakref.WeakSet[_Kept] = weakref.WeakSet()
 
     def send(self, method: str, path: str, *, body: bytes | None, headers: dict[str, str], timeout: float) -> Answer:
         """One request, sent once. ServiceAway unless a whole answer came before `timeout`, connecting included."""
@@ -59,40 +57,41 @@ class Connections:
                 raise http.client.HTTPException(f"an answer of more than {LARGEST_ANSWER} bytes")
             return Answer(response.status, content, _seconds(response.getheader("Retry-After")))
         except (OSError, http.client.HTTPException) as problem:
-            self._drop(connection)
+            connection.close()
             why = f"no answer within {timeout:g} s" if isinstance(problem, TimeoutError) else first_line(problem)
             raise ServiceAway(f"the pricing service did not answer: {why}") from problem
         except BaseException:
-            self._drop(connection)  # half a request or half an answer is on it
+            connection.close()  # half a request or half an answer is on it
             raise
 
     def close(self) -> None:
         """Close the connections of all threads; the next request opens a new one."""
         with self._lock:
-            connections = list(self._open)
-            self._open.clear()
-        for connection in connections:
-            connection.close()
+            open_now = list(self._open)
+        for kept in open_now:
+            kept.connection.close()
 
     def _connection(self) -> http.client.HTTPConnection:
-        kept: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if kept is not None and self._own.process == os.getpid():  # after a fork it is the parent's
-            if kept.sock is not None and _has_ended(kept.sock):
-                kept.close()  # by the server, while idle; http.client opens a new one
+        kept: _Kept | None = getattr(self._own, "kept", None)
+        if kept is None or kept.process != os.getpid():  # after a fork the kept one is the parent's
+            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+            kept = self._own.kept = _Kept(kind(self._host, self._port))
             with self._lock:
                 self._open.add(kept)
-            return kept
-        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        fresh = kind(self._host, self._port)
-        self._own.connection, self._own.process = fresh, os.getpid()
-        with self._lock:
-            self._open.add(fresh)
-        return fresh
+        elif kept.connection.sock is not None and _has_ended(kept.connection.sock):
+            kept.connection.close()  # by the server, while idle; http.client opens a new one
+        return kept.connection
 
-    def _drop(self, connection: http.client.HTTPConnection) -> None:
-        connection.close()
-        with self._lock:
-            self._open.discard(connection)
+
+class _Kept:
+    """A thread's connection; it goes with its thread."""
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self.connection = connection
+        self.process = os.getpid()
+
+    def __del__(self) -> None:
+        self.connection.close()
 
 
 def _has_ended(kept: socket.socket) -> bool:
