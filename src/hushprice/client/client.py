@@ -1,4 +1,4 @@
-"""The client itself: quotes asked once, outcomes told until heard, and the calls of admins and auditors."""
+"""The client itself: quotes asked once, outcomes told until heard."""
 
 from __future__ import annotations
 
@@ -8,25 +8,22 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 from urllib.parse import quote as quoted
-from urllib.parse import urlencode
-
-import msgspec
 
 from hushprice.client.answers import Ask, Attributes, BatchAnswer, BatchItem, Outcome, Quote
-from hushprice.client.connection import Answer, Connections
-from hushprice.client.problems import Refused, ServiceAway, refusal
+from hushprice.client.calls import Calls, read
+from hushprice.client.connection import Answer
+from hushprice.client.problems import Refused, ServiceAway
 from hushprice.errors import InvalidInput
 
 LARGEST_BATCH = 100  # quotes in one request; the service takes no more
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between two tries of an outcome: doubled each time, drawn below that
 
 _LOG = logging.getLogger(__name__)
-Kind = TypeVar("Kind")
 
 
-class Client:
+class Client(Calls):
     """A shop's way to the service. Threads may share one; each has a connection of its own.
 
     `timeout` bounds one request in seconds. `reference_prices` are what a product costs while the service is away, in
@@ -42,13 +39,7 @@ class Client:
         outcome_deadline: float = 10.0,
         reference_prices: Mapping[str, float] | None = None,
     ) -> None:
-        if not 0 < timeout < float("inf"):
-            raise InvalidInput(f"timeout must be positive and finite, got {timeout!r}")
-        if not (key and key.isascii() and key.isprintable()):
-            raise InvalidInput("key must be printable ASCII; its value is not shown")
-        self._connections = Connections(url)
-        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        self._timeout = timeout
+        super().__init__(url, key, timeout)
         self._outcome_deadline = outcome_deadline
         self._reference_prices = dict(reference_prices or {})
         self._currencies: dict[str, str | None] = {}
@@ -74,8 +65,6 @@ class Client:
         """Close every connection."""
         self._connections.close()
 
-    # shops
-
     def quote(
         self,
         product: str,
@@ -93,7 +82,7 @@ class Client:
         ask = Ask(product, attributes, context, customer)
         extra = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         try:
-            given = _read(self._send("POST", "/v1/quotes", ask, extra), Quote)
+            given = read(self._send("POST", "/v1/quotes", ask, extra), Quote)
         except ServiceAway as away:
             return self._fallback(product, away)
         self._currencies[product] = given.currency
@@ -105,7 +94,7 @@ class Client:
         for start in range(0, len(batch), LARGEST_BATCH):
             part = batch[start : start + LARGEST_BATCH]
             try:
-                given = _read(self._send("POST", "/v1/quotes/batch", {"quotes": part}), BatchAnswer).quotes
+                given = read(self._send("POST", "/v1/quotes/batch", {"quotes": part}), BatchAnswer).quotes
             except ServiceAway as away:
                 answers += [self._fallback(ask.product, away) for ask in part]
             else:
@@ -124,80 +113,7 @@ class Client:
             return Outcome("not told")
         name = quote if isinstance(quote, str) else str(quote.id)
         body = {"purchased": purchased} if quantity is None else {"quantity": quantity}
-        return _read(self._insist(f"/v1/quotes/{quoted(name, safe='')}/outcome", body), Outcome)
-
-    # auditors, and anyone where the page is open
-
-    def privacy(self, product: str | None = None) -> dict[str, Any]:
-        """What was promised, proven and spent: of one product, or of all with the customer's total."""
-        return self._call("GET", "/v1/privacy" if product is None else _path(product, "/privacy"))
-
-    def certificate(self, product: str) -> dict[str, Any]:
-        """The newest signed certificate; `hushprice verify` checks it."""
-        return self._call("GET", _path(product, "/certificate"))
-
-    def report(self, product: str) -> dict[str, Any]:
-        """Releases, versions, and what was changed by hand."""
-        return self._call("GET", _path(product, "/report"))
-
-    def prices(self, product: str, **choice: str | int) -> dict[str, Any]:
-        """The price map over two features: x=, y= and steps=."""
-        return self._call("GET", _path(product, "/prices") + _query(choice))
-
-    def demand(self, product: str, **attributes: str | bool | float) -> dict[str, Any]:
-        """The demand curve believed in, with its band, for customers with these attributes."""
-        return self._call("GET", _path(product, "/demand") + _query(attributes))
-
-    def products(self) -> Any:
-        """Every product's public side."""
-        return self._call("GET", "/v1/products")
-
-    def product(self, name: str) -> dict[str, Any]:
-        """One product's public side."""
-        return self._call("GET", _path(name))
-
-    # admins
-
-    def create_product(self, **spec: Any) -> dict[str, Any]:
-        """A new product; the fields are those of POST /v1/products in docs/http.md."""
-        return self._call("POST", "/v1/products", spec)
-
-    def freeze(self, product: str) -> dict[str, Any]:
-        """Quote the reference price from now on."""
-        return self._call("POST", _path(product, "/freeze"))
-
-    def resume(self, product: str) -> dict[str, Any]:
-        """Quote learned prices again."""
-        return self._call("POST", _path(product, "/resume"))
-
-    def set_rules(self, product: str, **rules: float | None) -> dict[str, Any]:
-        """Replace the price rules: floor, ceiling, largest_step, ladder."""
-        return self._call("PUT", _path(product, "/rules"), rules)
-
-    def set_reference_price(self, product: str, price: float) -> dict[str, Any]:
-        """Replace the reference price, in currency."""
-        return self._call("PUT", _path(product, "/reference-price"), {"price": price})
-
-    def forget(self, customer: str) -> dict[str, Any]:
-        """Delete a customer; the answer says what remains where."""
-        return self._call("POST", "/v1/customers/forget", {"customer": customer})
-
-    # inside
-
-    def _send(self, method: str, path: str, body: object = None, extra: dict[str, str] | None = None) -> Answer:
-        """One request; ServiceAway where the service is not itself, Refused where it says no."""
-        answer = self._connections.send(
-            method,
-            path,
-            body=None if body is None else msgspec.json.encode(body),
-            headers={**self._headers, **(extra or {})},
-            timeout=self._timeout,
-        )
-        if answer.status >= 500 or answer.status == 429:
-            raise ServiceAway(f"the pricing service answered {answer.status}", retry_after=answer.retry_after)
-        if answer.status >= 300:
-            raise refusal(answer.status, answer.body, outcome=path.endswith("/outcome"))
-        return answer
+        return read(self._insist(f"/v1/quotes/{quoted(name, safe='')}/outcome", body), Outcome)
 
     def _insist(self, path: str, body: object) -> Answer:
         end = time.monotonic() + self._outcome_deadline
@@ -213,9 +129,6 @@ class Client:
                 time.sleep(wait)
                 pause = min(2.0 * pause, LONGEST_PAUSE)
 
-    def _call(self, method: str, path: str, body: object = None) -> Any:
-        return _read(self._send(method, path, body), Any)
-
     def _fallback(self, product: str, away: ServiceAway) -> Quote:
         if product not in self._reference_prices:
             raise away
@@ -224,24 +137,7 @@ class Client:
         return Quote(product=product, price=price, currency=self._currencies.get(product), fallback=True)
 
 
-def _read(answer: Answer, kind: type[Kind]) -> Kind:
-    """The body as a value; what cannot be read is no answer of this service."""
-    try:
-        return msgspec.json.decode(answer.body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        raise ServiceAway(f"the pricing service answered {answer.status} with a body that cannot be read") from problem
-
-
 def _of_batch(item: BatchItem) -> Quote | Refused:
     if item.error is not None:
         return Refused(item.error.message, status=422, code=item.error.code, field=item.error.field)
     return Quote(**{name: getattr(item, name) for name in BatchItem.__struct_fields__ if name != "error"})
-
-
-def _path(product: str, rest: str = "") -> str:
-    return f"/v1/products/{quoted(product, safe='')}{rest}"
-
-
-def _query(choice: Mapping[str, object]) -> str:
-    shown = {name: str(value).lower() if isinstance(value, bool) else value for name, value in choice.items()}
-    return "?" + urlencode(shown) if shown else ""
