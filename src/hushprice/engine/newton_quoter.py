@@ -94,16 +94,16 @@ class NewtonQuoter:
         coefficients.bonus_curve(self.inverse, *columns, 1, q0, q1, q2, np.empty((2, 1)))
         spread.spread_lines(float(rules.spread), 1, np.array([uniform]), a, b, q1, q2)
         cost = float(rules.unit_cost)
-        above = 1.0 - cost
+        width = float(rules.width)
         if cost > 0.0:
+            width /= 1.0 - cost
             _above_cost(cost, a, b, q0, q1, q2)
-        width = float(rules.width) / above
         if demand.family == family.CUSTOM:
             share = reference.dense_price(demand, a.item(), b.item(), q0.item(), q1.item(), q2.item(), width)
         else:
             lanes.best_prices(demand.family, float(demand.slope), width, 1, a, b, q0, q1, q2, price, self._search)
             share = float(price[0])
-        return min(cost + above * share, 1.0)
+        return min(cost + (1.0 - cost) * share, 1.0) if cost > 0.0 else share
 
     def _error(self) -> float:
         """The deviation of an entry of the batch's released curvature, at most."""

@@ -16,7 +16,7 @@ from hushprice.service.product import Product, policy_of, quoter_of, reader_of, 
 from hushprice.service.store.protocol import StoredProduct, StoredRelease
 from hushprice.types import FloatArray
 
-Ended = Literal["horizon", "frozen", "policy fixed"]
+Ended = Literal["horizon", "policy fixed"]
 _product = msgspec.json.Decoder(Product).decode
 _rules = msgspec.json.Decoder(PriceRules).decode
 _belief = msgspec.json.Decoder(Belief).decode
@@ -57,12 +57,10 @@ class Held:
 
     @property
     def ended(self) -> Ended | None:
-        """Why nothing is learned from a new quote. Pricing goes on."""
+        """Why nothing is learned from a new quote. Pricing goes on. (A frozen product is learned at its one price.)"""
         if self.product.policy == "fixed":
             return "policy fixed"
-        if self.slots >= self.product.horizon:
-            return "horizon"
-        return "frozen" if self.stored.status == "frozen" else None
+        return "horizon" if self.slots >= self.product.horizon else None
 
     @property
     def reference(self) -> Charged:

@@ -31,7 +31,7 @@ Label = Annotated[
     Meta(description="public: made of releases and declarations alone. noised: charged. operator-only: raw"),
 ]
 LearningEnded = Annotated[
-    Literal["horizon", "frozen", "policy fixed"] | None,
+    Literal["horizon", "policy fixed"] | None,
     Meta(description="why nothing more is learned from new quotes; null while learning goes on"),
 ]
 

@@ -126,10 +126,8 @@ def _check_times(product: Product) -> None:
         checks.positive(**{field: getattr(product, field)})
         checks.within(0.0, LONGEST, **{field: getattr(product, field)})
     if product.outcome_seconds < product.quote_seconds:
-        least = product.quote_seconds
-        raise InvalidInput(
-            f"outcome_seconds must be at least quote_seconds, {least!r}, got {product.outcome_seconds!r}"
-        )
+        least, given = product.quote_seconds, product.outcome_seconds
+        raise InvalidInput(f"outcome_seconds must be at least quote_seconds, {least!r}, got {given!r}")
 
 
 def _check_contexts(product: Product) -> None:
