@@ -61,6 +61,8 @@ def page() -> str:
     return "\n".join([HEAD, *sections])
 
 
+COMMON = ("400", "401", "403", "413", "422", "429", "500")  # said once, where a call says nothing else
+
 HTTP_HEAD = """\
 # HTTP reference
 
@@ -77,16 +79,21 @@ and serves at `/openapi.json`. [service.md](service.md) is the guide.
 def http_page() -> str:
     """The whole of docs/http.md."""
     described: dict[str, Any] = msgspec.json.decode(document(CALLS))
+    listed = [call["responses"] for methods in described["paths"].values() for call in methods.values()]
+    said = {(status, each["description"]) for responses in listed for status, each in responses.items()}
+    common = {status: text for status, text in sorted(said) if status in COMMON}
     calls = [
-        _call(method.upper(), path, call)
+        _call(method.upper(), path, call, common)
         for path, methods in described["paths"].items()
         for method, call in methods.items()
     ]
     bodies = [_body(name, schema) for name, schema in sorted(described["components"]["schemas"].items())]
-    return "\n".join([HTTP_HEAD, "## Calls\n", *calls, "## Bodies\n", *bodies])
+    refusals = [f"| {status} | {_cell(text)} |" for status, text in common.items()]
+    head = [HTTP_HEAD, "| Status | Any call may answer |", "|---|---|", *refusals, ""]
+    return "\n".join([*head, "## Calls\n", *calls, "## Bodies\n", *bodies])
 
 
-def _call(method: str, path: str, call: dict[str, Any]) -> str:
+def _call(method: str, path: str, call: dict[str, Any], common: dict[str, str]) -> str:
     lines = [
         f"### `{method} {path}`\n",
         " ".join(f"{call[key].rstrip('.')}." for key in ("summary", "description") if key in call),
@@ -103,7 +110,9 @@ def _call(method: str, path: str, call: dict[str, Any]) -> str:
         lines += [f"Body: {_content(call['requestBody'])}.", ""]
     lines += ["| Status | Means | Body |", "|---|---|---|"]
     lines += [
-        f"| {status} | {_cell(said['description'])} | {_content(said)} |" for status, said in call["responses"].items()
+        f"| {status} | {_cell(said['description'])} | {_content(said)} |"
+        for status, said in call["responses"].items()
+        if common.get(status) != said["description"]
     ]
     return "\n".join([*lines, ""])
 

@@ -19,14 +19,14 @@ from hushprice.client import Client
 
 PRODUCT = "grinder"
 REFERENCE = 16.0  # EUR: what the shop has always asked. A holdout of customers still gets it, to compare with
-WINDOW = 2.0  # seconds for an outcome. A real shop gives hours; here learning should be seen
+WINDOW = 1.0  # seconds for an outcome. A real shop gives hours; here learning should be seen
 SEED = 7  # of the shoppers alone: the service's noise is real, and different in every run
 
 
 def main() -> None:
     """Start the service, sell, show what came of it, and stay up for a look."""
     parser = argparse.ArgumentParser(description="A simulated shop behind the pricing service.")
-    parser.add_argument("--shoppers", type=int, default=5000, help="how many come")
+    parser.add_argument("--shoppers", type=int, default=6000, help="how many come")
     parser.add_argument("--exit", action="store_true", help="end after the report; on free ports, not 8787 and 8788")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hushprice-shop-") as folder, serve(Path(folder), options.exit) as service:
@@ -54,7 +54,7 @@ def create_product(admin: Client, horizon: int) -> None:
         reference_price=REFERENCE,
         schema=SCHEMA.to_dict(),
         slope=SLOPE,
-        epsilon=1.0,
+        epsilon=2.0,
         horizon=horizon,
         holdout=0.1,
         quote_seconds=WINDOW,
@@ -77,8 +77,10 @@ def sell(shop: Client, count: int) -> list[Sale]:
 
 
 def wait_for_learner(admin: Client, count: int) -> None:
-    """Until the last outcome's window is over, and what was due after it is released."""
-    time.sleep(WINDOW + 2.0)
+    """Until every release is out whose last visit is over. The first run after an update compiles, and waits longer."""
+    end = time.monotonic() + 120.0
+    while (admin.privacy(PRODUCT)["next_release_after_slot"] or count + 1) <= count and time.monotonic() < end:
+        time.sleep(0.2)
 
 
 if __name__ == "__main__":

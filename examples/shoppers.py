@@ -12,7 +12,7 @@ from hushprice.demand.features import with_intercept
 from hushprice.demand.schema import Boolean, Category, Number, Schema
 
 CEILING = 40.0  # EUR; the highest price the shop would ever ask
-SLOPE = 8.0  # how steep demand can be. Declared to the service, like everything but THETA
+SLOPE = 9.0  # how steep demand can be. Declared to the service, like everything but THETA
 SCHEMA = Schema(
     attributes=(
         Number(name="age", low=18, high=90),
@@ -21,7 +21,7 @@ SCHEMA = Schema(
         Number(name="cart", low=0, high=150),  # what else is in it, EUR
     )
 )
-THETA = np.array([0.42, 0.22, -0.20, 0.25, 0.35, 0.72])  # intercept, the four attributes, price: the shop's secret
+THETA = np.array([0.36, 0.25, -0.22, 0.30, 0.45, 0.68])  # intercept, the four attributes, price: the shop's secret
 FEATURES = with_intercept(SCHEMA.dimension)
 PRICES = np.linspace(0.0, CEILING, 801)
 
