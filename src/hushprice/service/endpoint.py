@@ -98,10 +98,10 @@ class Endpoint:
         return decoded(self._decode, body)
 
 
-def decoded(decode: Callable[[bytes], Any], body: bytes | msgspec.Raw) -> Any:
+def decoded(decode: Callable[[Any], Any], body: bytes | msgspec.Raw) -> Any:
     """The message in these bytes, or a Problem that names the field."""
     try:
-        return decode(body)  # type: ignore[arg-type]
+        return decode(body)
     except msgspec.ValidationError as problem:
         raise problems.of_validation(problem) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -15,10 +15,10 @@ from hushprice.service.prices import PriceRules, check_rules
 from hushprice.service.problems import Problem
 from hushprice.service.product import Product, check, check_reference
 from hushprice.service.state import Service
-from hushprice.service.store.protocol import DuplicateProduct
+from hushprice.service.store.protocol import DuplicateProduct, Role
 from hushprice.service.view import ProductView, reference_of, view_of
 
-_ANYBODY = ("shop", "auditor", "admin")
+_ANYBODY: tuple[Role, ...] = ("shop", "auditor", "admin")
 
 
 def find(service: Service, asked: Asked) -> Held:
@@ -170,5 +170,7 @@ CALLS = (
     _change("freeze", "POST", "freeze", "The reference price for everybody, until resumed", freeze),
     _change("resume", "POST", "resume", "Personal prices again", resume),
     _change("rules", "PUT", "set_rules", "Set the price rules", rules, PriceRules),
-    _change("reference-price", "PUT", "set_reference_price", "Set the reference price", reference_price, ReferencePrice),
+    _change(
+        "reference-price", "PUT", "set_reference_price", "Set the reference price", reference_price, ReferencePrice
+    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import parse_qsl
 
 from hushprice.service import problems
-from hushprice.service.accounts import privacy_of
+from hushprice.service.accounts import privacy_of, privacy_of_all
 from hushprice.service.call import Answer, Asked, Call, Query
 from hushprice.service.messages import (
     AllPrivacy,
@@ -29,8 +29,7 @@ _STEPS = 24
 
 async def all_privacy(service: Service, asked: Asked) -> Answer:
     """Every product's promise, and that to a customer of all of them."""
-    listed = [privacy_of(held) for held in service.board.products.values()]
-    return Answer(200, AllPrivacy(listed, None, "public"))
+    return Answer(200, privacy_of_all(service.board.products.values()))
 
 
 async def privacy(service: Service, asked: Asked) -> Answer:
