@@ -1,4 +1,4 @@
-"""What came of a simulated shop: prices, revenue, privacy. Run by examples/shop.py, which plays it.
+"""What came of a simulated shop: prices, revenue, privacy. For examples/shop.py, which plays it.
 
 Run: python examples/shop_report.py (explains the columns)
 """
@@ -30,28 +30,24 @@ class Sale(NamedTuple):
 
 def report(public: Client, operator: Client, product: str, reference: float, sales: list[Sale]) -> None:
     """Print it all. Best prices are known because the shoppers are simulated; no shop knows them."""
-    console = Console()
-    console.print(_prices(public, product, reference, sales))
-    console.print(_revenue(reference, sales))
-    figures = operator.figures(product)["revenue"]
+    console = Console(soft_wrap=True)
+    console.print(_prices(public, product, reference), _revenue(reference, sales), sep="\n")
+    sums, privacy = operator.figures(product)["revenue"], public.privacy(product)
     console.print(
-        f"Sold at personal prices {figures['personal_per_quote']:.2f} a visit, to the holdout "
-        f"{figures['holdout_per_quote']:.2f}: {figures['difference']:+.2f} +- {figures['standard_error']:.2f} EUR "
-        "(operator only: exact sums)"
+        f"Sold a visit: {sums['personal_per_quote']:.2f} at personal prices, {sums['holdout_per_quote']:.2f} to the "
+        f"holdout; difference {sums['difference']:+.2f} +- {sums['standard_error']:.2f}. Exact: for the operator only."
     )
-    privacy = public.privacy(product)
     console.print(
-        f"Privacy: claimed epsilon {privacy['claimed']['epsilon']:g}, proven {privacy['proven']['epsilon']:.3g}, spent "
-        f"{privacy['spent']['epsilon']:.3g}, delta {privacy['claimed']['delta']:.2g}; {privacy['releases']} releases "
-        f"from {privacy['learned']:,} of {privacy['quotes']:,} visits"
+        f"Privacy: epsilon claimed {privacy['claimed']['epsilon']:g}, proven {privacy['proven']['epsilon']:.3g}, spent "
+        f"{privacy['spent']['epsilon']:.3g}; delta {privacy['claimed']['delta']:.2g}; {privacy['releases']} releases, "
+        f"from {privacy['learned']:,} of {privacy['quotes']:,} visits."
     )
-    away = sum(sale.quote.fallback for sale in sales)
-    late = sum(sale.outcome.status == "late" for sale in sales)
-    console.print(f"Quotes that fell back to the local reference price: {away}. Outcomes that came late: {late}.")
+    away, late = sum(sale.quote.fallback for sale in sales), sum(sale.outcome.status == "late" for sale in sales)
+    console.print(f"Visits at the local price because the service was away: {away}. Outcomes that came late: {late}.")
 
 
-def _prices(public: Client, product: str, reference: float, sales: list[Sale]) -> Table:
-    table = Table("shopper", "price at the start", "now", "best for them", title="Prices, EUR", title_justify="left")
+def _prices(public: Client, product: str, reference: float) -> Table:
+    table = Table("shopper", "price at the start", "at the end", "best", title="Prices, EUR", title_justify="left")
     for name, attributes in TYPICAL.items():
         now = public.demand(product, **attributes)["best_price"]
         table.add_row(name, f"{reference:.2f}", f"{now:.2f}", f"{shopper(attributes).best_price:.2f}")
@@ -60,8 +56,11 @@ def _prices(public: Client, product: str, reference: float, sales: list[Sale]) -
 
 def _revenue(reference: float, sales: list[Sale]) -> Table:
     """Expected revenue of the first and the last fifth of visits, at the prices they got and at others."""
-    title = "Expected revenue a visit, EUR"
-    table = Table("visits", "as priced", "reference", "best fixed", "best personal", title=title, title_justify="left")
+    title, columns = (
+        "Expected revenue a visit, EUR",
+        ("visits", "as priced", "reference", "best fixed", "best personal"),
+    )
+    table = Table(*columns, title=title, title_justify="left")
     fifth = max(1, len(sales) // 5)
     for name, part in (("first fifth", sales[:fifth]), ("last fifth", sales[-fifth:])):
         curves = np.array([PRICES * sale.shopper.demand for sale in part])
@@ -73,6 +72,5 @@ def _revenue(reference: float, sales: list[Sale]) -> Table:
 
 
 if __name__ == "__main__":
-    print(
-        "as priced: what the service asked. Best fixed: one price for all. Best personal: by someone who knows demand."
-    )
+    print("As priced: what the service asked, its holdout included. Reference: the shop's old price for everybody.")
+    print("Best fixed: the best one price for all. Best personal: by someone who knows demand exactly.")

@@ -4,7 +4,6 @@ Run: python examples/shop_service.py FOLDER
 """
 
 import contextlib
-import signal
 import socket
 import subprocess
 import sys
@@ -28,18 +27,20 @@ class Service(NamedTuple):
     keys: dict[str, str]
     process: subprocess.Popen[bytes]
 
+    def wait(self) -> None:
+        """Until it ends, or somebody presses Ctrl-C."""
+        with contextlib.suppress(KeyboardInterrupt):
+            self.process.wait()
+
 
 @contextlib.contextmanager
 def serve(folder: Path, free_ports: bool = False) -> Iterator[Service]:
     """`hushprice serve` on a store in that folder, ready to be asked."""
     port, operator_port = (_free_port(), _free_port()) if free_ports else (8787, 8788)
     config, store = folder / "shop.toml", folder / "shop.db"
-    config.write_text(
-        f'store = "{store}"\n'
-        f"port = {port}\n"
-        f"operator_port = {operator_port}\n"
-        "rate_per_second = 10000  # one machine plays all shoppers here\n"
-    )
+    # One machine plays all shoppers, so one key sends what many customers would.
+    settings = {"store": f'"{store}"', "port": port, "operator_port": operator_port, "rate_per_second": 10000}
+    config.write_text("".join(f"{name} = {value}\n" for name, value in settings.items()))
     command = [str(Path(sys.executable).with_name("hushprice")), "serve", "--config", str(config)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
@@ -48,7 +49,7 @@ def serve(folder: Path, free_ports: bool = False) -> Iterator[Service]:
         keys = tomllib.loads(keys_file.read_text())["keys"]
         yield Service(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{operator_port}", keys_file, keys, process)
     finally:
-        process.send_signal(signal.SIGTERM)
+        process.terminate()
         process.wait()
 
 
@@ -72,4 +73,4 @@ def _free_port() -> int:
 if __name__ == "__main__":
     with serve(Path(sys.argv[1])) as service:
         print(f"{service.url}, keys in {service.keys_file}")
-        service.process.wait()
+        service.wait()

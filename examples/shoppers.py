@@ -1,5 +1,7 @@
 """Simulated shoppers with a demand that only this file knows: who comes, what they would pay, which price is best.
 
+The market was chosen so that a few thousand visits show something. It shows the service at work, and measures nothing.
+
 Run: python examples/shoppers.py
 """
 
@@ -12,7 +14,7 @@ from hushprice.demand.features import with_intercept
 from hushprice.demand.schema import Boolean, Category, Number, Schema
 
 CEILING = 40.0  # EUR; the highest price the shop would ever ask
-SLOPE = 9.0  # how steep demand can be. Declared to the service, like everything but THETA
+SLOPE = 10.0  # how steep demand can be. Declared to the service, like everything but THETA
 SCHEMA = Schema(
     attributes=(
         Number(name="age", low=18, high=90),
@@ -21,7 +23,7 @@ SCHEMA = Schema(
         Number(name="cart", low=0, high=150),  # what else is in it, EUR
     )
 )
-THETA = np.array([0.36, 0.25, -0.22, 0.30, 0.45, 0.68])  # intercept, the four attributes, price: the shop's secret
+THETA = np.array([0.42, 0.20, -0.15, 0.22, 0.35, 0.76])  # intercept, the four attributes, price: the shop's secret
 FEATURES = with_intercept(SCHEMA.dimension)
 PRICES = np.linspace(0.0, CEILING, 801)
 

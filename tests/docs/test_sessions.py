@@ -66,7 +66,8 @@ def run(tmp_path):
 def test_the_guide_for_shops_works_as_typed(run, tmp_path):
     done = run("service.md")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "offer 15.99 EUR" in done.stdout or "offer 16.00 EUR" in done.stdout  # nothing is known yet
+    (offered,) = re.findall(r"offer (\d+\.99|16\.00) EUR", done.stdout)
+    assert 12.0 < float(offered) < 20.0  # nothing is known yet: around 16, a tenth of the ceiling to either side
     assert '"status":"recorded"' in done.stdout.replace(": ", ":")
     assert '"forgotten":true' in done.stdout.replace(": ", ":")
     assert (tmp_path / "hushprice.db.keys.toml").stat().st_mode & 0o077 == 0

@@ -36,7 +36,7 @@ class Quote(msgspec.Struct, frozen=True):
     id: str | None = None  # None: the service knows nothing of this quote
     currency: str | None = None
     expires_at: str | None = None
-    version: int = 0  # of the release behind the price; 0: the reference price
+    version: int = 0  # of what is known of demand; 0: nothing is yet
     recorded: bool = True  # False: the database is away; the quote is stored when it is back, if there is room
     fallback: bool = False
 
