@@ -70,8 +70,8 @@ class Endpoint:
                 idempotency = value
         service = self._service
         key = self._admit(given)
-        if key is not None:
-            wait = service.limits.take(key.name, started)
+        if self._roles:  # all who come without a key share one bucket
+            wait = service.limits.take("" if key is None else key.name, started)
             if wait:
                 raise problems.too_many(wait)
         body = None

@@ -47,10 +47,11 @@ def ask(**more: Any) -> dict[str, Any]:
 class Running:
     """A server that runs, and clients for it."""
 
-    def __init__(self, url: str, service: state.Service, store: str) -> None:
+    def __init__(self, url: str, service: state.Service, store: str, loop: asyncio.AbstractEventLoop) -> None:
         self.url = url
         self.service = service
         self.store = store
+        self.loop = loop
         self._clients: list[httpx.Client] = []
 
     def client(self, key: str | None = None) -> httpx.Client:
@@ -102,7 +103,7 @@ def running(store: str, folder: Path, quoter: str | None = None, **settings: Any
     thread = threading.Thread(target=lambda: uvloop.run(main()))
     thread.start()
     assert ready.wait(60.0)
-    made = Running(sockets.address(listening), found["service"], store)
+    made = Running(sockets.address(listening), found["service"], store, found["loop"])
     try:
         yield made
     finally:

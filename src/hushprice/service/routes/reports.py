@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from urllib.parse import parse_qsl
 
 from hushprice.service import problems
@@ -77,7 +78,8 @@ async def prices(service: Service, asked: Asked) -> Answer:
     steps = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
     if not 2 <= steps <= MOST_STEPS:
         raise problems.invalid("steps", f"must be a whole number from 2 to {MOST_STEPS}")
-    return Answer(200, price_map(held, query.get("x"), query.get("y"), steps))
+    # In a thread: a map is thousands of prices, and quotes must not wait for it.
+    return Answer(200, await asyncio.to_thread(price_map, held, query.get("x"), query.get("y"), steps))
 
 
 async def demand(service: Service, asked: Asked) -> Answer:
@@ -104,7 +106,7 @@ def _read(path: str, name: str, summary: str, handler: object, answer: object, *
         roles=("auditor",),
         reads=True,
         answers={200: answer},
-        refusals={404: "unknown product"} if "{name}" in path else {},
+        refusals={404: "unknown product", 503: "the store is away"} if "{name}" in path else {},
         **more,  # type: ignore[arg-type]
     )
 
