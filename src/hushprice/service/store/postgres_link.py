@@ -19,7 +19,9 @@ _CONNECT: dict[str, Any] = {
     "keepalives_idle": 5,
     "keepalives_interval": 2,
 }
-_SESSION = """SELECT set_config('lock_timeout', '5s', false), set_config('statement_timeout', '30s', false),
+# A plan made while a table was empty reads all of it, and would be kept when it is not: indexes, always.
+_SESSION = """SELECT set_config('enable_seqscan', 'off', false),
+    set_config('lock_timeout', '5s', false), set_config('statement_timeout', '30s', false),
     set_config('idle_in_transaction_session_timeout', '30s', false),
     set_config('default_transaction_isolation', 'read committed', false),
     set_config('synchronous_commit',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ from hushprice.service.store.protocol import (
     Told,
     UnknownProduct,
 )
+from hushprice.service.store.sqlite_turns import WAIT, Turns, patiently
 
 _RELEASE = """SELECT name, sequence, version, kind, records, batch, numbers, belief, at
     FROM release JOIN product ON product.id = release.product WHERE name = ?"""
@@ -38,18 +40,23 @@ class SqliteStore:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection = sqlite_file.connect(path)
+        self._turns = Turns(path)
 
     def __repr__(self) -> str:
         return f"SqliteStore({str(self._path)!r})"
 
     def close(self) -> None:
         self._connection.close()
+        self._turns.close()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, write: bool) -> Iterator[sqlite3.Connection]:
         connection = self._connection
         with sqlite_file.explained(self._path):
-            connection.execute(begin)
+            if write:
+                self._turns.begin(connection)
+            else:  # the first read fixes what the others see
+                patiently(connection, time.monotonic() + WAIT, "BEGIN", "SELECT 1 FROM clock")
             try:
                 yield connection
                 connection.execute("COMMIT")
@@ -59,11 +66,11 @@ class SqliteStore:
                 raise
 
     def _writing(self) -> Any:
-        return self._transaction("BEGIN IMMEDIATE")
+        return self._transaction(write=True)
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        with sqlite_file.explained(self._path):
-            return self._connection.execute(query, values).fetchall()
+        with self._transaction(write=False) as connection:
+            return list(connection.execute(query, values))
 
     # ---- what a quoter reads -----------------------------------------------------------------------------------------
 
@@ -190,7 +197,7 @@ class SqliteStore:
         return LearnerState(*rows[0]) if rows else None
 
     def due(self, product: str, after: int, limit: int) -> list[Slot]:
-        with self._transaction("BEGIN") as connection:
+        with self._transaction(write=False) as connection:
             return sqlite_learning.due(connection, product, after, limit)
 
     def commit(self, holder: str, state: LearnerState, releases: Sequence[StoredRelease], now: float) -> None:
@@ -222,13 +229,13 @@ class SqliteStore:
             connection.execute("DELETE FROM api_key WHERE name = ?", (name,))
 
     def figures(self, product: str) -> Figures:
-        with self._transaction("BEGIN") as connection:
+        with self._transaction(write=False) as connection:
             number = _number(connection, product)
             row = connection.execute(f"SELECT {_SUMS} FROM tally WHERE product = ?", (number,)).fetchone()
         return rules.figures_of(row)
 
     def daily_figures(self, product: str, days: int) -> list[tuple[str, Figures]]:
-        with self._transaction("BEGIN") as connection:
+        with self._transaction(write=False) as connection:
             query = f"SELECT day, {', '.join(rules.COUNTED)} FROM tally WHERE product = ? ORDER BY day DESC LIMIT ?"
             rows = connection.execute(query, (_number(connection, product), days)).fetchall()
         return [(rules.day_name(day), rules.figures_of(counted)) for day, *counted in reversed(rows)]

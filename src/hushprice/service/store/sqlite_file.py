@@ -11,10 +11,10 @@ from pathlib import Path
 
 from hushprice.errors import InvalidInput, first_line
 from hushprice.service.store.protocol import StoreUnavailable
+from hushprice.service.store.sqlite_turns import WAIT
 
 APPLICATION = 0x68757368  # "hush"
 VERSION = 1
-_WAIT = 5.0  # seconds for another process that writes
 
 _SAID = {
     sqlite3.SQLITE_BUSY: "is locked by another process",
@@ -45,7 +45,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """Open the file, after creating it where there is none. InvalidInput where it is a file of something else."""
     with explained(path):
         _create(path)
-        connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
         try:
             _recognize(connection, path)
             for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
@@ -54,6 +54,7 @@ def connect(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA wal_autocheckpoint = 4000")
             connection.execute("PRAGMA cache_size = -65536")
             _migrate(connection, path)
+            connection.execute("PRAGMA busy_timeout = 0")  # from here on, sqlite_turns.py waits
         except BaseException:
             connection.close()
             raise
@@ -97,6 +98,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         if version < VERSION:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("UPDATE clock SET one = 1")  # a file that is read-only should be told of at the start
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
