@@ -42,7 +42,9 @@ def commands() -> dict[str, list[str]]:
     """Every command, as people type it, and the arguments that call it; the bare program first."""
     group = typer.main.get_command(app)
     listed: dict[str, list[str]] = {"hushprice": []}
-    listed.update({f"hushprice {name}": [name] for name in sorted(getattr(group, "commands", {}))})
+    for name, command in sorted(getattr(group, "commands", {}).items()):
+        listed[f"hushprice {name}"] = [name]
+        listed.update({f"hushprice {name} {verb}": [name, verb] for verb in sorted(getattr(command, "commands", {}))})
     return listed
 
 
