@@ -53,7 +53,9 @@ let operatorPort; // asked once: a port does not become another
 // description of a port tells whether it is the operator's. The service checks both itself.
 export async function whyNoFigures(key) {
   if (/^hp_(auditor|shop)_/.test(key)) return "Signed in. Raw figures need an admin key.";
-  operatorPort ??= Object.keys((await ask("openapi.json")).paths ?? {}).some((path) => path.startsWith("/v1/operator/"));
+  operatorPort ??= Object.keys((await ask("openapi.json")).paths ?? {}).some(
+    (path) => path.startsWith("/v1/operator/"),
+  );
   return operatorPort ? null : "Signed in. Raw figures are on the operator's port only.";
 }
 

@@ -1,6 +1,7 @@
 // How many would buy at each price, at the point chosen in the price map, and how sure that is.
 
 import * as api from "./api.js";
+import { axisTitle, keyEntry, level, tickBelow, upright } from "./axes.js";
 import { byId, chart, h, memo, s, setText, show } from "./dom.js";
 import { digits, featureValue, money, percent } from "./format.js";
 import { heading, tag } from "./labels.js";
@@ -14,9 +15,14 @@ export function createDemand() {
   const plot = h("div", { class: "plot", "aria-hidden": "true" });
   const slider = h("input", { type: "range", id: "price-slider", min: 0, step: 1 });
   const readout = h("p", { class: "readout", id: "demand-readout", "aria-live": "polite" });
-  const keys = h("p", { class: "key" },
-    h("span", null, sample("curve"), " demand"), h("span", null, sample("band"), " ± 2 deviations of the belief"),
-    h("span", null, sample("best"), " price quoted here"), h("span", null, sample("reference"), " reference price"));
+  const keys = h(
+    "p",
+    { class: "key" },
+    keyEntry("curve", " demand"),
+    keyEntry("band-sample", " ± 2 deviations of the belief"),
+    keyEntry("best", " price quoted here"),
+    keyEntry("reference", " reference price"),
+  );
   let [product, data, asked, wanted] = [null, null, null, null];
   const shown = (price) => money(price, product.currency, product.decimals);
 
@@ -28,7 +34,9 @@ export function createDemand() {
     if (!data) return;
     const at = Number(slider.value);
     const amount = amountOf(data.bound);
-    const text = `At ${shown(data.prices[at])}: ${amount(data.demand[at])} ${data.bound > 1 ? "bought" : "buy"}, between ${amount(data.low[at])} and ${amount(data.high[at])}.`;
+    const [low, middle, high] = [data.low, data.demand, data.high].map((values) => amount(values[at]));
+    const verb = data.bound > 1 ? "bought" : "buy";
+    const text = `At ${shown(data.prices[at])}: ${middle} ${verb}, between ${low} and ${high}.`;
     setText(readout, text);
     slider.setAttribute("aria-valuetext", text);
     if (plot.firstChild) place(plot, plot.clientWidth, data, at);
@@ -55,7 +63,8 @@ export function createDemand() {
     });
     if (!answer || JSON.stringify(chosen) !== asked) return;
     const first = data === null || data.product !== chosen.product;
-    data = { ...answer, product: chosen.product, currency: product.currency, bound: product.bound ?? 1, quoted: chosen.price, reference: product.reference_price };
+    const { currency, bound = 1, reference_price: reference } = product;
+    data = { ...answer, product: chosen.product, currency, bound, quoted: chosen.price, reference };
     slider.max = String(data.prices.length - 1);
     if (first) slider.value = String(nearest(data.prices, data.quoted));
     draw(data);
@@ -86,12 +95,10 @@ export function createDemand() {
 const drawLabel = memo((slot, label) => slot.replaceChildren(tag(label)));
 // Where one thing is bought or none, demand is a share of customers; otherwise so many things a customer.
 const amountOf = (bound) => (bound > 1 ? (value) => digits(value, 3) : percent);
-const nearest = (values, wanted) => values.reduce((best, value, index) => (Math.abs(value - wanted) < Math.abs(values[best] - wanted) ? index : best), 0);
-
-function sample(kind) {
-  const shape = kind === "band" ? s("rect", { class: "band", x: 0, y: 2, width: 18, height: 10 }) : s("line", { class: kind, x1: 0, x2: 18, y1: 7, y2: 7 });
-  return s("svg", { width: 18, height: 14, "aria-hidden": "true" }, shape);
-}
+const nearest = (values, wanted) => {
+  const distances = values.map((value) => Math.abs(value - wanted));
+  return distances.indexOf(Math.min(...distances));
+};
 
 function scales(width, { prices, high }) {
   const top = Math.max(1, ...high);
@@ -101,16 +108,20 @@ function scales(width, { prices, high }) {
 function drawing(width, data, shown) {
   const [x, y, top] = scales(width, data);
   const line = (values) => data.prices.map((price, index) => [x(price), y(values[index])]);
-  const across = (price) => s("g", { class: "tick" }, s("line", { x1: x(price), x2: x(price), y1: TOP + DOWN, y2: TOP + DOWN + 5 }), s("text", { x: x(price), y: TOP + DOWN + 18, "text-anchor": "middle" }, shown(price)));
-  const up = (share) => s("g", { class: "tick" }, s("line", { class: "grid-line", x1: LEFT, x2: width - RIGHT, y1: y(share), y2: y(share) }), s("text", { x: LEFT - 6, y: y(share) + 4, "text-anchor": "end" }, amountOf(data.bound)(share)));
-  const upright = (price, name) => s("line", { class: name, x1: x(price), x2: x(price), y1: TOP, y2: TOP + DOWN });
-  return s("svg", { width, height: TOP + DOWN + BOTTOM },
-    ticks(0, top, 4).map(up), ticks(data.prices[0], data.prices.at(-1), (width - LEFT) / 75).map(across),
+  const [right, base] = [width - RIGHT, TOP + DOWN];
+  const prices = ticks(data.prices[0], data.prices.at(-1), (width - LEFT) / 75);
+  return s(
+    "svg",
+    { width, height: base + BOTTOM },
+    ticks(0, top, 4).map((value) => level(y(value), LEFT, right, amountOf(data.bound)(value))),
+    prices.map((price) => tickBelow(x(price), base, shown(price))),
     s("path", { class: "band", d: `${path([...line(data.high), ...line(data.low).reverse()])}Z` }),
-    upright(data.reference, "reference"), upright(data.quoted, "best"),
+    upright(x(data.reference), TOP, base, "reference"),
+    upright(x(data.quoted), TOP, base, "best"),
     s("path", { class: "curve", d: path(line(data.demand)) }),
     s("circle", { class: "cursor-dot", r: 6 }),
-    s("text", { class: "axis-title", x: LEFT + (width - LEFT - RIGHT) / 2, y: TOP + DOWN + 35, "text-anchor": "middle" }, "price"));
+    axisTitle((LEFT + right) / 2, base + 35, "price"),
+  );
 }
 
 function place(plot, width, data, at) {

@@ -21,24 +21,49 @@ const QUOTE = { product: "airport-transfer", attributes: { hours_ahead: 5, membe
 
 // A line for each field, as short as a person would write it.
 function pretty(body) {
-  const lines = Object.entries(body).map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value).replace(/([,:])/g, "$1 ")}`);
+  const lines = Object.entries(body).map(
+    ([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value).replace(/([,:])/g, "$1 ")}`,
+  );
   return `{\n${lines.join(",\n").replace("[{", "[\n      {").replaceAll("}, {", "},\n      {")}\n  }`;
 }
 
 function command(path, key, body) {
-  const lines = [`curl ${new URL(path, document.baseURI)}`, `-H "Authorization: Bearer ${key}"`, `-d '${pretty(body)}'`];
+  const lines = [
+    `curl ${new URL(path, document.baseURI)}`,
+    `-H "Authorization: Bearer ${key}"`,
+    `-d '${pretty(body)}'`,
+  ];
   return lines.join(" \\\n  ");
 }
 
 export function drawEmpty() {
   byId("empty").append(
     h("h1", { id: "empty-title" }, "No product yet"),
-    h("p", null, "A product declares what may be asked of a customer, the highest price, and the privacy budget. All of it is public and fixed before the first quote. Create one with the admin key; it shows up here within two seconds."),
+    h(
+      "p",
+      null,
+      "A product declares what may be asked of a customer, the highest price, and the privacy budget. It is public ",
+      "and fixed before the first quote. Create one with the admin key; it shows up here within two seconds.",
+    ),
     h("h2", null, "1. Create a product"),
-    h("pre", { tabindex: 0, "aria-label": "Command that creates a product" }, h("code", null, command("v1/products", "$ADMIN_KEY", EXAMPLE))),
+    h(
+      "pre",
+      { tabindex: 0, "aria-label": "Command that creates a product" },
+      h("code", null, command("v1/products", "$ADMIN_KEY", EXAMPLE)),
+    ),
     h("h2", null, "2. Ask for a price"),
-    h("pre", { tabindex: 0, "aria-label": "Command that asks for a quote" }, h("code", null, command("v1/quotes", "$SHOP_KEY", QUOTE))),
-    h("p", { class: "small" }, "The keys are in the file that the service named when it started. Every call is described at ", h("a", { href: "openapi.json" }, "openapi.json"), "."),
+    h(
+      "pre",
+      { tabindex: 0, "aria-label": "Command that asks for a quote" },
+      h("code", null, command("v1/quotes", "$SHOP_KEY", QUOTE)),
+    ),
+    h(
+      "p",
+      { class: "small" },
+      "The keys are in the file that the service named when it started. Every call is described at ",
+      h("a", { href: "openapi.json" }, "openapi.json"),
+      ".",
+    ),
   );
 }
 

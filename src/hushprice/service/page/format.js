@@ -1,7 +1,7 @@
 // Numbers as people read them.
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 export const NONE = "–";
 
@@ -30,7 +30,7 @@ export function tiny(value) {
   if (!Number.isFinite(value)) return NONE;
   if (value === 0 || Math.abs(value) >= 1e-3) return digits(value, 3);
   const [mantissa, exponent] = value.toExponential(2).split("e");
-  const raised = [...String(Number(exponent))].map((each) => SUPERSCRIPT[each]).join("");
+  const raised = [...String(Number(exponent))].map((each) => RAISED[each] ?? "⁻").join("");
   return `${Number(mantissa)}\u00a0×\u00a010${raised}`;
 }
 
@@ -63,7 +63,10 @@ export function moment(at) {
   const date = instant(at);
   if (date === null) return NONE;
   const year = date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
-  return new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...year, hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(date);
+  return new Intl.DateTimeFormat(
+    "en-GB",
+    { day: "numeric", month: "short", ...year, hour: "2-digit", minute: "2-digit", second: "2-digit" },
+  ).format(date);
 }
 
 export const clock = (date) => new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" }).format(date);

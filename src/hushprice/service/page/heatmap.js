@@ -1,5 +1,6 @@
 // Prices over two features as a heat map, over one as a line. Drawing only.
 
+import { axisTitle, level, tickBelow } from "./axes.js";
 import { s } from "./dom.js";
 import { featureValue } from "./format.js";
 import { colour, colourBar, linear, path, ticks } from "./scale.js";
@@ -14,7 +15,15 @@ export function frame(width, { x, y }) {
   const left = Math.min(width * 0.26, Math.max(40, longest * LETTER + 26));
   const across = width - left - RIGHT;
   const down = Math.round(Math.min(330, Math.max(190, across * 0.62)));
-  const box = { left, top: 8, across, down, height: 8 + down + BOTTOM, columns: x.values.length, rows: y ? y.values.length : 1 };
+  const box = {
+    left,
+    top: 8,
+    across,
+    down,
+    height: 8 + down + BOTTOM,
+    columns: x.values.length,
+    rows: y ? y.values.length : 1,
+  };
   const middleX = (index) => left + ((index + 0.5) * across) / box.columns;
   const middleY = (index) => box.top + down - ((index + 0.5) * down) / box.rows;
   return { ...box, middleX, middleY };
@@ -22,7 +31,10 @@ export function frame(width, { x, y }) {
 
 export function cellAt(box, px, py) {
   const inside = (value, most) => Math.min(most - 1, Math.max(0, Math.floor(value)));
-  return [inside(((px - box.left) / box.across) * box.columns, box.columns), inside(((box.top + box.down - py) / box.down) * box.rows, box.rows)];
+  return [
+    inside(((px - box.left) / box.across) * box.columns, box.columns),
+    inside(((box.top + box.down - py) / box.down) * box.rows, box.rows),
+  ];
 }
 
 export function heat(width, data) {
@@ -30,7 +42,16 @@ export function heat(width, data) {
   const [low, high] = range(data.prices);
   const [wide, tall] = [box.across / box.columns, box.down / box.rows];
   const cell = (price, column, row) =>
-    s("rect", { x: box.left + column * wide, y: box.top + box.down - (row + 1) * tall, width: wide + 0.4, height: tall + 0.4, fill: colour(high > low ? (price - low) / (high - low) : 0) });
+    s(
+      "rect",
+      {
+        x: box.left + column * wide,
+        y: box.top + box.down - (row + 1) * tall,
+        width: wide + 0.4,
+        height: tall + 0.4,
+        fill: colour(high > low ? (price - low) / (high - low) : 0),
+      },
+    );
   return s("svg", { width, height: box.height, "aria-hidden": "true" },
     hatch(),
     s("g", { class: "cells" }, data.prices.map((line, row) => line.map((price, column) => cell(price, column, row)))),
@@ -47,9 +68,8 @@ export function line(width, data, show) {
   const margin = Math.max((high - low) * 0.15, high * 0.04, 1e-9);
   const y = linear(low - margin, high + margin, box.top + box.down, box.top);
   const points = data.prices[0].map((price, index) => [box.middleX(index), y(price)]);
-  const level = (price) => s("g", { class: "tick" }, s("line", { class: "grid-line", x1: box.left, x2: box.left + box.across, y1: y(price), y2: y(price) }), s("text", { x: box.left - 8, y: y(price) + 4, "text-anchor": "end" }, show(price)));
   return s("svg", { width, height: box.height, "aria-hidden": "true" },
-    ticks(low - margin, high + margin, 4).map(level),
+    ticks(low - margin, high + margin, 4).map((price) => level(y(price), box.left, box.left + box.across, show(price))),
     s("path", { class: "curve", d: path(points) }),
     points.map(([px, py]) => s("circle", { class: "dot-small", cx: px, cy: py, r: 2 })),
     axisX(box, data.x),
@@ -64,7 +84,10 @@ export function placeCursor(drawing, width, data, [column, row]) {
   if (data.y) {
     const [wide, tall] = [box.across / box.columns, box.down / box.rows];
     const [x, y] = [box.left + column * wide, box.top + box.down - (row + 1) * tall];
-    for (const each of drawing.querySelectorAll(".cursor rect")) put(each, { x: x - 1, y: y - 1, width: wide + 2, height: tall + 2 });
+    for (const each of drawing.querySelectorAll(".cursor rect")) put(
+      each,
+      { x: x - 1, y: y - 1, width: wide + 2, height: tall + 2 },
+    );
   } else {
     const x = box.middleX(column);
     const dot = drawing.querySelectorAll(".dot-small")[column];
@@ -107,19 +130,22 @@ function marks(values, middle, wanted) {
   return ticks(first, last, wanted).map((value) => [at(value), featureValue(value)]);
 }
 
-const cut = (text, room) => (text.length * LETTER > room ? `${text.slice(0, Math.max(2, Math.floor(room / LETTER) - 1))}…` : text);
+const cut = (text, room) => (
+  text.length * LETTER > room ? `${text.slice(0, Math.max(2, Math.floor(room / LETTER) - 1))}…` : text,
+);
 
 function axisX(box, x) {
   const base = box.top + box.down;
   const room = isNumeric(x.values) ? Infinity : box.across / box.columns - 4;
-  const tick = ([at, text]) => s("g", { class: "tick" }, s("line", { x1: at, x2: at, y1: base, y2: base + 5 }), s("text", { x: at, y: base + 18, "text-anchor": "middle" }, cut(text, room)));
-  return s("g", null, marks(x.values, box.middleX, box.across / 70).map(tick),
-    s("text", { class: "axis-title", x: box.left + box.across / 2, y: base + 35, "text-anchor": "middle" }, x.name));
+  const listed = marks(x.values, box.middleX, box.across / 70);
+  const texts = listed.map(([at, text]) => tickBelow(at, base, cut(text, room)));
+  return s("g", null, texts, axisTitle(box.left + box.across / 2, base + 35, x.name));
 }
 
 function axisY(box, y) {
   const middle = box.top + box.down / 2;
-  const tick = ([at, text]) => s("g", { class: "tick" }, s("line", { x1: box.left - 5, x2: box.left, y1: at, y2: at }), s("text", { x: box.left - 8, y: at + 4, "text-anchor": "end" }, cut(text, box.left - 26)));
-  return s("g", null, marks(y.values, box.middleY, box.down / 50).map(tick),
-    s("text", { class: "axis-title", transform: `translate(11 ${middle}) rotate(-90)`, "text-anchor": "middle" }, y.name));
+  const listed = marks(y.values, box.middleY, box.down / 50);
+  const tick = ([at, text]) => level(at, box.left, box.left - 4, cut(text, box.left - 26));
+  const title = s("g", { transform: `translate(11 ${middle}) rotate(-90)` }, axisTitle(0, 0, y.name));
+  return s("g", null, listed.map(tick), title);
 }

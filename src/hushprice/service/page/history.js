@@ -16,8 +16,18 @@ const COLUMNS = [
 export function createHistory() {
   const body = h("tbody");
   const head = COLUMNS.map(([title]) => h("th", { scope: "col" }, title));
-  const table = h("table", { class: "history" }, h("caption", { class: "unseen" }, "Releases, newest first"), h("thead", null, h("tr", null, head)), body);
-  const none = h("p", { class: "hollow" }, "No release yet. Until there is one, everybody is quoted the reference price.");
+  const table = h(
+    "table",
+    { class: "history" },
+    h("caption", { class: "unseen" }, "Releases, newest first"),
+    h("thead", null, h("tr", null, head)),
+    body,
+  );
+  const none = h(
+    "p",
+    { class: "hollow" },
+    "No release yet. Until there is one, everybody is quoted the reference price.",
+  );
   const more = h("button", { type: "button", class: "quiet" });
   const scroll = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Release history" }, table);
   let all = false;
@@ -44,4 +54,14 @@ export function createHistory() {
 }
 
 const line = (each) =>
-  h("tr", { class: each.kind }, COLUMNS.map(([title, read], index) => h(index ? "td" : "th", { scope: index ? null : "row", "data-title": title }, read(each))));
+  h(
+    "tr",
+    { class: each.kind },
+    COLUMNS.map(
+      ([title, read], index) => h(
+        index ? "td" : "th",
+        { scope: index ? null : "row", "data-title": title },
+        read(each),
+      ),
+    ),
+  );

@@ -20,7 +20,16 @@ const SLOWEST = 10000; // ms between attempts while nobody answers
 const VIEWS = ["loading", "locked", "empty", "product-view"];
 
 const demand = createDemand();
-const cards = [createSummary(), createPrivacy(), createHealth(), createTimeline(), demand.update, createPriceMap(demand.follow), createHistory(), createOperator()];
+const cards = [
+  createSummary(),
+  createPrivacy(),
+  createHealth(),
+  createTimeline(),
+  demand.update,
+  createPriceMap(demand.follow),
+  createHistory(),
+  createOperator(),
+];
 const signIn = createSignIn(keyChanged);
 const chooser = byId("product");
 let timer;
@@ -82,7 +91,9 @@ async function gather() {
   offer(listed.map((each) => each.name));
   const product = listed.find((each) => each.name === chooser.value);
   if (!product) return { ready };
-  const [privacy, report, figures] = await Promise.all([api.privacy(product.name), api.report(product.name), operatorFigures(product.name)]);
+  const [privacy, report, figures] = await Promise.all(
+    [api.privacy(product.name), api.report(product.name), operatorFigures(product.name)],
+  );
   return { ready, product, privacy, report, figures };
 }
 

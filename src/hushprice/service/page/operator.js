@@ -6,18 +6,43 @@ import { createFunnel } from "./funnel.js";
 import { heading, row, tag } from "./labels.js";
 import { createRevenue } from "./revenue.js";
 
-const CLIPPED = [["attributes", "Attributes clipped to their bounds"], ["features", "Features shortened"], ["demands", "Demands clipped"]];
+const CLIPPED = [
+  ["attributes", "Attributes clipped to their bounds"],
+  ["features", "Features shortened"],
+  ["demands", "Demands clipped"],
+  ["unreadable", "Outcomes that could not be read"],
+];
 
 export function createOperator() {
   let parts = null;
   const build = () => {
     const [revenue, funnel, work] = [createRevenue(), createFunnel(), createWork()];
     byId("operator").replaceChildren(
-      h("div", { class: "operator-head" }, h("h2", { id: "operator-title" }, "For the operator"), h("p", null, "Raw figures. Publishing one of them is a release that nobody has paid for.")),
+      h(
+        "div",
+        { class: "operator-head" },
+        h("h2", { id: "operator-title" }, "For the operator"),
+        h("p", null, "Raw figures. Publishing one of them is a release that nobody has paid for."),
+      ),
       h("div", { class: "grid" },
-        h("section", { class: "card wide-7", "aria-labelledby": "revenue-title" }, heading("revenue-title", "Revenue against the fixed-price holdout", tag("operator-only")), revenue.nodes),
-        h("section", { class: "card wide-5", "aria-labelledby": "funnel-title" }, heading("funnel-title", "Funnel"), funnel.nodes),
-        h("section", { class: "card wide-12", "aria-labelledby": "work-title" }, heading("work-title", "Clipping and fits"), work.nodes)),
+        h(
+          "section",
+          { class: "card wide-7", "aria-labelledby": "revenue-title" },
+          heading("revenue-title", "Revenue against the fixed-price holdout", tag("operator-only")),
+          revenue.nodes,
+        ),
+        h(
+          "section",
+          { class: "card wide-5", "aria-labelledby": "funnel-title" },
+          heading("funnel-title", "Funnel"),
+          funnel.nodes,
+        ),
+        h(
+          "section",
+          { class: "card wide-12", "aria-labelledby": "work-title" },
+          heading("work-title", "Clipping and fits"),
+          work.nodes,
+        )),
     );
     return [revenue, funnel, work];
   };
@@ -35,12 +60,20 @@ export function createOperator() {
 
 function createWork() {
   const clipped = CLIPPED.map(([id, name]) => ({ id, ...row(name, "operator-only") }));
-  const [fits, mean, largest] = ["Fits made", "A fit takes, on average", "The longest took"].map((name) => row(name, "operator-only"));
+  const [fits, mean, largest] = ["Fits made", "A fit takes, on average", "The longest took"].map(
+    (name) => row(name, "operator-only"),
+  );
   const update = ({ figures }) => {
-    for (const each of clipped) setText(each.value, count(figures.clipped[each.id]));
+    for (const each of clipped) setText(
+      each.value,
+      figures.clipped[each.id] === null ? "not counted" : count(figures.clipped[each.id]),
+    );
     setText(fits.value, count(figures.fit_seconds.count));
     setText(mean.value, seconds(figures.fit_seconds.mean));
     setText(largest.value, seconds(figures.fit_seconds.largest));
   };
-  return { nodes: [h("dl", { class: "rows two" }, clipped.map((each) => each.line), fits.line, mean.line, largest.line)], update };
+  return {
+    nodes: [h("dl", { class: "rows two" }, clipped.map((each) => each.line), fits.line, mean.line, largest.line)],
+    update,
+  };
 }

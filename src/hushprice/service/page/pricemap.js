@@ -19,11 +19,26 @@ const WHY = {
 export function createPriceMap(onPoint) {
   const [across, up] = [picker("map-x", "Across"), picker("map-y", "Up")];
   const label = h("span", { class: "tag-slot" });
-  const map = h("div", { class: "plot map", id: "map", tabindex: 0, role: "application", "aria-roledescription": "price map", "aria-describedby": "map-keys" });
+  const map = h(
+    "div",
+    {
+      class: "plot map",
+      id: "map",
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": "price map",
+      "aria-describedby": "map-keys",
+    },
+  );
   const scale = h("div", { class: "plot scale" });
   const readout = h("p", { class: "readout", id: "map-readout", "aria-live": "polite" });
   const note = h("p", { class: "note hatched" });
-  const keys = h("p", { class: "small", id: "map-keys" }, "Arrow keys, a click or a touch choose the customer whose demand is drawn. Features not shown stand at their middle.");
+  const keys = h(
+    "p",
+    { class: "small", id: "map-keys" },
+    "Arrow keys, a click or a touch choose the customer whose demand is drawn. ",
+    "Features not shown stand at their middle.",
+  );
   let [product, data, cell, width, version] = [null, null, [0, 0], 0, ""];
   const shown = (price) => money(price, product.currency, product.decimals);
 
@@ -35,7 +50,8 @@ export function createPriceMap(onPoint) {
   const drawScale = chart(scale, (now, next) => scale.replaceChildren(legend(now, next, shown)));
   const describe = ([column, row]) => {
     const point = [[data.x, column], ...(data.y ? [[data.y, row]] : [])];
-    return `${point.map(([axis, index]) => `${axis.name} ${featureValue(axis.values[index])}`).join(", ")}: ${shown(data.prices[row][column])}`;
+    const named = point.map(([axis, index]) => `${axis.name} ${featureValue(axis.values[index])}`);
+    return `${named.join(", ")}: ${shown(data.prices[row][column])}`;
   };
   const choose = (next) => {
     cell = next;
@@ -69,7 +85,10 @@ export function createPriceMap(onPoint) {
     draw(data);
     show(scale, Boolean(data.y));
     if (data.y) drawScale(data);
-    map.setAttribute("aria-label", `Prices by ${x}${y ? ` and ${y}` : ""}, from ${range(data.prices).map(shown).join(" to ")}`);
+    map.setAttribute(
+      "aria-label",
+      `Prices by ${x}${y ? ` and ${y}` : ""}, from ${range(data.prices).map(shown).join(" to ")}`,
+    );
     choose(cell);
   };
   const offer = memo((name, names) => {
@@ -93,7 +112,9 @@ export function createPriceMap(onPoint) {
     });
   };
   const changed = (moved, other) => {
-    if (moved.value === other.value) other.value = [...other.options].map((each) => each.value).find((each) => each !== moved.value) ?? "";
+    if (moved.value === other.value) other.value = [...other.options].map((each) => each.value).find(
+      (each) => each !== moved.value,
+    ) ?? "";
     refresh(JSON.stringify([version, across.value, up.value]));
   };
   across.addEventListener("change", () => changed(across, up));
@@ -140,7 +161,9 @@ function withFlatness(data, product) {
 
 // All that can move a price: nothing is asked again until one of these does.
 const fingerprint = ({ product, privacy }) =>
-  JSON.stringify([product.name, product.status, product.rules, product.reference_price, privacy.versions, privacy.releases]);
+  JSON.stringify(
+    [product.name, product.status, product.rules, product.reference_price, privacy.versions, privacy.releases],
+  );
 
 function reason({ product, privacy }) {
   if (product.status === "frozen") return WHY.frozen;

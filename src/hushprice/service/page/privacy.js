@@ -12,11 +12,21 @@ const PARTS = [
   ["spent", "Spent", "by everything released so far"],
   ["left", "Left", "claimed less spent"],
 ];
+const KEY = [
+  ["bar-all", "claimed"],
+  ["bar-spent", "spent"],
+  ["bar-proven", "proven"],
+];
 
 export function createPrivacy() {
   const values = Object.fromEntries(PARTS.map(([id]) => [id, h("span", { class: "value" })]));
   const cells = PARTS.map(([id, title, meaning]) =>
-    h("div", { class: `part part-${id}` }, h("dt", null, title, tag("public")), h("dd", null, values[id], h("small", null, meaning))),
+    h(
+      "div",
+      { class: `part part-${id}` },
+      h("dt", null, title, tag("public")),
+      h("dd", null, values[id], h("small", null, meaning)),
+    ),
   );
   const bar = h("div", { class: "budget-bar", role: "img" });
   const drawBar = chart(bar, (width, amounts) => bar.replaceChildren(budgetBar(width, amounts)));
@@ -36,26 +46,35 @@ export function createPrivacy() {
   byId("privacy").append(
     heading("privacy-title", "Privacy"),
     h("dl", { class: "parts" }, cells),
-    h("div", { class: "budget" }, bar, h("p", { class: "key", "aria-hidden": "true" },
-      h("span", null, sample("bar-all"), " claimed"), h("span", null, sample("bar-spent"), " spent"), h("span", null, sample("bar-proven"), " proven"))),
+    h("div", { class: "budget" }, bar, h("p", { class: "key", "aria-hidden": "true" }, KEY.map(keyOf))),
     note,
     h("div", { class: "words labelled" }, h("h3", null, "In plain words ", tag("public")), promise, customer),
     h("dl", { class: "rows" }, adjacency.line, mu.line),
-    h("div", { class: "certificate" }, h("div", { class: "buttons" }, link, answer), h("p", { class: "small" }, "Check it anywhere, without a single record:"), hint),
+    h(
+      "div",
+      { class: "certificate" },
+      h("div", { class: "buttons" }, link, answer),
+      h("p", { class: "small" }, "Check it anywhere, without a single record:"),
+      hint,
+    ),
   );
 
   return ({ product, privacy }) => {
     for (const [id] of PARTS) setText(values[id], privacy[id] ? `ε ${epsilon(privacy[id].epsilon)}` : NONE);
     const amounts = Object.fromEntries(PARTS.map(([id]) => [id, privacy[id]?.epsilon ?? 0]));
     drawBar(amounts);
-    const shown = `Budget: epsilon ${epsilon(amounts.spent)} spent of ${epsilon(amounts.claimed)}, ${epsilon(amounts.left)} left.`;
+    const [claimed, spent, left] = [amounts.claimed, amounts.spent, amounts.left].map(epsilon);
+    const shown = `Budget: epsilon ${spent} spent of ${claimed}, ${left} left.`;
     if (bar.getAttribute("aria-label") !== shown) bar.setAttribute("aria-label", shown);
     setText(note, privacy.note ?? "");
     show(note, Boolean(privacy.note));
     setText(promise, inWords(privacy));
-    setText(customer, privacy.proven ? ofCustomers(privacy.customer) : "");
-    setText(adjacency.value, privacy.claimed ? `${privacy.adjacency}, δ = ${tiny(privacy.claimed.delta)}` : privacy.adjacency);
-    setText(mu.value, privacy.customer ? `ε ${epsilon(privacy.customer.epsilon)} at ${count(privacy.customer.records)} records, μ = ${digits(privacy.customer.mu, 3)}` : "no cap declared");
+    setText(customer, promises(privacy) ? ofCustomers(privacy.customer) : "");
+    setText(
+      adjacency.value,
+      privacy.claimed ? `${privacy.adjacency}, δ = ${tiny(privacy.claimed.delta)}` : privacy.adjacency,
+    );
+    setText(mu.value, levelText(privacy.customer));
     const file = `${product.name}.certificate.json`;
     if (link.download !== file) {
       link.href = certificatePath(product.name);
@@ -66,30 +85,41 @@ export function createPrivacy() {
   };
 }
 
-function sample(name) {
-  const shape = name === "bar-proven" ? s("line", { class: name, x1: 8, x2: 8, y1: 1, y2: 13 }) : s("rect", { class: name, y: 2, width: 16, height: 10, rx: 5 });
-  return s("svg", { width: 16, height: 14 }, shape);
+function keyOf([name, text]) {
+  const line = { class: name, x1: 8, x2: 8, y1: 1, y2: 13 };
+  const box = { class: name, y: 2, width: 16, height: 10, rx: 5 };
+  const shape = name === "bar-proven" ? s("line", line) : s("rect", box);
+  return h("span", null, s("svg", { width: 16, height: 14 }, shape), text);
+}
+
+const promises = ({ policy, proven }) => policy !== "fixed" && proven;
+
+function levelText(customer) {
+  if (!customer) return "no cap declared";
+  return `ε ${epsilon(customer.epsilon)} at ${count(customer.records)} records, μ = ${digits(customer.mu, 3)}`;
 }
 
 function inWords(privacy) {
-  if (!privacy.proven) return "Prices here depend on no customer's record, so there is nothing that they could reveal.";
+  if (!promises(privacy)) return "Prices here depend on no record, so there is nothing that they could reveal.";
   const odds = digits(Math.exp(privacy.proven.epsilon), 3);
-  return (
-    `Take any one quote and replace what that customer was like and did by anything else. Whatever somebody sees in all the later ` +
-    `prices is then at most ${odds} times as likely as before (and a chance of ${tiny(privacy.proven.delta)} on top). ` +
-    `It holds however many releases there will be.`
-  );
+  return [
+    "Take any one quote and replace what that customer was like and did by anything else. Whatever somebody sees in",
+    `all the later prices is then at most ${odds} times as likely as before (and a chance of`,
+    `${tiny(privacy.proven.delta)} on top). It holds however many releases there will be.`,
+  ].join(" ");
 }
 
 function ofCustomers(customer) {
   if (!customer) {
-    return "This is about one quote. No cap on records per customer was declared, so somebody who comes often is covered once for each visit, not for all of them together.";
+    return [
+      "This is about one quote. No cap on records per customer was declared, so somebody who comes often is covered",
+      "once for each visit, not for all of them together.",
+    ].join(" ");
   }
+  const quotes = customer.records === 1 ? "1 quote" : `${count(customer.records)} quotes`;
   const odds = digits(Math.exp(customer.epsilon), 3);
-  return (
-    `A customer counts with ${count(customer.records)} ${customer.records === 1 ? "quote" : "quotes"} at most. For all of them together the ` +
-    `factor is ${odds} (ε ${epsilon(customer.epsilon)}, δ ${tiny(customer.delta)}).`
-  );
+  const figures = `(ε ${epsilon(customer.epsilon)}, δ\u00a0${tiny(customer.delta)})`;
+  return `A customer counts with ${quotes} at most. For all of them together the factor is ${odds} ${figures}.`;
 }
 
 function budgetBar(width, { claimed, proven, spent }) {
@@ -108,7 +138,10 @@ async function download(link, answer) {
   try {
     const headers = session.key ? { Authorization: `Bearer ${session.key}` } : {};
     const response = await fetch(link.href, { headers, cache: "no-store" });
-    if (response.status === 404) return setText(answer, "There is none yet: the first is written when learning has begun.");
+    if (response.status === 404) return setText(
+      answer,
+      "There is none yet: the first is written when learning has begun.",
+    );
     if (!response.ok) return setText(answer, "Refused: sign in with an auditor's key.");
     const url = URL.createObjectURL(await response.blob());
     h("a", { href: url, download: link.download }).click();

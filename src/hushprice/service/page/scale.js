@@ -52,4 +52,6 @@ export function colourBar(width, height) {
   return s("g", null, Array.from({ length: cells }, (_, index) => cell(index)));
 }
 
-export const path = (points) => points.map(([x, y], index) => `${index ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
+export const path = (points) => points.map(
+  ([x, y], index) => `${index ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`,
+).join("");

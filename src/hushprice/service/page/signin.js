@@ -22,7 +22,9 @@ export function createSignIn(onChange) {
   const submit = async (event) => {
     event.preventDefault();
     const key = field.value.trim();
-    if (!/^[\x21-\x7e]+$/.test(key)) return refuse(key ? "A key has no spaces or special letters: copy it again." : "Enter a key.");
+    if (!/^[\x21-\x7e]+$/.test(key)) return refuse(
+      key ? "A key has no spaces or special letters: copy it again." : "Enter a key.",
+    );
     try {
       await api.products({ key });
     } catch (error) {

@@ -15,7 +15,14 @@ export function createSummary() {
   const name = h("h1", { id: "product-name" });
   const status = h("span", { class: "pill" });
   const [declared, cost] = [h("span"), h("span")];
-  const line = h("p", { class: "facts" }, declared, " ", tag("public"), h("span", { hidden: true }, cost, tag("operator-only")));
+  const line = h(
+    "p",
+    { class: "facts" },
+    declared,
+    " ",
+    tag("public"),
+    h("span", { hidden: true }, cost, tag("operator-only")),
+  );
   const values = Object.fromEntries(FACTS.map(([id]) => [id, h("span", { class: "big" }, NONE)]));
   const notes = Object.fromEntries(FACTS.map(([id]) => [id, h("span", { class: "small" })]));
   const cells = FACTS.map(([id, title, label]) =>
@@ -28,7 +35,10 @@ export function createSummary() {
     setText(status, product.status === "frozen" ? "frozen" : "open");
     status.dataset.state = product.status;
     const inCurrency = (value) => money(value, product.currency, product.decimals);
-    const parts = [`prices up to ${inCurrency(product.ceiling)}`, `reference price ${inCurrency(product.reference_price)}`];
+    const parts = [
+      `prices up to ${inCurrency(product.ceiling)}`,
+      `reference price ${inCurrency(product.reference_price)}`,
+    ];
     parts.push(`policy ${product.policy}`);
     setText(declared, parts.join("  ·  "));
     const told = Number.isFinite(product.unit_cost); // to an admin only
@@ -41,6 +51,9 @@ export function createSummary() {
     setText(values.versions, String(privacy.versions));
     setText(notes.versions, privacy.releases === 1 ? "1 release so far" : `${count(privacy.releases)} releases so far`);
     setText(values.spent, `ε ${epsilon(privacy.spent?.epsilon ?? 0)}`);
-    setText(notes.spent, privacy.claimed ? `of ${epsilon(privacy.claimed.epsilon)} claimed` : "nothing is learned from customers");
+    setText(
+      notes.spent,
+      privacy.claimed ? `of ${epsilon(privacy.claimed.epsilon)} claimed` : "nothing is learned from customers",
+    );
   };
 }

@@ -1,5 +1,6 @@
 // Releases along the slots: what was published when, and when the next one is due.
 
+import { axisTitle, tickBelow } from "./axes.js";
 import { byId, chart, h, s, setText } from "./dom.js";
 import { count, moment, short } from "./format.js";
 import { heading, tag } from "./labels.js";
@@ -10,7 +11,10 @@ const AXIS = 92;
 const TOP = 22;
 
 export function createTimeline() {
-  const holder = h("div", { class: "plot", role: "group", "aria-label": "Releases by slot. Arrow keys go from one to the next." });
+  const holder = h(
+    "div",
+    { class: "plot", role: "group", "aria-label": "Releases by slot. Arrow keys go from one to the next." },
+  );
   const readout = h("p", { class: "readout", "aria-live": "polite" });
   const keys = h("p", { class: "key" },
     h("span", null, sample("score"), " score: moves the prices, number is the version"),
@@ -50,18 +54,23 @@ export function createTimeline() {
   byId("timeline").append(heading("timeline-title", "Releases on a time line", tag("noised")), holder, readout, keys);
 
   return ({ privacy, report }) => {
-    const brief = (report.releases ?? []).map(({ sequence, version, kind, records, at }) => ({ sequence, version, kind, records, at }));
+    const brief = (report.releases ?? []).map(
+      ({ sequence, version, kind, records, at }) => ({ sequence, version, kind, records, at }),
+    );
     const next = privacy.next_release_after_slot ?? null;
     draw({ releases: brief, next, quotes: privacy.quotes, learned: privacy.learned, ended: privacy.learning_ended });
   };
 }
 
-const sentence = (each) =>
-  `Release ${each.sequence}, ${each.kind}${each.kind === "score" ? `: version ${each.version}` : ""}, after ${count(each.records)} slots, ${moment(each.at)}.`;
+function sentence({ sequence, kind, version, records, at }) {
+  const what = kind === "score" ? `score: version ${version}` : kind;
+  return `Release ${sequence}, ${what}, after ${count(records)} slots, ${moment(at)}.`;
+}
 
-function nothing(data) {
-  if (data.next === null) return "No release was made and none will come.";
-  return `No release yet. The first comes when the deadline of slot ${count(data.next)} has passed; ${count(data.quotes)} quotes are given so far.`;
+function nothing({ next, quotes }) {
+  if (next === null) return "No release was made and none will come.";
+  const due = `The first comes when the deadline of slot ${count(next)} has passed`;
+  return `No release yet. ${due}; ${count(quotes)} quotes are given so far.`;
 }
 
 function sample(kind) {
@@ -78,16 +87,17 @@ function drawing(width, data, choose) {
   const low = Math.max(1, Math.min(slots[0] ?? data.next ?? 10, data.next ?? Infinity, Math.max(1, data.quotes)) / 1.6);
   const high = Math.max(data.quotes, data.next ?? 1, slots.at(-1) ?? 1, 2 * low) * 1.08;
   const x = logarithmic(low, high, 14, width - 26);
-  const axis = logTicks(low, high, width / 56).map((slot) =>
-    s("g", { class: "tick" }, s("line", { x1: x(slot), x2: x(slot), y1: AXIS, y2: AXIS + 5 }), s("text", { x: x(slot), y: AXIS + 18, "text-anchor": "middle" }, short(slot))),
-  );
-  const band = (from, to, name) => s("rect", { class: name, x: from, y: AXIS - 5, width: Math.max(0, to - from), height: 5 });
-  return s("svg", { width, height: HEIGHT },
+  const axis = logTicks(low, high, width / 56).map((slot) => tickBelow(x(slot), AXIS, short(slot)));
+  const band = (from, to, name) =>
+    s("rect", { class: name, x: from, y: AXIS - 5, width: Math.max(0, to - from), height: 5 });
+  return s(
+    "svg",
+    { width, height: HEIGHT },
     band(x(low), x(data.quotes), "track-quoted"),
     data.learned > 0 && band(x(low), x(data.learned), "track-learned"),
     s("line", { class: "axis", x1: 8, x2: width - 8, y1: AXIS, y2: AXIS }),
     axis,
-    s("text", { class: "axis-title", x: width - 8, y: HEIGHT - 2, "text-anchor": "end" }, "slots (quotes, in order), logarithmic"),
+    axisTitle(width - 8, HEIGHT - 2, "slots (quotes, in order), logarithmic", "end"),
     data.next !== null && nextMark(x(data.next), data.next, width),
     marks(data.releases, x, choose),
   );
@@ -95,24 +105,33 @@ function drawing(width, data, choose) {
 
 function nextMark(x, slot, width) {
   const end = x > width - 90;
-  return s("g", { class: "next" },
+  const anchor = end ? "end" : "start";
+  return s(
+    "g",
+    { class: "next" },
     s("path", { class: "mark-next", d: `M${x} ${TOP - 8}V${AXIS}` }),
-    s("text", { x: end ? x - 6 : x + 6, y: TOP - 8, "text-anchor": end ? "end" : "start" }, `next after ${count(slot)}`),
+    s("text", { x: end ? x - 6 : x + 6, y: TOP - 8, "text-anchor": anchor }, `next after ${count(slot)}`),
   );
 }
 
 function marks(releases, x, choose) {
-  let labelled = -Infinity;
-  const label = (at) => (at - labelled < 17 ? false : ((labelled = at), true));
+  let labelled = -Infinity; // where the last version was written: two would overlap
   return releases.map((each) => {
     const at = x(each.records);
-    const score = each.kind === "score";
-    const shapes = score
-      ? [s("line", { class: "stem", x1: at, x2: at, y1: TOP + 22, y2: AXIS - 5 }), s("circle", { class: "mark-score", cx: at, cy: TOP + 22, r: 5.5 }),
-        label(at) && s("text", { class: "version", x: at, y: TOP + 11, "text-anchor": "middle" }, each.version)]
-      : [s("line", { class: "mark-look", x1: at, x2: at, y1: AXIS - 26, y2: AXIS - 7 })];
+    const room = each.kind === "score" && at - labelled >= 17;
+    if (room) labelled = at;
+    const shapes = each.kind === "score" ? scoreMark(at, room ? each.version : null) : [lookMark(at)];
+    const node = { class: "release", role: "img", "aria-label": sentence(each), "data-sequence": each.sequence };
+    const reacts = { onclick: () => choose(each.sequence, true), onpointerenter: () => choose(each.sequence, false) };
     const hit = s("rect", { class: "hit", x: at - 4, y: TOP + 6, width: 8, height: AXIS - TOP - 4 });
-    return s("g", { class: "release", role: "img", "aria-label": sentence(each), "data-sequence": each.sequence, tabindex: -1,
-      onclick: () => choose(each.sequence, true), onpointerenter: () => choose(each.sequence, false) }, hit, shapes);
+    return s("g", { ...node, tabindex: -1, ...reacts }, hit, shapes);
   });
 }
+
+const lookMark = (at) => s("line", { class: "mark-look", x1: at, x2: at, y1: AXIS - 26, y2: AXIS - 7 });
+
+const scoreMark = (at, version) => [
+  s("line", { class: "stem", x1: at, x2: at, y1: TOP + 22, y2: AXIS - 5 }),
+  s("circle", { class: "mark-score", cx: at, cy: TOP + 22, r: 5.5 }),
+  version !== null && s("text", { class: "version", x: at, y: TOP + 11, "text-anchor": "middle" }, version),
+];
