@@ -14,6 +14,7 @@ from hushprice.cli.compare import compare
 from hushprice.cli.plan import plan
 from hushprice.cli.privacy import privacy
 from hushprice.cli.reproduce import reproduce
+from hushprice.cli.serve import serve
 from hushprice.cli.simulate import simulate
 from hushprice.cli.sweep import sweep
 from hushprice.cli.theory import theory
@@ -36,6 +37,7 @@ app.command()(verify)
 app.command()(sweep)
 app.command()(theory)
 app.command()(reproduce)
+app.command()(serve)
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 

@@ -45,7 +45,7 @@ class NewtonLearner:
         self._scorer = Scorer(demand=demand, cap=rules.cap)
         self._dimension = dimension
         self._bounds = lowest(demand), float(demand.bound)
-        self._levels = rules.noise.levels
+        self.levels = rules.noise.levels
         self._work = np.empty((ROWS, 1))
         self.count = 0  # records, of all batches
         self.clipped_features = 0
@@ -55,9 +55,24 @@ class NewtonLearner:
     def begin(self, level: int) -> None:
         """The next batch, with at most 2^level blocks. Only once the last one's score is out, or before any record."""
         checks.whole(0, level=level)
-        checks.within(0, self._levels, level=level)
+        checks.within(0, self.levels, level=level)
         if self.count > 0 and not self.ended:
             raise InvalidInput("a batch must end before the next one begins")
+        self._begin(level)
+
+    def check_jump(self, records: int) -> None:
+        """Only forwards: a slot that was learned is never learned again."""
+        checks.whole(0, records=records)
+        if records < self.count:
+            raise InvalidInput(f"records must be at least {self.count}, the slots learned, got {records}")
+
+    def jump(self, records: int, level: int) -> None:
+        """Drop the batch at hand, its sums unreleased, and begin one after slot `records`. No slot is in both."""
+        self.check_jump(records)
+        self.count = records
+        self._begin(level)
+
+    def _begin(self, level: int) -> None:
         self.batch.begin(level)
         self.level = level
         self.blocks = 0  # looked at
@@ -74,9 +89,7 @@ class NewtonLearner:
 
         One that cannot be scored adds nothing, and keeps its slot: what is released when must not depend on it.
         """
-        if self.ended:
-            raise BudgetExhausted("the batch has ended: a record may not enter it")
-        self.count += 1
+        self.skip()
         if phi.shape != (self._dimension,):
             raise InvalidInput(f"phi must have {self._dimension} entries, got shape {phi.shape}")
         if not (np.all(np.isfinite(phi)) and math.isfinite(demand)):
@@ -89,6 +102,12 @@ class NewtonLearner:
         self._scorer.weigh(column, held, theta, inverse, self._work)
         self.batch.add(column, self._work)
         self._work[:] = 0.0
+
+    def skip(self) -> None:
+        """Count a slot of the batch. All that it adds is its number, whatever record it has."""
+        if self.ended:
+            raise BudgetExhausted("the batch has ended: a record may not enter it")
+        self.count += 1
 
     def curvature(self) -> CurvatureRelease:
         """The batch's curvature so far. Asked again before the next record, it is the same release, not a new one."""

@@ -87,17 +87,23 @@ class NewtonQuoter:
         rules, demand = self._rules, self._demand
         if not self.ready:
             moved = rules.reference_price + rules.dispersion * (2.0 * uniform - 1.0)
-            return float(min(max(moved, 0.0), 1.0))
+            return float(min(max(moved, rules.unit_cost), 1.0))
         a, b, q0, q1, q2, price = np.empty((6, 1))
         columns = u.reshape(-1, 1), v.reshape(-1, 1)
         coefficients.demand_line(self.theta, *columns, 1, a, b)
         coefficients.bonus_curve(self.inverse, *columns, 1, q0, q1, q2, np.empty((2, 1)))
         spread.spread_lines(float(rules.spread), 1, np.array([uniform]), a, b, q1, q2)
+        cost = float(rules.unit_cost)
         width = float(rules.width)
+        if cost > 0.0:
+            width /= 1.0 - cost
+            _above_cost(cost, a, b, q0, q1, q2)
         if demand.family == family.CUSTOM:
-            return reference.dense_price(demand, a.item(), b.item(), q0.item(), q1.item(), q2.item(), width)
-        lanes.best_prices(demand.family, float(demand.slope), width, 1, a, b, q0, q1, q2, price, self._search)
-        return float(price[0])
+            share = reference.dense_price(demand, a.item(), b.item(), q0.item(), q1.item(), q2.item(), width)
+        else:
+            lanes.best_prices(demand.family, float(demand.slope), width, 1, a, b, q0, q1, q2, price, self._search)
+            share = float(price[0])
+        return min(cost + (1.0 - cost) * share, 1.0) if cost > 0.0 else share
 
     def _error(self) -> float:
         """The deviation of an entry of the batch's released curvature, at most."""
@@ -109,3 +115,18 @@ class NewtonQuoter:
         if curvature.records != self.look:
             raise InvalidInput(f"curvature must be of {self.look} records, got {curvature.records}")
         return checks.vector(packed_size(self.theta.size), curvature=curvature.packed).copy()
+
+
+def _above_cost(cost: float, a: FloatArray, b: FloatArray, q0: FloatArray, q1: FloatArray, q2: FloatArray) -> None:
+    """Coefficients in r instead of p = c + (1 - c) r, in place: the search for revenue then finds the best margin.
+
+    (p - c) f(a + b p) + width sqrt(q(p)) is (1 - c) times r f(a' + b' r) + width / (1 - c) sqrt(q'(r)), and r in [0, 1]
+    are the prices from cost to ceiling.
+    """
+    above = 1.0 - cost
+    a += b * cost
+    b *= above
+    q0 += cost * (q1 + cost * q2)
+    q1 += 2.0 * cost * q2
+    q1 *= above
+    q2 *= above * above

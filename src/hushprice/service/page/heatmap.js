@@ -84,10 +84,8 @@ export function placeCursor(drawing, width, data, [column, row]) {
   if (data.y) {
     const [wide, tall] = [box.across / box.columns, box.down / box.rows];
     const [x, y] = [box.left + column * wide, box.top + box.down - (row + 1) * tall];
-    for (const each of drawing.querySelectorAll(".cursor rect")) put(
-      each,
-      { x: x - 1, y: y - 1, width: wide + 2, height: tall + 2 },
-    );
+    const around = { x: x - 1, y: y - 1, width: wide + 2, height: tall + 2 };
+    for (const each of drawing.querySelectorAll(".cursor rect")) put(each, around);
   } else {
     const x = box.middleX(column);
     const dot = drawing.querySelectorAll(".dot-small")[column];
@@ -130,9 +128,8 @@ function marks(values, middle, wanted) {
   return ticks(first, last, wanted).map((value) => [at(value), featureValue(value)]);
 }
 
-const cut = (text, room) => (
-  text.length * LETTER > room ? `${text.slice(0, Math.max(2, Math.floor(room / LETTER) - 1))}…` : text,
-);
+const cut = (text, room) =>
+  text.length * LETTER > room ? `${text.slice(0, Math.max(2, Math.floor(room / LETTER) - 1))}…` : text;
 
 function axisX(box, x) {
   const base = box.top + box.down;
