@@ -17,8 +17,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 START = "from hushprice.cli import main; main()"
 WAIT = 20_000  # ms: a busy machine, not a slow page
-# Outcomes are due after a second, and a weak promise needs few quotes for its first release.
-QUICK = {"quote_seconds": 1, "outcome_seconds": 1, "epsilon": 8, "horizon": 10_000, "currency": "EUR", "ceiling": 60}
+# Outcomes are due after three seconds, and a weak promise needs few quotes for its first release.
+QUICK = {"quote_seconds": 1, "outcome_seconds": 3, "epsilon": 8, "horizon": 10_000, "currency": "EUR", "ceiling": 60}
 RIDE = {
     "name": "ride",
     "reference_price": 30,
@@ -42,6 +42,7 @@ class Service:
         self.folder = folder
         self.port, self.operator_port = _free_ports(2)
         self.url, self.operator_url = f"http://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.operator_port}"
+        self._client = httpx.Client()
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, open_page: bool = True) -> None:
@@ -62,11 +63,16 @@ class Service:
             self._process.wait(timeout=20)
             self._process = None
 
+    def close(self) -> None:
+        self._client.close()
+        self.stop()
+
     def key(self, role: str) -> str:
         return str(tomllib.loads((self.folder / "shop.db.keys.toml").read_text())["keys"][role])
 
     def post(self, path: str, body: dict[str, Any], role: str = "shop") -> Any:
-        answer = httpx.post(f"{self.url}/v1/{path}", json=body, headers={"Authorization": f"Bearer {self.key(role)}"})
+        headers = {"Authorization": f"Bearer {self.key(role)}"}
+        answer = self._client.post(f"{self.url}/v1/{path}", json=body, headers=headers)
         assert answer.status_code in (200, 201), answer.text
         return answer.json()
 
@@ -82,14 +88,14 @@ class Service:
 
     def released(self, product: str, versions: int = 1) -> None:
         """Wait until so many releases have moved the prices of a product."""
-        _until(lambda: httpx.get(f"{self.url}/v1/products/{product}/privacy").json()["versions"] >= versions)
+        _until(lambda: self._client.get(f"{self.url}/v1/products/{product}/privacy").json()["versions"] >= versions)
 
     def _until_ready(self, url: str) -> None:
         def ready() -> bool:
             assert self._process is not None
             assert self._process.poll() is None, (self.folder / "log").read_text()
             try:
-                return httpx.get(url).status_code == 200
+                return self._client.get(url).status_code == 200
             except httpx.TransportError:
                 return False
 
@@ -137,7 +143,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         running.start()
         yield running
     finally:
-        running.stop()
+        running.close()
 
 
 @pytest.fixture(scope="module")
