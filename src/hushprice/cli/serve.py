@@ -26,7 +26,8 @@ def serve(
         str | None, typer.Option(metavar="ROLE", help="all, or one side: quoter or learner.  [default: all]")
     ] = None,
     durable: Annotated[
-        bool | None, typer.Option("--durable/--in-memory", help="Answer a quote after it is stored.  [default: durable]")
+        bool | None,
+        typer.Option("--durable/--in-memory", help="Answer a quote after it is stored.  [default: durable]"),
     ] = None,
     init: Annotated[bool, typer.Option("--init", help="Prepare a PostgreSQL database, and end.")] = False,
 ) -> None:
@@ -63,9 +64,9 @@ def serve(
         if settings.role != "all" and not settings.postgres:
             raise InvalidInput(f"role {settings.role} needs a PostgreSQL store; one SQLite file is for role all")
         if init:
-            from hushprice.service.setup import prepare
+            from hushprice.service.setup import prepare_database
 
-            prepare(settings, _say)
+            prepare_database(settings, _say)
         elif settings.role == "learner":
             from hushprice.service.learner_main import run as learn
 

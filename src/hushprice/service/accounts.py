@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from hushprice.accounting.customers import CustomerGuarantee
+from hushprice.service.certificates import customer_of, customers_of
 from hushprice.service.held import Held
-from hushprice.service.messages import Label, Left, Pair, Privacy
+from hushprice.service.messages import AllPrivacy, CustomerLevel, Label, Left, Pair, Privacy
 
 _NOTE = (
     "All batches together are one release that is paid for at once: from the first release on, all of it is spent, "
     "and no later release costs more."
 )
 _FIXED = "Every customer gets the reference price: no record is read, so nothing is revealed or spent."
-_PUBLIC: dict[str, Label] = {
-    name: "public"
-    for name in ("claimed", "proven", "spent", "left", "customer", "quotes", "learned", "releases", "versions")
-}
+_FIELDS = ("claimed", "proven", "spent", "left", "customer", "quotes", "learned", "releases", "versions")
+_PUBLIC: dict[str, Label] = dict.fromkeys(_FIELDS, "public")
 
 
 def privacy_of(held: Held) -> Privacy:
@@ -32,7 +34,7 @@ def privacy_of(held: Held) -> Privacy:
         proven=proven,
         spent=spent,
         left=Left(max(0.0, claimed.epsilon - spent.epsilon)),
-        customer=None,
+        customer=_level(customer_of(product)),
         horizon=product.horizon,
         quotes=held.slots,
         learned=held.learned,
@@ -44,3 +46,14 @@ def privacy_of(held: Held) -> Privacy:
         note=_FIXED if held.quoter is None else _NOTE,
         labels=_PUBLIC,
     )
+
+
+def privacy_of_all(listed: Iterable[Held]) -> AllPrivacy:
+    """The body of GET /v1/privacy."""
+    products = list(listed)
+    together = customers_of([held.product for held in products]) if products else None
+    return AllPrivacy([privacy_of(held) for held in products], _level(together), "public")
+
+
+def _level(found: CustomerGuarantee | None) -> CustomerLevel | None:
+    return None if found is None else CustomerLevel(found.records, found.epsilon, found.delta, found.mu)

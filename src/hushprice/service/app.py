@@ -38,6 +38,7 @@ class Application:
             routes=routes,
             exception_handlers={HTTPException: _unrouted},  # type: ignore[dict-item]
         )
+        self._router.router.redirect_slashes = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":

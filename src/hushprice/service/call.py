@@ -49,7 +49,7 @@ class Asked:
     @property
     def sender(self) -> ApiKey:
         """The key of a call that needs one."""
-        assert self.key is not None  # noqa: S101 - the endpoint refused everybody else
+        assert self.key is not None
         return self.key
 
 

@@ -43,11 +43,17 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     state_dir: str = "."
     quotes: Quotes = Quotes()
     customer_secret: Secret | None = None  # environment only; otherwise it is in the keys file
+    quoter_password: Secret | None = None  # environment only; for `--init`: what quoters log in to PostgreSQL with
 
     @property
     def postgres(self) -> bool:
         """Is the store a PostgreSQL database rather than a SQLite file?"""
         return self.store.reveal().startswith(("postgresql://", "postgres://"))
+
+    @property
+    def learner_address(self) -> Secret:
+        """Where the learner's side finds the store."""
+        return self.store if self.learner_store is None else self.learner_store
 
     def beside_store(self, ending: str) -> Path:
         """A file of this machine that belongs to the store: `<sqlite file><ending>`, or one in state_dir."""
@@ -56,9 +62,19 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return Path(f"{self.store.reveal()}{ending}")
 
 
-_ENVIRONMENT_ONLY = {"customer_secret"}
-_NAMES = {"store", "learner_store", "host", "port", "operator_port", "role", "open_page", "rate_per_second", "state_dir"}
-NAMES = frozenset({*_NAMES, "quotes.durable", "customer_secret"})
+_ENVIRONMENT_ONLY = {"customer_secret", "quoter_password"}
+_NAMES = {
+    "store",
+    "learner_store",
+    "host",
+    "port",
+    "operator_port",
+    "role",
+    "open_page",
+    "rate_per_second",
+    "state_dir",
+}
+NAMES = frozenset({*_NAMES, *_ENVIRONMENT_ONLY, "quotes.durable"})
 
 
 def read(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
@@ -106,7 +122,9 @@ def _from_file(file: Path | None) -> dict[str, Any]:
         raise InvalidInput(f"config file {str(file)!r} is not TOML: {first_line(problem)}") from None
     flat: dict[str, Any] = {}
     for name, value in tables.items():
-        flat.update({f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value})
+        flat.update(
+            {f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value}
+        )
     for name in flat:
         if name in _ENVIRONMENT_ONLY:
             raise InvalidInput(f"config file {str(file)!r}: {name} is a secret; give it as {variable(name)}")

@@ -70,8 +70,8 @@ class Endpoint:
                 idempotency = value
         service = self._service
         key = self._admit(given)
-        if key is not None:
-            wait = service.limits.take(key.name, started)
+        if self._roles:  # all who come without a key share one bucket
+            wait = service.limits.take("" if key is None else key.name, started)
             if wait:
                 raise problems.too_many(wait)
         body = None
@@ -98,10 +98,10 @@ class Endpoint:
         return decoded(self._decode, body)
 
 
-def decoded(decode: Callable[[bytes], Any], body: bytes | msgspec.Raw) -> Any:
+def decoded(decode: Callable[[Any], Any], body: bytes | msgspec.Raw) -> Any:
     """The message in these bytes, or a Problem that names the field."""
     try:
-        return decode(body)  # type: ignore[arg-type]
+        return decode(body)
     except msgspec.ValidationError as problem:
         raise problems.of_validation(problem) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError):

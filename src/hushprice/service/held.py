@@ -81,7 +81,7 @@ class Held:
         if not self.personal:
             return self.tariff.reference
         assert self.quoter is not None
-        return self.tariff.charge(self.quoter.price(context, uniform))
+        return self.tariff.charge(self.quoter.price_of_checked(context, uniform))
 
     def same_but_slots(self, stored: StoredProduct, sequence: int) -> bool:
         """Is there nothing new about the product?"""

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import secrets
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -58,38 +58,36 @@ def customer_digest(secret: bytes, customer: str) -> bytes:
     return hmac.digest(secret, customer.encode(), "sha256")
 
 
-def prepare(file: Path, store: KeyStore, given: Secret | None) -> tuple[bytes, bool]:
-    """The secret for customer keys, and whether this was a first start: then keys were made and written to `file`.
+def make_missing(file: Path, store: KeyStore, given: Secret | None) -> bool:
+    """On a first start make keys, and write them to `file`; was it one?
 
     A store with keys and a machine without their file is no first start. A new secret would make one customer two, and
     the cap on records would not hold; so that is refused.
     """
-    if given is not None:
-        return given.reveal().encode(), False
-    if file.exists():
-        return _read(file), False
-    if store.api_keys():
-        raise InvalidInput(
-            f"the store has API keys, but their file {str(file)!r} is missing: copy it from where the service was first "
-            "started, or set HUSHPRICE_CUSTOMER_SECRET to the secret in it"
-        )
-    keys, customers = {role: new_key(role) for role in ROLES}, secrets.token_hex(_BYTES)
-    # The file first: keys that are in the store and in no file would lock everybody out.
-    write_once(file, _written(keys, customers), 0o600, "keys file")
-    for role, key in keys.items():
-        store.add_api_key(ApiKey(role, role, digest(key.reveal())))
-    return customers.encode(), True
-
-
-def add_missing(file: Path, store: KeyStore) -> None:
-    """Put keys of the file into a store that lacks them: a start that was interrupted between the two."""
-    known: Sequence[ApiKey] = store.api_keys()
-    if known or not file.exists():
-        return
+    known = store.api_keys()
+    if not file.exists():
+        if known:
+            if given is None:
+                raise InvalidInput(
+                    f"the store has API keys, but their file {str(file)!r} is missing: copy it from where the service "
+                    "was first started, or set HUSHPRICE_CUSTOMER_SECRET to the secret in it"
+                )
+            return False
+        # The file first: keys that are in the store and in no file would lock everybody out.
+        secret = secrets.token_hex(_BYTES) if given is None else given.reveal()
+        write_once(file, _written({role: new_key(role) for role in ROLES}, secret), 0o600, "keys file")
+    elif known:
+        return False
     for role in ROLES:
         key = _table(file).get("keys", {}).get(role)
         if isinstance(key, str):
             store.add_api_key(ApiKey(role, role, digest(key)))
+    return True
+
+
+def read_secret(file: Path, given: Secret | None) -> bytes:
+    """The secret for customer keys: the one given, or the one in the file."""
+    return _read(file) if given is None else given.reveal().encode()
 
 
 def _read(file: Path) -> bytes:

@@ -15,7 +15,7 @@ import uvloop
 
 from hushprice.accounting import signing
 from hushprice.errors import HushpriceError, InvalidInput
-from hushprice.service import server, sockets, state
+from hushprice.service import server, setup, sockets, state
 from hushprice.service.app import Application
 from hushprice.service.board import Board
 from hushprice.service.config import Settings
@@ -32,12 +32,13 @@ _FAREWELL = 10.0  # seconds to end cleanly after the parent is gone
 def run(settings: Settings, say: Callable[[str], None]) -> None:
     """Learn until a signal ends it: role learner."""
     listening = sockets.listen(settings.host, settings.operator_port, "operator_port")
+    setup.customer_secret(settings, say)
     _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"), child=False)
 
 
 def _run(settings: Settings, listening: socket.socket, started: Callable[[], None], *, child: bool) -> None:
     logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
-    address = (settings.learner_store or settings.store).reveal()
+    address = settings.learner_address.reveal()
     key_file = settings.beside_store(".signing.pem")
     if not key_file.exists():
         signing.new_key(key_file)

@@ -1,4 +1,4 @@
-"""The bodies of requests and answers. The OpenAPI document is made from these types, so what is said here is checked."""
+"""The bodies of requests and answers. The OpenAPI document is made from these types, so it says what is checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from msgspec import Meta
 from hushprice.service.limits import LARGEST_BATCH
 from hushprice.service.view import ProductView
 
-QuoteId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="128 random bits", examples=["9f86d081884c7d65" * 2])]
+QuoteId = Annotated[
+    str, Meta(pattern="^[0-9a-f]{32}$", description="128 random bits", examples=["9f86d081884c7d65" * 2])
+]
 Attributes = Annotated[
     dict[str, float | bool | str],
     Meta(description="every attribute that the product's schema declares", examples=[{"age": 41, "member": True}]),

@@ -72,5 +72,10 @@ def render(
     by_product("hushprice_epsilon_spent", "gauge", "What of it is spent.", "spent")
     family("hushprice_store_up", "gauge", "1 while the store answers.", [f"hushprice_store_up {int(store_up)}"])
     family("hushprice_learner_up", "gauge", "1 while a learner works.", [f"hushprice_learner_up {int(learner_up)}"])
-    family("hushprice_quotes_buffered", "gauge", "Quotes that wait for the store.", [f"hushprice_quotes_buffered {buffered}"])
+    family(
+        "hushprice_quotes_buffered",
+        "gauge",
+        "Quotes that wait for the store.",
+        [f"hushprice_quotes_buffered {buffered}"],
+    )
     return "\n".join(text) + "\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from importlib.metadata import version
 from typing import Any
 
 import msgspec
 
-from hushprice import __version__
 from hushprice.service.call import Call
 from hushprice.service.endpoint import LARGEST_BODY, LONGEST_IDEMPOTENCY_KEY
 from hushprice.service.problems import ErrorBody
@@ -44,7 +44,7 @@ def document(calls: Sequence[Call]) -> bytes:
         "openapi": "3.1.0",
         "info": {
             "title": "hushprice",
-            "version": __version__,
+            "version": version("hushprice"),
             "description": "Personal prices that learn demand, under a privacy budget.",
         },
         "paths": paths,
@@ -96,13 +96,26 @@ def _in_path(path: str) -> list[dict[str, Any]]:
 
 def _in_query(call: Call) -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = [
-        {"name": each.name, "in": "query", "required": each.required, "description": each.description, "schema": each.schema}
+        {
+            "name": each.name,
+            "in": "query",
+            "required": each.required,
+            "description": each.description,
+            "schema": each.schema,
+        }
         for each in call.query
     ]
     if call.free_query is not None:
         schema = {"type": "object", "additionalProperties": {"type": "string"}}
         listed.append(
-            {"name": "features", "in": "query", "description": call.free_query, "schema": schema, "style": "form", "explode": True}
+            {
+                "name": "features",
+                "in": "query",
+                "description": call.free_query,
+                "schema": schema,
+                "style": "form",
+                "explode": True,
+            }
         )
     return listed
 

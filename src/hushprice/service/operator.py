@@ -1,4 +1,4 @@
-"""Raw figures for the operator: computed from customers' records without noise, so for an admin key on a port of its own."""
+"""Raw figures, computed from customers' records without noise: for an admin key, on a port of its own."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ def operator_calls(learning: Learning, open_store: Callable[[], LearnerStore]) -
             whole,
             [Daily(**msgspec.structs.asdict(each), day=day) for day, each in daily],
             Clips(None, clipped.features, clipped.demands, clipped.unreadable),
-            FitTimes(0, 0.0, 0.0) if took is None or not took.count else FitTimes(took.count, took.total / took.count, took.largest),
+            FitTimes(0, 0.0, 0.0)
+            if took is None or not took.count
+            else FitTimes(took.count, took.total / took.count, took.largest),
             revenue_of(whole, held.product.ceiling),
         )
         return Answer(200, body)
@@ -101,7 +103,9 @@ def operator_calls(learning: Learning, open_store: Callable[[], LearnerStore]) -
     )
 
 
-async def _in(thread: ThreadPoolExecutor, work: Callable[[str], tuple[Figures, list[tuple[str, Figures]]]], name: str) -> tuple[Figures, list[tuple[str, Figures]]]:
+async def _in(
+    thread: ThreadPoolExecutor, work: Callable[[str], tuple[Figures, list[tuple[str, Figures]]]], name: str
+) -> tuple[Figures, list[tuple[str, Figures]]]:
     import asyncio
 
     return await asyncio.get_running_loop().run_in_executor(thread, work, name)
@@ -121,9 +125,7 @@ def revenue_of(figures: Figures, ceiling: float) -> Revenue:
         mean * max(0.0, 1.0 - mean) / count
         for mean, count in ((personal, figures.personal_quotes), (holdout, figures.holdout_quotes))
     )
-    return Revenue(
-        personal * ceiling, holdout * ceiling, (personal - holdout) * ceiling, math.sqrt(variance) * ceiling
-    )
+    return Revenue(personal * ceiling, holdout * ceiling, (personal - holdout) * ceiling, math.sqrt(variance) * ceiling)
 
 
 def _mean(total: float, count: int) -> float | None:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 from hushprice import checks
+from hushprice.accounting.batch_statements import MOST_RECORDS
 from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.delta import parse_delta
 from hushprice.demand.families import Logistic, Poisson
@@ -34,7 +35,6 @@ from hushprice.types import FloatArray
 __all__ = ["Name", "Product", "check", "context_of", "demand_of", "features_of", "held_to", "policy_of", "quoter_of"]
 
 MOST_FEATURES = 32  # a release has half their square numbers; a quote reads all of them
-MOST_RECORDS = 1_000_000  # of a customer: more promise nothing
 LONGEST = 366 * 86400.0  # seconds that a quote or its outcome may take
 MOST_QUOTES = 10**12  # of a horizon
 _NAME, _CURRENCY = "^[a-z0-9][a-z0-9_-]{0,63}$", "^[A-Z]{3}$"

@@ -7,12 +7,11 @@ import logging
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import uvloop
 
-from hushprice.errors import InvalidInput, first_line
-from hushprice.service import keys, server, sockets, state
+from hushprice.errors import InvalidInput
+from hushprice.service import server, setup, sockets, state
 from hushprice.service.app import Application
 from hushprice.service.board import Board
 from hushprice.service.config import Settings
@@ -29,9 +28,11 @@ _SWITCH = 0.0005  # seconds: the writer's thread must get its turn quickly
 def run(settings: Settings, say: Callable[[str], None]) -> None:
     """Serve until a signal ends it."""
     public = sockets.listen(settings.host, settings.port, "port")
-    operator = sockets.listen(settings.host, settings.operator_port, "operator_port") if settings.role == "all" else None
-    secret = _secret(settings, say)
-    seen = _beside(settings, ".seen")
+    operator = (
+        sockets.listen(settings.host, settings.operator_port, "operator_port") if settings.role == "all" else None
+    )
+    secret = setup.customer_secret(settings, say)
+    seen = SeenFile(setup.beside(settings, ".seen"))
     began = time.monotonic()
     warm_up()
     if time.monotonic() - began > 1.0:
@@ -42,7 +43,7 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
     async def main() -> None:
         stop = asyncio.Event()
         server.on_signals(stop)
-        board = Board(SeenFile(seen))
+        board = Board(seen)
         learner = None if operator is None else LearnerProcess(settings, operator)
         if learner is not None:
             learner.start()
@@ -52,7 +53,7 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
         def started() -> None:
             urls = sockets.address(public)
             urls += "" if operator is None else f", for the operator {sockets.address(operator)}"
-            say(f"serving {urls}; keys are in {_keys_file(settings)}")
+            say(f"serving {urls}; keys are in {setup.keys_file(settings)}")
 
         try:
             await server.serve(Application(service, CALLS), public, started=started, stop=stop)
@@ -65,34 +66,3 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
         uvloop.run(main())
     except StoreUnavailable as problem:
         raise InvalidInput(f"store: {problem}") from None
-
-
-def _keys_file(settings: Settings) -> Path:
-    return settings.beside_store(".keys.toml").resolve()
-
-
-def _beside(settings: Settings, ending: str) -> Path:
-    path = settings.beside_store(ending)
-    if not path.parent.is_dir():
-        raise InvalidInput(f"folder {str(path.parent)!r} does not exist")
-    return path
-
-
-def _secret(settings: Settings, say: Callable[[str], None]) -> bytes:
-    """The secret for customer keys; on a first start keys are made."""
-    file = _beside(settings, ".keys.toml")
-    alone = settings.postgres and settings.role == "quoter"
-    address = settings.store if settings.learner_store is None or alone else settings.learner_store
-    try:
-        store = open_store(address.reveal(), "learner") if not alone else open_store(address.reveal(), "quoter")
-        try:
-            secret, first = keys.prepare(file, store, settings.customer_secret)  # type: ignore[arg-type]
-            if not alone:
-                keys.add_missing(file, store)  # type: ignore[arg-type]
-        finally:
-            store.close()
-    except (StoreUnavailable, OSError) as problem:
-        raise InvalidInput(f"store: {first_line(problem)}") from None
-    if first:
-        say(f"made the keys of a new service: {_keys_file(settings)}")
-    return secret

@@ -45,7 +45,12 @@ class Service:
 
 
 async def start(
-    settings: Settings, open_store: Callable[[], QuoterStore], customer_secret: bytes, board: Board, *, quotes: bool = True
+    settings: Settings,
+    open_store: Callable[[], QuoterStore],
+    customer_secret: bytes,
+    board: Board,
+    *,
+    quotes: bool = True,
 ) -> Service:
     """Open the store twice, for reading and for writing, and look at it once. `quotes`: does this process quote?"""
     writer = Writer(open_store(), beats=quotes)

@@ -12,4 +12,4 @@ def warm_up() -> None:
     quoter = quoter_of(_PRODUCT)
     quoter.ready = True
     context = reader_of(_PRODUCT).read(None, [0.5]).context
-    tariff_of(_PRODUCT).charge(quoter.price(context, 0.5))
+    tariff_of(_PRODUCT).charge(quoter.price_of_checked(context, 0.5))

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from hushprice.service.store.protocol import Given, NewOutcome, NewQuote, QuoterStore, StoreUnavailable, Told
 
 BEAT = 0.5  # seconds between two beats of the service's clock
-PATIENCE = 1.0  # seconds a request waits for the store before the store counts as away
+PATIENCE = 2.0  # seconds a request waits for the store before the store counts as away
 BUFFER = 10_000  # quotes kept while the store is away; those after them are answered and not stored
 LARGEST = 1_000  # items in one transaction, so that none waits for a very long one
 _PAUSE = 0.2  # seconds between two tries to reach the store
@@ -137,6 +137,8 @@ class Writer:
             self._beat()
             if self._stopping and not self._waiting:
                 break
+        if self._kept:
+            log.error("%d quotes were given and not stored: the store is away", len(self._kept))
         self._store.close()
 
     def _step(self) -> None:
@@ -200,7 +202,7 @@ class Writer:
                     self._kept.popleft()
                 first = []
             if self.away:
-                self._store.beat(time.time())
+                self._probe()
             self._came_back()
         except StoreUnavailable as problem:
             self._left(problem)
@@ -209,6 +211,13 @@ class Writer:
             log.error("%d quotes could not be stored: %s", len(first), type(problem).__name__)
             for _ in first:
                 self._kept.popleft()
+
+    def _probe(self) -> None:
+        """A write where this process may write of its own accord, so that a read-only store does not count as back."""
+        if self._beats:
+            self._store.beat(time.time())
+        else:
+            self._store.learner_alive(time.time())
 
     def _beat(self) -> None:
         now = time.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hushprice.service.call import Answer, Asked, Call
 from hushprice.service.keys import customer_digest
-from hushprice.service.messages import Forgotten, ForgetRequest
+from hushprice.service.messages import ForgetRequest, Forgotten
 from hushprice.service.state import Service
 
 REMAINS = [

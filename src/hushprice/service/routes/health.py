@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from hushprice.service import metrics
 from hushprice.service.call import Answer, Asked, Call
 from hushprice.service.messages import Health, Readiness
@@ -22,7 +24,7 @@ async def readyz(service: Service, asked: Asked) -> Answer:
     return Answer(200 if body.ready else 503, body)
 
 
-def _word(up: bool) -> str:
+def _word(up: bool) -> Literal["up", "away"]:
     return "up" if up else "away"
 
 

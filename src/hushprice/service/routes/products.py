@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import msgspec
@@ -15,10 +16,10 @@ from hushprice.service.prices import PriceRules, check_rules
 from hushprice.service.problems import Problem
 from hushprice.service.product import Product, check, check_reference
 from hushprice.service.state import Service
-from hushprice.service.store.protocol import DuplicateProduct
+from hushprice.service.store.protocol import DuplicateProduct, Role
 from hushprice.service.view import ProductView, reference_of, view_of
 
-_ANYBODY = ("shop", "auditor", "admin")
+_ANYBODY: tuple[Role, ...] = ("shop", "auditor", "admin")
 
 
 def find(service: Service, asked: Asked) -> Held:
@@ -44,7 +45,7 @@ async def create(service: Service, asked: Asked) -> Answer:
     """Declare a product; everything in it is fixed from now on."""
     product: Product = asked.body
     try:
-        check(product)
+        await asyncio.to_thread(check, product)  # noise is calibrated on the way, and quotes must not wait for it
     except InvalidInput as problem:
         raise refuse(problem) from None
     spec, rules = msgspec.json.encode(product), msgspec.json.encode(product.rules)
@@ -170,5 +171,7 @@ CALLS = (
     _change("freeze", "POST", "freeze", "The reference price for everybody, until resumed", freeze),
     _change("resume", "POST", "resume", "Personal prices again", resume),
     _change("rules", "PUT", "set_rules", "Set the price rules", rules, PriceRules),
-    _change("reference-price", "PUT", "set_reference_price", "Set the reference price", reference_price, ReferencePrice),
+    _change(
+        "reference-price", "PUT", "set_reference_price", "Set the reference price", reference_price, ReferencePrice
+    ),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import time
+from asyncio import Future
 from functools import lru_cache
 
 import msgspec
@@ -16,7 +16,8 @@ from hushprice.service.held import Held
 from hushprice.service.keys import customer_digest
 from hushprice.service.limits import LARGEST_BATCH
 from hushprice.service.messages import Batch, BatchRequest, Quote, QuoteRequest, RawBatch
-from hushprice.service.problems import ErrorBody, Problem
+from hushprice.service.problems import Complaint, ErrorBody, Problem
+from hushprice.service.randomness import random_bytes
 from hushprice.service.state import Service
 from hushprice.service.store.protocol import Given, NewQuote
 from hushprice.service.times import rfc3339
@@ -64,7 +65,7 @@ def priced(service: Service, held: Held, request: QuoteRequest, key: str, idempo
     product = held.product
     customer = _customer(service, product.records_per_customer, request.customer)
     context = held.context(request.attributes, request.context)
-    drawn = os.urandom(32)
+    drawn = random_bytes()
     # The coin of the holdout reads no attribute: who is in it says nothing about a customer.
     holdout = _uniform(drawn[16:24]) < product.holdout
     charged = held.reference if holdout else held.price(context, _uniform(drawn[24:]))
@@ -95,7 +96,9 @@ def _customer(service: Service, cap: int | None, customer: str | None) -> bytes 
     if customer is not None:
         return customer_digest(service.customer_secret, customer)
     if cap is not None:
-        raise problems.invalid("customer", "this product has a cap on records per customer, so a customer key is needed")
+        raise problems.invalid(
+            "customer", "this product has a cap on records per customer, so a customer key is needed"
+        )
     return None
 
 
@@ -111,7 +114,7 @@ async def batch(service: Service, asked: Asked) -> Answer:
     wait = service.limits.take(asked.sender.name, asked.started, len(items) - 1)
     if wait:
         raise problems.too_many(wait)
-    pending = []
+    pending: list[tuple[Held, NewQuote, Future[Given | None]] | Complaint] = []
     for index, raw in enumerate(items):
         try:
             request: QuoteRequest = endpoint.decoded(_decode, raw)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from urllib.parse import parse_qsl
 
 from hushprice.service import problems
-from hushprice.service.accounts import privacy_of
+from hushprice.service.accounts import privacy_of, privacy_of_all
 from hushprice.service.call import Answer, Asked, Call, Query
 from hushprice.service.messages import (
     AllPrivacy,
@@ -29,8 +30,7 @@ _STEPS = 24
 
 async def all_privacy(service: Service, asked: Asked) -> Answer:
     """Every product's promise, and that to a customer of all of them."""
-    listed = [privacy_of(held) for held in service.board.products.values()]
-    return Answer(200, AllPrivacy(listed, None, "public"))
+    return Answer(200, privacy_of_all(service.board.products.values()))
 
 
 async def privacy(service: Service, asked: Asked) -> Answer:
@@ -78,7 +78,8 @@ async def prices(service: Service, asked: Asked) -> Answer:
     steps = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
     if not 2 <= steps <= MOST_STEPS:
         raise problems.invalid("steps", f"must be a whole number from 2 to {MOST_STEPS}")
-    return Answer(200, price_map(held, query.get("x"), query.get("y"), steps))
+    # In a thread: a map is thousands of prices, and quotes must not wait for it.
+    return Answer(200, await asyncio.to_thread(price_map, held, query.get("x"), query.get("y"), steps))
 
 
 async def demand(service: Service, asked: Asked) -> Answer:
@@ -105,7 +106,7 @@ def _read(path: str, name: str, summary: str, handler: object, answer: object, *
         roles=("auditor",),
         reads=True,
         answers={200: answer},
-        refusals={404: "unknown product"} if "{name}" in path else {},
+        refusals={404: "unknown product", 503: "the store is away"} if "{name}" in path else {},
         **more,  # type: ignore[arg-type]
     )
 

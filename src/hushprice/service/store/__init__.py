@@ -16,9 +16,13 @@ def open_store(uri: str, role: Literal["quoter"]) -> QuoterStore: ...
 def open_store(uri: str, role: Literal["learner", "quoter"]) -> LearnerStore | QuoterStore:
     """The store at a file's path, or at postgresql://...; only a learner's creates tables in PostgreSQL."""
     if uri.startswith(("postgresql://", "postgres://")):
-        from hushprice.service.store.postgres import LearnerPostgres, QuoterPostgres
+        if role == "learner":
+            from hushprice.service.store.postgres_learner import LearnerPostgres
 
-        return LearnerPostgres(uri) if role == "learner" else QuoterPostgres(uri)
+            return LearnerPostgres(uri)
+        from hushprice.service.store.postgres import QuoterPostgres
+
+        return QuoterPostgres(uri)
     if "://" in uri:
         raise InvalidInput(f"store: must be a file's path or postgresql://..., got {uri.split('://')[0]}://...")
     from hushprice.service.store.sqlite import SqliteStore

@@ -192,6 +192,20 @@ class Figures(msgspec.Struct, frozen=True):
     personal_revenue: float
 
 
+class Inspection(msgspec.Struct, frozen=True):
+    """Counts of one product that consistency.py compares; "after skip" is after what a restored backup had lost."""
+
+    slots: int
+    skipped_slots: int
+    skipped_releases: int
+    quotes: int
+    quotes_after_skip: int
+    counted: int  # quotes in the figures
+    contexts_learned: int  # contexts of slots learned: there may be none
+    contexts_missing: int  # slots after skip, not learned and not forgotten, without one
+    learned_early: int  # slots after skip, learned, whose deadline the clock has not reached
+
+
 class QuoterStore(Protocol):
     """What a process that quotes may do. On PostgreSQL its role can do nothing else: it cannot read a record."""
 
@@ -267,4 +281,8 @@ class LearnerStore(QuoterStore, Protocol):
     def figures(self, product: str) -> Figures: ...
     def daily_figures(self, product: str, days: int) -> list[tuple[str, Figures]]:
         """The same by day (UTC date of the quote), newest last, for the operator's picture."""
+        ...
+
+    def inspect(self, product: str) -> Inspection:
+        """Reads every row, unlike everything else here."""
         ...

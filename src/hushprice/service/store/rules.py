@@ -9,10 +9,21 @@ import math
 import time
 from collections.abc import Sequence
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store.protocol import GRACE, Figures, LeaseLost, NewOutcome, NewQuote, Seen, StoredRelease
+from hushprice.service.store.protocol import (
+    GRACE,
+    Figures,
+    LearnerState,
+    LeaseLost,
+    NewOutcome,
+    NewQuote,
+    Seen,
+    StoredRelease,
+)
 
 WAITING, RECORDED, LATE, FORGOTTEN = range(4)
 
@@ -76,17 +87,44 @@ def check_written(quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]) ->
         raise InvalidInput("price, window: must be finite numbers")
 
 
-def check_releases(
-    learned: int, sequence: int, slots: int, before: int, releases: Sequence[StoredRelease], product: str
-) -> None:
-    """A ledger equals its releases only if they are numbered without gaps, from the one after `before`."""
-    if before > sequence - len(releases):
-        raise LeaseLost(f"{product}: another learner has made release {before}")
-    expected = list(range(before + 1, sequence + 1))
-    if [release.sequence for release in releases] != expected or any(r.product != product for r in releases):
-        raise InvalidInput(f"releases: must be this product's, numbered {before + 1} to {sequence}")
-    if learned > slots:
-        raise InvalidInput(f"learned: must be at most {slots}, the slots given, got {learned}")
+class Progress(NamedTuple):
+    """Where a product is, by the number of its row."""
+
+    product: int
+    slots: int
+    learned: int
+    sequence: int
+    skipped: int
+    skipped_releases: int
+
+
+def check_state(state: LearnerState, releases: Sequence[StoredRelease], at: Progress) -> None:
+    """May this state follow the stored one? A ledger equals its releases only if they are numbered without gaps."""
+    learned, sequence = max(at.learned, at.skipped), max(at.sequence, at.skipped_releases)
+    if learned > state.learned or sequence > state.sequence - len(releases):
+        raise LeaseLost(f"{state.product}: another learner is at slot {learned}, release {sequence}")
+    numbers = [(release.product, release.sequence) for release in releases]
+    if numbers != [(state.product, number) for number in range(sequence + 1, state.sequence + 1)]:
+        raise InvalidInput(f"releases: must be the product's own, numbered {sequence + 1} to {state.sequence}")
+    if state.learned > at.slots:
+        raise InvalidInput(f"learned: must be at most {at.slots}, the slots given, got {state.learned}")
+
+
+def release_row(product: int, release: StoredRelease) -> tuple[Any, ...]:
+    """As the table of releases has it: the product by its number."""
+    return (product, *msgspec.structs.astuple(release)[1:])
+
+
+def first_due(product: str, after: int, at: Progress) -> int:
+    """The slot that may be handed out next: none that was learned, and none that a lost release was made of."""
+    if after < at.learned:
+        raise LeaseLost(f"{product}: another learner has learned slot {at.learned}")
+    return max(after, at.skipped) + 1
+
+
+def reference(price: float) -> str:
+    """The detail of a change "reference price"."""
+    return f"{price:g} of the ceiling"
 
 
 def skipped(seen: Seen) -> str:
@@ -119,7 +157,8 @@ def day_name(day: int) -> str:
 
 def figures_of(counted: Sequence[float]) -> Figures:
     """Of the numbers named in COUNTED, in that order. Who is not waiting is in exactly one of the others."""
-    named: dict[str, Any] = dict(zip(COUNTED, counted, strict=True))
+    pairs = zip(COUNTED, counted, strict=True)
+    named: dict[str, Any] = {name: float(n) if name.endswith("revenue") else int(n) for name, n in pairs}
     waiting = named["quoted"] - sum(named[name] for name in ("bought", "declined", "expired", "forgotten"))
     return Figures(waiting=waiting, **named)
 
@@ -144,3 +183,22 @@ TALLY = (
     f"INSERT INTO tally (product, day, {', '.join(COUNTED)}) VALUES (?, ?{', ?' * len(COUNTED)})"
     f" ON CONFLICT DO UPDATE SET {', '.join(f'{name} = {name} + excluded.{name}' for name in COUNTED)}"
 )
+
+
+# Of both databases, which write the product's name and the schema in their own ways.
+INSPECT = """WITH at AS (
+        SELECT id, slots, skipped_slots, skipped_releases, coalesce(learned, 0) AS learned, service
+        FROM {schema}product LEFT JOIN {schema}learner ON learner.product = product.id CROSS JOIN {schema}clock
+        WHERE name = {name}),
+    own AS (
+        SELECT quote.slot, deadline, status, context, learned, service, skipped_slots
+        FROM at JOIN {schema}quote ON quote.product = at.id
+        LEFT JOIN {schema}record ON record.product = quote.product AND record.slot = quote.slot)
+    SELECT slots, skipped_slots, skipped_releases,
+        (SELECT count(*) FROM own),
+        (SELECT count(*) FROM own WHERE slot > skipped_slots),
+        (SELECT coalesce(sum(quoted), 0) FROM {schema}tally WHERE tally.product = at.id),
+        (SELECT count(*) FROM {schema}record WHERE record.product = at.id AND record.slot <= at.learned),
+        (SELECT count(*) FROM own WHERE slot > learned AND slot > skipped_slots AND status <> 3 AND context IS NULL),
+        (SELECT count(*) FROM own WHERE slot <= learned AND slot > skipped_slots AND deadline > service)
+    FROM at"""

@@ -15,6 +15,7 @@ from hushprice.service.store.protocol import (
     DuplicateProduct,
     Figures,
     Given,
+    Inspection,
     LearnerState,
     NewOutcome,
     NewQuote,
@@ -159,7 +160,7 @@ class SqliteStore:
         self._change(product, "rules", rules, now, "rules", detail)
 
     def set_reference_price(self, product: str, price: float, now: float) -> None:
-        self._change(product, "reference_price", price, now, "reference price", f"{price:g} of the ceiling")
+        self._change(product, "reference_price", price, now, "reference price", rules.reference(price))
 
     def _change(
         self, product: str, column: str, value: Any, now: float, what: str, detail: str, only_new: bool = False
@@ -231,6 +232,12 @@ class SqliteStore:
             query = f"SELECT day, {', '.join(rules.COUNTED)} FROM tally WHERE product = ? ORDER BY day DESC LIMIT ?"
             rows = connection.execute(query, (_number(connection, product), days)).fetchall()
         return [(rules.day_name(day), rules.figures_of(counted)) for day, *counted in reversed(rows)]
+
+    def inspect(self, product: str) -> Inspection:
+        rows = self._rows(rules.INSPECT.format(schema="", name="?"), product)
+        if not rows:
+            raise UnknownProduct(product)
+        return Inspection(*rows[0])
 
 
 def _clock(connection: sqlite3.Connection) -> float:
