@@ -17,8 +17,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 START = "from hushprice.cli import main; main()"
 WAIT = 20_000  # ms: a busy machine, not a slow page
-# Outcomes are due after three seconds, and a weak promise needs few quotes for its first release.
-QUICK = {"quote_seconds": 1, "outcome_seconds": 3, "epsilon": 8, "horizon": 10_000, "currency": "EUR", "ceiling": 60}
+# Outcomes are due after four seconds, and a weak promise needs few quotes for its first release.
+QUICK = {"quote_seconds": 1, "outcome_seconds": 4, "epsilon": 8, "horizon": 10_000, "currency": "EUR", "ceiling": 60}
 RIDE = {
     "name": "ride",
     "reference_price": 30,

@@ -19,10 +19,10 @@ export function digits(value, most) {
   return new Intl.NumberFormat("en", { maximumSignificantDigits: most }).format(value);
 }
 
-// An epsilon to three places, and smaller ones to two digits.
+// An epsilon to three places; a small one that is not mere rounding to two digits.
 export function epsilon(value) {
   if (!Number.isFinite(value)) return NONE;
-  return value === 0 || value >= 0.001 ? value.toFixed(3) : digits(value, 2);
+  return value < 1e-6 || value >= 0.001 ? value.toFixed(3) : digits(value, 2);
 }
 
 // Small probabilities as powers of ten: 2 × 10⁻¹².

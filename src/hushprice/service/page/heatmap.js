@@ -41,18 +41,14 @@ export function heat(width, data) {
   const box = frame(width, data);
   const [low, high] = range(data.prices);
   const [wide, tall] = [box.across / box.columns, box.down / box.rows];
-  const cell = (price, column, row) =>
-    s(
-      "rect",
-      {
-        x: box.left + column * wide,
-        y: box.top + box.down - (row + 1) * tall,
-        width: wide + 0.4,
-        height: tall + 0.4,
-        fill: colour(high > low ? (price - low) / (high - low) : 0),
-      },
-    );
-  return s("svg", { width, height: box.height, "aria-hidden": "true" },
+  const paint = (price) => (high > low ? { fill: colour((price - low) / (high - low)) } : { class: "cell-flat" });
+  const cell = (price, column, row) => {
+    const [x, y] = [box.left + column * wide, box.top + box.down - (row + 1) * tall];
+    return s("rect", { x, y, width: wide + 0.4, height: tall + 0.4, ...paint(price) });
+  };
+  return s(
+    "svg",
+    { width, height: box.height, "aria-hidden": "true" },
     hatch(),
     s("g", { class: "cells" }, data.prices.map((line, row) => line.map((price, column) => cell(price, column, row)))),
     data.flat && s("rect", { x: box.left, y: box.top, width: box.across, height: box.down, fill: "url(#hatch)" }),
@@ -68,7 +64,9 @@ export function line(width, data, show) {
   const margin = Math.max((high - low) * 0.15, high * 0.04, 1e-9);
   const y = linear(low - margin, high + margin, box.top + box.down, box.top);
   const points = data.prices[0].map((price, index) => [box.middleX(index), y(price)]);
-  return s("svg", { width, height: box.height, "aria-hidden": "true" },
+  return s(
+    "svg",
+    { width, height: box.height, "aria-hidden": "true" },
     ticks(low - margin, high + margin, 4).map((price) => level(y(price), box.left, box.left + box.across, show(price))),
     s("path", { class: "curve", d: path(points) }),
     points.map(([px, py]) => s("circle", { class: "dot-small", cx: px, cy: py, r: 2 })),
@@ -97,7 +95,9 @@ export function placeCursor(drawing, width, data, [column, row]) {
 export function legend(width, data, show) {
   const [low, high] = range(data.prices);
   const bar = Math.min(220, width * 0.5);
-  return s("svg", { width, height: 20, "aria-hidden": "true" },
+  return s(
+    "svg",
+    { width, height: 20, "aria-hidden": "true" },
     s("text", { x: 0, y: 14 }, show(low)),
     high > low && s("g", { transform: `translate(${show(low).length * 7 + 6} 3)` }, colourBar(bar, 13)),
     high > low && s("text", { x: show(low).length * 7 + bar + 14, y: 14 }, show(high)),

@@ -12,6 +12,7 @@ const WHY = {
   frozen: "The product is frozen, so everybody is quoted the reference price.",
   fixed: "The policy is fixed: everybody is quoted the reference price.",
   none: "No release yet, so everybody is quoted the reference price.",
+  rules: "One price for all: it is at a limit, the ceiling or one of the price rules.",
   featureless: "This product asks nothing of its customers, so there is one price for all.",
   noise: "Still the reference price: what was released so far is noise-dominated, so no attribute moves the price yet.",
 };
@@ -134,7 +135,7 @@ export function createPriceMap(onPoint) {
     if (!across.value) return say(WHY.featureless);
     return refresh(JSON.stringify([version, across.value, up.value])).then(() => {
       const shown = data?.flat && data.product === product.name;
-      say(shown ? reason(state) : "");
+      say(shown ? reason(state, data) : "");
     });
   };
 }
@@ -165,8 +166,10 @@ const fingerprint = ({ product, privacy }) =>
     [product.name, product.status, product.rules, product.reference_price, privacy.versions, privacy.releases],
   );
 
-function reason({ product, privacy }) {
+function reason({ product, privacy }, data) {
   if (product.status === "frozen") return WHY.frozen;
   if (product.policy === "fixed") return WHY.fixed;
-  return privacy.versions ? WHY.noise : WHY.none;
+  if (!privacy.versions) return WHY.none;
+  const [price] = range(data.prices);
+  return Math.abs(price - product.reference_price) < 10 ** -product.decimals ? WHY.noise : WHY.rules;
 }

@@ -69,12 +69,12 @@ export function createPrivacy() {
     setText(note, privacy.note ?? "");
     show(note, Boolean(privacy.note));
     setText(promise, inWords(privacy));
-    setText(customer, promises(privacy) ? ofCustomers(privacy.customer) : "");
+    setText(customer, promises(privacy) ? ofCustomers(privacy.customer, product.records_per_customer) : "");
     setText(
       adjacency.value,
       privacy.claimed ? `${privacy.adjacency}, δ = ${tiny(privacy.claimed.delta)}` : privacy.adjacency,
     );
-    setText(mu.value, levelText(privacy.customer));
+    setText(mu.value, levelText(privacy.customer, product.records_per_customer));
     const file = `${product.name}.certificate.json`;
     if (link.download !== file) {
       link.href = certificatePath(product.name);
@@ -94,8 +94,8 @@ function keyOf([name, text]) {
 
 const promises = ({ policy, proven }) => policy !== "fixed" && proven;
 
-function levelText(customer) {
-  if (!customer) return "no cap declared";
+function levelText(customer, cap) {
+  if (!customer) return cap ? `at most ${count(cap)} records` : "no cap declared";
   return `ε ${epsilon(customer.epsilon)} at ${count(customer.records)} records, μ = ${digits(customer.mu, 3)}`;
 }
 
@@ -109,7 +109,8 @@ function inWords(privacy) {
   ].join(" ");
 }
 
-function ofCustomers(customer) {
+function ofCustomers(customer, cap) {
+  if (!customer && cap) return `A customer counts with ${count(cap)} quotes at most.`;
   if (!customer) {
     return [
       "This is about one quote. No cap on records per customer was declared, so somebody who comes often is covered",

@@ -77,7 +77,15 @@ function drawing(width, { days, releases, currency }) {
     shown.map((each) => tickBelow(x(each.at), base, day(new Date(each.at)))),
     series(days, "holdout", x, y, 3),
     series(days, "personal", x, y, -3),
+    days.length <= 3 && days.map((each) => valuesOf(each, x(each.at), y, currency)),
   );
+}
+
+// Few days leave room to write the values beside their dots.
+function valuesOf({ personal, holdout }, x, y, currency) {
+  const text = (side, at, anchor) =>
+    side && s("text", { x: at, y: y(side.mean) + 4, "text-anchor": anchor }, money(side.mean, currency, 2));
+  return [text(personal, x - 14, "end"), text(holdout, x + 14, "start")];
 }
 
 function series(days, name, x, y, shift) {
