@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 from tests.planted import batch_bugs as batch
 from tests.planted import batch_checks as batches
+from tests.planted import customer_bugs as customer
 from tests.planted import engine_checks as engine
 from tests.planted import noise_bugs as noise
 from tests.planted import record_bugs as record
@@ -67,6 +68,12 @@ PLANTED = [
     Planted("horizon exceeded", record.horizon_exceeded, release.no_record_past_the_horizon),
     Planted("noise drawn past the horizon", record.drawn_past_the_horizon, release.no_record_past_the_horizon),
     Planted("a refusal that quotes the record", record.refusal_tells, engine.refusals_quote_no_record),
+    Planted("a customer's records counted as one", customer.records_counted_as_one, customer.customers_are_covered),
+    Planted(
+        "a customer's records counted by their root",
+        customer.records_counted_by_their_root,
+        customer.customers_are_covered,
+    ),
     Planted("sensitivity C of a score", batch.score_counted_as_zeroed_out, batches.scores_keep_to_their_share),
     Planted("a record in two score releases", batch.score_in_two_releases, batches.scores_keep_to_their_share),
     Planted("a record in three score releases", batch.score_in_three_releases, batches.scores_keep_to_their_share),

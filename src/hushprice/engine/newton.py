@@ -7,6 +7,7 @@ from hushprice.demand.protocol import Demand
 from hushprice.engine.newton_learner import NewtonLearner
 from hushprice.engine.newton_quoter import NewtonQuoter
 from hushprice.engine.slots import Slots
+from hushprice.errors import InvalidInput
 from hushprice.numerics import tape
 from hushprice.policies.protocol import Policy
 from hushprice.releasers.noise import NoiseSource
@@ -48,10 +49,26 @@ class NewtonEngine:
         self.learner.absorb(phi, demand, self.quoter.theta, self.quoter.inverse)
         return self.release()
 
-    def skip(self) -> Releases:
-        """The next slot contributes nothing and keeps its place; returns what is released after it."""
-        self.learner.skip()
+    def skip(self, slots: int = 1) -> Releases:
+        """The next slot, or several, contribute nothing and keep their places; returns what is released after them."""
+        self._check_room(slots)
+        self.learner.skip(slots)
         return self.release()
+
+    def steps(self, phi: FloatArray, demands: FloatArray, skipped: int) -> Releases:
+        """Learn slots up to the next look at most: records, columns of phi, and `skipped` that contribute nothing.
+
+        All are scored at one belief, so that which slots contribute matters and their order does not.
+        """
+        self._check_room(demands.size + skipped)
+        self.learner.absorb_all(phi, demands, self.quoter.theta, self.quoter.inverse)
+        return self.skip(skipped)
+
+    def _check_room(self, slots: int) -> None:
+        """A slot past the next look belongs to another block, and perhaps to another belief."""
+        room = self.quoter.look - self.learner.count
+        if slots > room:
+            raise InvalidInput(f"slots must be at most {room}, those before the next release, got {slots}")
 
     def release(self) -> Releases:
         """What is due after the last slot learned. Slots decide, and a release that was made is never made anew."""

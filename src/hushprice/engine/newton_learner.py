@@ -6,8 +6,6 @@ once and ends it, its curvature once a block and at most 2^level times. All of i
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from hushprice import checks
@@ -46,7 +44,6 @@ class NewtonLearner:
         self._dimension = dimension
         self._bounds = lowest(demand), float(demand.bound)
         self.levels = rules.noise.levels
-        self._work = np.empty((ROWS, 1))
         self.count = 0  # records, of all batches
         self.clipped_features = 0
         self.clipped_demands = 0
@@ -89,25 +86,28 @@ class NewtonLearner:
 
         One that cannot be scored adds nothing, and keeps its slot: what is released when must not depend on it.
         """
-        self.skip()
-        if phi.shape != (self._dimension,):
-            raise InvalidInput(f"phi must have {self._dimension} entries, got shape {phi.shape}")
-        if not (np.all(np.isfinite(phi)) and math.isfinite(demand)):
-            raise InvalidInput("a record must be finite")  # says no more: its values are sensitive
-        column = phi.reshape(-1, 1).copy()
-        self.clipped_features += hold_to_unit_ball(column, 0, 1)
-        least, most = self._bounds
-        held = min(max(demand, least), most)
-        self.clipped_demands += int(held != demand)
-        self._scorer.weigh(column, held, theta, inverse, self._work)
-        self.batch.add(column, self._work)
-        self._work[:] = 0.0
+        self.absorb_all(np.reshape(phi, (-1, 1)), np.array([demand], dtype=float), theta, inverse)
 
-    def skip(self) -> None:
-        """Count a slot of the batch. All that it adds is its number, whatever record it has."""
+    def absorb_all(self, phi: FloatArray, demand: FloatArray, theta: FloatArray, inverse: FloatArray) -> None:
+        """Add records, columns of phi, each as if it were the only one. All keep their slots if one cannot be."""
+        self.skip(demand.size)
+        if phi.shape != (self._dimension, demand.size):
+            raise InvalidInput(f"phi must have {self._dimension} entries a record, got shape {phi.shape}")
+        if not (np.isfinite(phi).all() and np.isfinite(demand).all()):
+            raise InvalidInput("a record must be finite")  # says no more: its values are sensitive
+        columns = np.array(phi, dtype=float, order="C")
+        self.clipped_features += hold_to_unit_ball(columns, 0, demand.size)
+        held = np.clip(demand, *self._bounds)
+        self.clipped_demands += int((held != demand).sum())
+        work = np.empty((ROWS, demand.size))
+        self._scorer.weigh(columns, held, theta, inverse, work)
+        self.batch.add(columns, work)
+
+    def skip(self, slots: int = 1) -> None:
+        """Count slots of the batch. All that they add is their number, whatever records they have."""
         if self.ended:
             raise BudgetExhausted("the batch has ended: a record may not enter it")
-        self.count += 1
+        self.count += slots
 
     def curvature(self) -> CurvatureRelease:
         """The batch's curvature so far. Asked again before the next record, it is the same release, not a new one."""

@@ -13,7 +13,7 @@ from hushprice.demand.features import CUSTOM, FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.numerics.linear import packed_size
-from hushprice.optimizer import batching, belief, coefficients, customer, lanes, reference, spread
+from hushprice.optimizer import batching, belief, lanes, reference, single
 from hushprice.policies.newton import BLOCKS, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE, Newton, schedule
 from hushprice.releases import CurvatureRelease, ScoreRelease
 from hushprice.types import FloatArray
@@ -31,7 +31,7 @@ class NewtonQuoter:
         self._price_effect = np.array(features.parts(np.zeros(features.contexts))[1])
         self._search = np.empty(lanes.WORK)
         self._work = np.empty((4 * d + 3, d))
-        self._parts, self._rows = np.empty((2, d, 1)), np.empty((customer.ROWS, 1))
+        self._parts = np.empty((2, d))
         self._constants = np.array([demand.slope, rules.width, rules.spread, rules.unit_cost], dtype=np.float64)
         self._compiled = demand.family != family.CUSTOM and features.code != CUSTOM
         self.theta: FloatArray = np.array(rules.center)
@@ -91,7 +91,7 @@ class NewtonQuoter:
             return self._unknown(uniform)
         if not self._compiled:
             return self.price(context, uniform)
-        return customer.price_of_customer(
+        return single.price_of_customer(
             self._features.code,
             self._demand.family,
             self._constants,
@@ -100,7 +100,6 @@ class NewtonQuoter:
             self.theta,
             self.inverse,
             self._parts,
-            self._rows,
             self._search,
         )
 
@@ -109,21 +108,17 @@ class NewtonQuoter:
         rules, demand = self._rules, self._demand
         if not self.ready:
             return self._unknown(uniform)
-        a, b, q0, q1, q2, price = np.empty((6, 1))
-        columns = u.reshape(-1, 1), v.reshape(-1, 1)
-        coefficients.demand_line(self.theta, *columns, 1, a, b)
-        coefficients.bonus_curve(self.inverse, *columns, 1, q0, q1, q2, np.empty((2, 1)))
-        spread.spread_lines(float(rules.spread), 1, np.array([uniform]), a, b, q1, q2)
-        cost = float(rules.unit_cost)
-        width = float(rules.width)
-        if cost > 0.0:
-            width /= 1.0 - cost
-            _above_cost(cost, a, b, q0, q1, q2)
+        cost, width, spread = float(rules.unit_cost), float(rules.width), float(rules.spread)
+        u, v = np.ascontiguousarray(u, dtype=np.float64), np.ascontiguousarray(v, dtype=np.float64)
+        known = self.theta, self.inverse, u, v, spread, float(uniform), cost
+        width = width / (1.0 - cost) if cost > 0.0 else width
         if demand.family == family.CUSTOM:
-            share = reference.dense_price(demand, a.item(), b.item(), q0.item(), q1.item(), q2.item(), width)
+            lines = np.empty((9, 1))
+            single.lines_for_one(*known, lines)
+            a, b, q0, q1, q2 = lines[:5, 0].tolist()
+            share = reference.dense_price(demand, a, b, q0, q1, q2, width)
         else:
-            lanes.best_prices(demand.family, float(demand.slope), width, 1, a, b, q0, q1, q2, price, self._search)
-            share = float(price[0])
+            share = float(single.price_for_one(demand.family, float(demand.slope), width, *known, self._search))
         return min(cost + (1.0 - cost) * share, 1.0) if cost > 0.0 else share
 
     def _unknown(self, uniform: float) -> float:
@@ -142,18 +137,3 @@ class NewtonQuoter:
         if curvature.records != self.look:
             raise InvalidInput(f"curvature must be of {self.look} records, got {curvature.records}")
         return checks.vector(packed_size(self.theta.size), curvature=curvature.packed).copy()
-
-
-def _above_cost(cost: float, a: FloatArray, b: FloatArray, q0: FloatArray, q1: FloatArray, q2: FloatArray) -> None:
-    """Coefficients in r instead of p = c + (1 - c) r, in place: the search for revenue then finds the best margin.
-
-    (p - c) f(a + b p) + width sqrt(q(p)) is (1 - c) times r f(a' + b' r) + width / (1 - c) sqrt(q'(r)), and r in [0, 1]
-    are the prices from cost to ceiling.
-    """
-    above = 1.0 - cost
-    a += b * cost
-    b *= above
-    q0 += cost * (q1 + cost * q2)
-    q1 += 2.0 * cost * q2
-    q1 *= above
-    q2 *= above * above

@@ -5,13 +5,16 @@ Refreshed twice a second from the store. Quotes read it without asking anybody, 
 
 from __future__ import annotations
 
+import logging
 import time
 
+from hushprice.errors import HushpriceError
 from hushprice.service.held import Held
 from hushprice.service.keys import Keyring
 from hushprice.service.seen import SeenFile
 from hushprice.service.store.protocol import QuoterStore, Seen, StoredProduct
 
+log = logging.getLogger("hushprice.service")
 POLL = 0.5  # seconds between two looks at the store; new releases must reach quotes within a second
 
 
@@ -28,7 +31,8 @@ class Board:
         """Look at the store. Returns releases seen for the first time, to be reported."""
         self.keyring = Keyring(store.api_keys())
         self.learner_up = store.learner_alive(time.time())
-        products = {stored.name: self._held(store, stored) for stored in store.products()}
+        found = [(stored.name, self._held(store, stored)) for stored in store.products()]
+        products = {name: held for name, held in found if held is not None}
         # On disk before a price can be made of it: see seen.py.
         news = self.note(products)
         self.products = products
@@ -45,8 +49,15 @@ class Board:
         """Everything this machine has ever priced by."""
         return [] if self._seen is None else self._seen.all()
 
-    def _held(self, store: QuoterStore, stored: StoredProduct) -> Held:
+    def _held(self, store: QuoterStore, stored: StoredProduct) -> Held | None:
         before = self.products.get(stored.name)
+        try:
+            return self._renewed(store, stored, before)
+        except HushpriceError as problem:  # what one product lacks must not keep news from the others
+            log.error("product %s stays as it was: %s", stored.name, type(problem).__name__)
+            return before
+
+    def _renewed(self, store: QuoterStore, stored: StoredProduct, before: Held | None) -> Held:
         release = store.latest_release(stored.name)
         if before is None:
             return Held(stored, release)

@@ -95,9 +95,12 @@ def build(flat: Mapping[str, Any]) -> Settings:
         table, _, key = name.rpartition(".")
         (nested.setdefault(table, {}) if table else nested)[key] = value
     try:
-        return msgspec.convert(nested, Settings, strict=False, dec_hook=_wrap)
+        settings = msgspec.convert(nested, Settings, strict=False, dec_hook=_wrap)
     except msgspec.ValidationError as problem:
         raise InvalidInput(_complaint(problem)) from None  # the cause would show the value
+    if "://" in settings.store.reveal() and not settings.postgres:
+        raise InvalidInput("setting store: must be a file or postgresql://...")
+    return settings
 
 
 def _wrap(kind: type, value: Any) -> Any:

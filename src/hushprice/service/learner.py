@@ -87,13 +87,10 @@ class ProductLearner:
         stop = min(self._engine.quoter.look, self.product.horizon)
         taken = slots[: stop - self.learned]
         before = belief_of(self._engine.quoter)
-        phi, demands, counts = self._records(taken)
-        made: Releases = ()
-        for n in range(len(taken)):
-            self.learned += 1
-            self.drawn = self.drawn or self.learned == before.look
-            made = self._engine.step(phi[:, n], float(demands[n])) if counts[n] else self._engine.skip()
-        self._keep(made, before, now)
+        phi, demands = self._records(taken)
+        self.learned += len(taken)
+        self.drawn = self.drawn or self.learned == before.look
+        self._keep(self._engine.steps(phi, demands, len(taken) - demands.size), before, now)
         if self.learned >= self.product.horizon:
             self._end()
         return len(taken)
@@ -152,26 +149,23 @@ class ProductLearner:
             if slot.slot != expected:
                 raise InvalidInput(f"slot {expected} must come next, got slot {slot.slot}")
 
-    def _records(self, slots: Sequence[Slot]) -> tuple[FloatArray, FloatArray, list[bool]]:
-        """Features at the prices charged, a column a slot, what was bought, and which slots contribute at all.
+    def _records(self, slots: Sequence[Slot]) -> tuple[FloatArray, FloatArray]:
+        """Features at the prices charged, a column a record, and what was bought, of the slots that contribute.
 
         A slot over its customer's cap, a tombstone, and one that holds no record, all contribute nothing; an outcome
         that did not come is no purchase.
         """
-        size, width = len(slots), self._features.contexts
-        usable = [slot.counts and slot.context is not None for slot in slots]
-        whole = [use and len(slot.context or b"") == 8 * width for use, slot in zip(usable, slots, strict=True)]
-        empty = bytes(8 * width)
-        rows = b"".join(slot.context or empty if fits else empty for fits, slot in zip(whole, slots, strict=True))
-        contexts = np.ascontiguousarray(np.frombuffer(rows, dtype="<f8").reshape(size, width).T, dtype=np.float64)
-        u, v = np.empty((2, self._features.dimension, size))
-        fill(self._features.code, contexts, size, u, v)
-        phi = u + np.array([slot.price for slot in slots]) * v
-        demands = np.array([0.0 if slot.demand is None else slot.demand for slot in slots])
+        width = self._features.contexts
+        usable = [slot for slot in slots if slot.counts and slot.context is not None]
+        whole = [slot for slot in usable if len(slot.context or b"") == 8 * width]
+        rows = np.frombuffer(b"".join(slot.context or b"" for slot in whole), dtype="<f8").reshape(len(whole), width)
+        u, v = np.empty((2, self._features.dimension, len(whole)))
+        fill(self._features.code, np.ascontiguousarray(rows.T, dtype=np.float64), len(whole), u, v)
+        phi = u + np.array([slot.price for slot in whole]) * v
+        demands = np.array([0.0 if slot.demand is None else slot.demand for slot in whole], dtype=np.float64)
         finite = np.isfinite(phi).all(axis=0) & np.isfinite(demands)
-        counts = [fits and bool(known) for fits, known in zip(whole, finite, strict=True)]
-        self._unreadable += sum(usable) - sum(counts)
-        return phi, demands, counts
+        self._unreadable += len(usable) - int(finite.sum())
+        return phi[:, finite], demands[finite]
 
     def _keep(self, made: Releases, before: Belief, now: float) -> None:
         """Note what was released, each with the belief after it; a curvature alone leaves the belief as it was."""

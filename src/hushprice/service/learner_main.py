@@ -31,9 +31,9 @@ _FAREWELL = 10.0  # seconds to end cleanly after the parent is gone
 
 def run(settings: Settings, say: Callable[[str], None]) -> None:
     """Learn until a signal ends it: role learner."""
-    listening = sockets.listen(settings.host, settings.operator_port, "operator_port")
-    setup.customer_secret(settings, say)
-    _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"), child=False)
+    with sockets.listen(settings.host, settings.operator_port, "operator_port") as listening:
+        setup.customer_secret(settings, say)
+        _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"), child=False)
 
 
 def _run(settings: Settings, listening: socket.socket, started: Callable[[], None], *, child: bool) -> None:
@@ -100,6 +100,8 @@ def main() -> None:
     except HushpriceError as problem:
         sys.stderr.write(f"hushprice: learner: {problem}\n")
         sys.exit(2)
+    sys.stderr.flush()
+    os._exit(0)  # everything is stored and closed; unloading compiled code would take another second
 
 
 if __name__ == "__main__":

@@ -129,18 +129,19 @@ class Learning:
             slots = slots[learner.learn(slots, self._now()) :]
             if learner.pending or not slots:
                 self._commit(learner, started)
-        self._certify(product, learner)
+        self._certify(learner)
         return full
 
-    def _certify(self, product: StoredProduct, learner: ProductLearner) -> None:
+    def _certify(self, learner: ProductLearner) -> None:
         """A certificate that cannot be issued stops no learning."""
-        if self._certifier is None or self._now() < self._uncertified.get(product.name, -math.inf):
+        name = learner.product.name
+        if self._certifier is None or self._now() < self._uncertified.get(name, -math.inf):
             return
         try:
-            self._certifier.issue_if_due(product, learner, self._now())
+            self._certifier.issue_if_due(learner, self._now())
         except HushpriceError as problem:  # made of public numbers, so its text may be told
-            _log.error("product %s has no new certificate: %s", product.name, problem)
-            self._uncertified[product.name] = self._now() + RETRY
+            _log.error("product %s has no new certificate: %s", name, problem)
+            self._uncertified[name] = self._now() + RETRY
 
     def _commit(self, learner: ProductLearner, started: float) -> None:
         released = bool(learner.pending)

@@ -35,7 +35,7 @@ SCHEMA = {
         {"kind": "category", "name": "region", "levels": ["south", "north"]},
     ]
 }
-PRODUCT = {"name": "umbrella", "currency": "EUR", "ceiling": 40.0, "schema": SCHEMA}
+PRODUCT = {"name": "umbrella", "currency": "EUR", "ceiling": 40.0, "schema": SCHEMA, "slope": 12.0}
 CUSTOMER = {"age": 41, "member": True, "region": "north"}
 
 

@@ -1,4 +1,4 @@
-"""A store that is locked, read-only, full or away: quotes go on, outcomes are refused, and nothing acknowledged is lost."""
+"""A store that is locked, read-only, full or away: quotes go on, outcomes are refused, nothing acknowledged is lost."""
 
 from __future__ import annotations
 

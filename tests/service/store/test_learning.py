@@ -7,7 +7,7 @@ from tests.service.conftest import as_quoter
 from tests.service.store.samples import HOLDER, PRODUCT, given, learn, pass_time, release, state, tell
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store import open_store, rules
+from hushprice.service.store import decisions, open_store
 from hushprice.service.store.consistency import problems
 from hushprice.service.store.protocol import (
     LEASE,
@@ -160,13 +160,13 @@ def test_a_backup_older_than_its_unlearned_slots_hands_none_of_them_out(
 def test_figures_count_every_quote_once(
     quoter: QuoterStore, learner: LearnerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rules, "today", lambda: 0)
+    monkeypatch.setattr(decisions, "today", lambda: 0)
     bought, declined, silent, late = given(quoter, 4, price=0.25)
     (held,) = given(quoter, holdout=True, price=0.5, cap=1, customer=b"ann")
     given(quoter, cap=1, customer=b"ann")
     for name, demand in ((bought, 2.0), (declined, 0.0), (held, 1.0), (bought, 2.0), (bought, 3.0)):
         tell(quoter, name, demand)
-    monkeypatch.setattr(rules, "today", lambda: 1)
+    monkeypatch.setattr(decisions, "today", lambda: 1)
     given(quoter, 1, window=1000.0)
     day = Figures(
         quoted=6,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.service.store.samples import PRODUCT, given, learn, pass_time, quote, tell
 
-from hushprice.service.store import rules
+from hushprice.service.store import decisions
 from hushprice.service.store.protocol import GRACE, LearnerStore, NewOutcome, QuoterStore, Told
 
 
@@ -115,7 +115,7 @@ def test_the_database_has_the_same_clock_as_the_rules(quoter: QuoterStore) -> No
     beats = [0.0, 1.0, 1.0 + GRACE, 3.0, 4.0, 9.5, 100.0, 90.0, 101.0, 90.0, 94.0, 95.5, 96.0]
     clock = (0.0, None, None)
     for now in beats:
-        clock = rules.moved(*clock, now)  # type: ignore[assignment]
+        clock = decisions.moved(*clock, now)  # type: ignore[assignment]
         assert quoter.beat(now) == clock[0]
 
 

@@ -14,7 +14,7 @@ from tests.service.conftest import as_quoter
 from tests.service.store import test_learning, test_outcomes, test_postgres, test_quotes
 from tests.service.store.samples import PRODUCT
 
-from hushprice.service.store import open_store, postgres_setup, rules, sqlite_learning, sqlite_quotes
+from hushprice.service.store import decisions, open_store, postgres_setup, sqlite_learning, sqlite_quotes
 from hushprice.service.store.protocol import LearnerStore, QuoterStore
 
 
@@ -103,23 +103,27 @@ def _kept_slots(real: Any) -> Any:
 SQLITE = [
     Planted(
         "an outcome taken at its deadline",
-        changed(rules, "in_time", lambda real: lambda clock, deadline: clock <= deadline),
+        changed(decisions, "in_time", lambda real: lambda clock, deadline: clock <= deadline),
         at_deadline,
     ),
     Planted(
-        "a cap one too high", changed(rules, "within_cap", lambda real: lambda n, cap, known: known and n <= cap), cap
+        "a cap one too high",
+        changed(decisions, "within_cap", lambda real: lambda n, cap, _: n <= cap),
+        cap,
     ),
-    Planted("a second cap", changed(rules, "is_due", lambda real: lambda clock, deadline: False), second_cap),
+    Planted("a second cap", changed(decisions, "is_due", lambda real: lambda clock, deadline: False), second_cap),
     Planted("slots kept over a rollback", changed(sqlite_quotes.Slots, "__init__", _kept_slots), rolled_back),
-    Planted("a late outcome learned", changed(sqlite_quotes, "LATE", lambda real: rules.RECORDED), late),
+    Planted("a late outcome learned", changed(sqlite_quotes, "LATE", lambda real: decisions.RECORDED), late),
     Planted(
-        "a slot before its deadline", changed(rules, "is_due", lambda real: lambda clock, deadline: True), contiguous
+        "a slot before its deadline",
+        changed(decisions, "is_due", lambda real: lambda *_: True),
+        contiguous,
     ),
-    Planted("an outage that counts", changed(rules, "GRACE", lambda real: 1e9), outage),
+    Planted("an outage that counts", changed(decisions, "GRACE", lambda real: 1e9), outage),
     Planted("a release without a lease", changed(sqlite_learning, "check_lease", lambda real: lambda *_: None), leased),
     Planted(
         "a charged slot handed out",
-        changed(rules, "first_due", lambda real: lambda product, after, at: after + 1),
+        changed(decisions, "first_due", lambda real: lambda product, after, at: after + 1),
         skipped,
     ),
     Planted(
@@ -174,5 +178,5 @@ def test_a_bug_in_the_sqlite_store_is_caught(planted: Planted, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("planted", POSTGRES, ids=lambda planted: planted.name)
-def test_a_bug_in_the_postgresql_store_is_caught(planted: Planted, new_database: Callable[[], str]) -> None:
-    caught(planted, new_database())
+def test_a_bug_in_the_postgresql_store_is_caught(planted: Planted, bare_uri: str) -> None:
+    caught(planted, bare_uri)

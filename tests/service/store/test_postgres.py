@@ -292,8 +292,8 @@ def test_preparing_again_changes_nothing_and_sets_a_password(postgres_uri: str) 
     postgres_setup.prepare(postgres_uri)
 
 
-def test_a_quoter_waits_for_a_learner_to_prepare_the_database(new_database: Callable[[], str]) -> None:
-    uri = new_database()
+def test_a_quoter_waits_for_a_learner_to_prepare_the_database(bare_uri: str) -> None:
+    uri = bare_uri
     with pytest.raises(InvalidInput, match="start the learner first"):
         open_store(as_quoter(uri), "quoter")
     open_store(uri, "learner").close()

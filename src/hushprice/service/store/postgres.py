@@ -10,7 +10,7 @@ import psycopg
 from psycopg import errors
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store import postgres_setup, rules
+from hushprice.service.store import decisions, postgres_setup
 from hushprice.service.store.postgres_link import Link
 from hushprice.service.store.protocol import (
     ApiKey,
@@ -94,14 +94,14 @@ class QuoterPostgres:
     # ---- what a quoter writes ----------------------------------------------------------------------------------------
 
     def write(self, quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]) -> tuple[list[Given], list[Told]]:
-        rules.check_written(quotes, outcomes)
-        if any(rules.quote_id(quote.id) is None for quote in quotes):
+        decisions.check_written(quotes, outcomes)
+        if any(decisions.quote_id(quote.id) is None for quote in quotes):
             raise InvalidInput("id: must be 32 hexadecimal digits")
         told = [
-            outcome if rules.quote_id(outcome.quote) else msgspec.structs.replace(outcome, quote="")
+            outcome if decisions.quote_id(outcome.quote) else msgspec.structs.replace(outcome, quote="")
             for outcome in outcomes
         ]
-        values = (msgspec.json.encode(quotes).decode(), msgspec.json.encode(told).decode(), rules.today())
+        values = (msgspec.json.encode(quotes).decode(), msgspec.json.encode(told).decode(), decisions.today())
         written = self._write(values)
         return [
             new or Given(quote.id, quote.charged, quote.expires, quote.version, True)
@@ -148,5 +148,5 @@ class QuoterPostgres:
         self._call("SELECT hushprice.set_rules(%s, %s, %s, %s)", product, rules, detail, now)
 
     def set_reference_price(self, product: str, price: float, now: float) -> None:
-        detail = rules.reference(price)
+        detail = decisions.reference(price)
         self._call("SELECT hushprice.set_reference_price(%s, %s, %s, %s)", product, price, detail, now)

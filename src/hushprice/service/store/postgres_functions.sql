@@ -189,7 +189,7 @@ BEGIN
     RETURN jsonb_build_object('given', given, 'told', store_outcomes(outcomes, now));
 END $$;
 
--- rules.moved in Python says the same.
+-- decisions.moved in Python says the same.
 CREATE OR REPLACE FUNCTION hushprice.beat(now float8) RETURNS float8
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
 DECLARE

@@ -8,7 +8,8 @@ from typing import Any
 
 import psycopg
 
-from hushprice.service.store import postgres_setup, rules
+from hushprice.service.store import decisions, postgres_setup
+from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Progress
 from hushprice.service.store.postgres import QuoterPostgres
 from hushprice.service.store.protocol import (
     LEASE,
@@ -22,9 +23,8 @@ from hushprice.service.store.protocol import (
     StoredRelease,
     UnknownProduct,
 )
-from hushprice.service.store.rules import LATE, RECORDED, WAITING, Progress
 
-_SUMS = ", ".join(f"coalesce(sum({name}), 0)" for name in rules.COUNTED)
+_SUMS = ", ".join(f"coalesce(sum({name}), 0)" for name in decisions.COUNTED)
 
 _EXPIRED = """SELECT hushprice.add_tally(coalesce(jsonb_agg(silent), '[]')) FROM (
     SELECT product, day, count(*) AS expired FROM hushprice.quote
@@ -59,14 +59,14 @@ class LearnerPostgres(QuoterPostgres):
     def due(self, product: str, after: int, limit: int) -> list[Slot]:
         """In one statement, which sees the clock and the slots of one moment."""
         at = self._progress(product)
-        first = rules.first_due(product, after, at)
+        first = decisions.first_due(product, after, at)
         rows = self._link.rows(
             """SELECT slot, context, price, CASE status WHEN %s THEN demand END, counts, deadline, service
             FROM hushprice.quote LEFT JOIN hushprice.record USING (product, slot) CROSS JOIN hushprice.clock
             WHERE product = %s AND slot >= %s ORDER BY slot LIMIT %s""",
             (RECORDED, at.product, first, limit),
         )
-        ready = takewhile(lambda row: rules.is_due(row[6], row[5]), rows)
+        ready = takewhile(lambda row: decisions.is_due(row[6], row[5]), rows)
         return [Slot(*row[:5]) for place, row in enumerate(ready, first) if row[0] == place]
 
     def _progress(self, product: str, lock: str = "") -> Progress:
@@ -92,10 +92,10 @@ class LearnerPostgres(QuoterPostgres):
     def commit(self, holder: str, state: LearnerState, releases: Sequence[StoredRelease], now: float) -> None:
         with self._link.transaction() as connection:
             at = self._held(connection, holder, state.product)
-            rules.check_state(state, releases, at)
+            decisions.check_state(state, releases, at)
             connection.cursor().executemany(
                 "INSERT INTO hushprice.release VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
-                [rules.release_row(at.product, release) for release in releases],
+                [decisions.release_row(at.product, release) for release in releases],
             )
             connection.execute(
                 """INSERT INTO hushprice.learner VALUES (%s, %s, %s, %s, %s) ON CONFLICT (product) DO UPDATE
@@ -125,7 +125,7 @@ class LearnerPostgres(QuoterPostgres):
             connection.execute(_ERASE, (at.product, seen.records))
             connection.execute(
                 "INSERT INTO hushprice.change (product, at, what, detail) VALUES (%s, %s, 'restored backup', %s)",
-                (at.product, now, rules.skipped(seen)),
+                (at.product, now, decisions.skipped(seen)),
             )
 
     def add_certificate(self, product: str, certificate: bytes, now: float) -> None:
@@ -145,16 +145,19 @@ class LearnerPostgres(QuoterPostgres):
     def figures(self, product: str) -> Figures:
         number = self._progress(product).product
         rows = self._link.rows(f"SELECT {_SUMS} FROM hushprice.tally WHERE product = %s", (number,))
-        return rules.figures_of(rows[0])
+        return decisions.figures_of(rows[0])
 
     def daily_figures(self, product: str, days: int) -> list[tuple[str, Figures]]:
-        query = f"""SELECT day, {", ".join(rules.COUNTED)} FROM hushprice.tally WHERE product = %s
+        query = f"""SELECT day, {", ".join(decisions.COUNTED)} FROM hushprice.tally WHERE product = %s
             ORDER BY day DESC LIMIT %s"""
         rows = self._link.rows(query, (self._progress(product).product, days))
-        return [(rules.day_name(day), rules.figures_of(counted)) for day, *counted in reversed(rows)]
+        return [(decisions.day_name(day), decisions.figures_of(counted)) for day, *counted in reversed(rows)]
 
     def inspect(self, product: str) -> Inspection:
-        rows = self._link.rows(rules.INSPECT.format(schema="hushprice.", name="%s"), (product,))
+        query = decisions.INSPECT.format(schema="hushprice.", name="%s")
+        with self._link.transaction() as connection:
+            connection.execute("SET LOCAL statement_timeout = 0; SET LOCAL enable_seqscan = on")
+            rows = connection.execute(query.encode(), (product,)).fetchall()
         if not rows:
             raise UnknownProduct(product)
         return Inspection(*map(int, rows[0]))

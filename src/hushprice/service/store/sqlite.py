@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from hushprice.service.store import rules, sqlite_file, sqlite_learning, sqlite_quotes
+from hushprice.service.store import decisions, sqlite_file, sqlite_learning, sqlite_quotes
 from hushprice.service.store.protocol import (
     ApiKey,
     Change,
@@ -31,7 +31,7 @@ from hushprice.service.store.sqlite_turns import WAIT, Turns, patiently
 
 _RELEASE = """SELECT name, sequence, version, kind, records, batch, numbers, belief, at
     FROM release JOIN product ON product.id = release.product WHERE name = ?"""
-_SUMS = ", ".join(f"ifnull(sum({name}), 0)" for name in rules.COUNTED)
+_SUMS = ", ".join(f"ifnull(sum({name}), 0)" for name in decisions.COUNTED)
 
 
 class SqliteStore:
@@ -39,8 +39,12 @@ class SqliteStore:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._connection = sqlite_file.connect(path)
         self._turns = Turns(path)
+        try:
+            self._connection = sqlite_file.connect(path)
+        except BaseException:
+            self._turns.close()
+            raise
 
     def __repr__(self) -> str:
         return f"SqliteStore({str(self._path)!r})"
@@ -105,7 +109,7 @@ class SqliteStore:
     # ---- what a quoter writes ----------------------------------------------------------------------------------------
 
     def write(self, quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]) -> tuple[list[Given], list[Told]]:
-        rules.check_written(quotes, outcomes)
+        decisions.check_written(quotes, outcomes)
         try:
             return self._write(quotes, outcomes, look=False)
         except sqlite3.IntegrityError:  # an id that is stored already: asked again after a commit that was not heard of
@@ -114,24 +118,24 @@ class SqliteStore:
     def _write(
         self, quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome], look: bool
     ) -> tuple[list[Given], list[Told]]:
-        tally = rules.Tally()
+        tally = decisions.Tally()
         with self._writing() as connection:
             clock = _clock(connection)
             stored = sqlite_quotes.stored_already(connection, quotes) if look else set()
             fresh = [quote for quote in quotes if quote.id not in stored]
-            new = iter(sqlite_quotes.store_quotes(connection, fresh, clock, rules.today(), tally))
+            new = iter(sqlite_quotes.store_quotes(connection, fresh, clock, decisions.today(), tally))
             given = [
                 Given(quote.id, quote.charged, quote.expires, quote.version, True) if quote.id in stored else next(new)
                 for quote in quotes
             ]
             told = sqlite_quotes.store_outcomes(connection, outcomes, clock, tally)
-            connection.executemany(rules.TALLY, tally.rows())
+            connection.executemany(decisions.TALLY, tally.rows())
         return given, told
 
     def beat(self, now: float) -> float:
         with self._writing() as connection:
             service, beat, behind = connection.execute("SELECT service, beat, behind FROM clock").fetchone()
-            clock = rules.moved(service, beat, behind, now)
+            clock = decisions.moved(service, beat, behind, now)
             connection.execute("UPDATE clock SET service = ?, beat = ?, behind = ?", clock)
         return clock[0]
 
@@ -144,10 +148,10 @@ class SqliteStore:
             )
 
     def forget(self, customer: bytes) -> None:
-        tally = rules.Tally()
+        tally = decisions.Tally()
         with self._writing() as connection:
             sqlite_quotes.forget(connection, customer, _clock(connection), tally)
-            connection.executemany(rules.TALLY, tally.rows())
+            connection.executemany(decisions.TALLY, tally.rows())
 
     # ---- what an admin changes ---------------------------------------------------------------------------------------
 
@@ -167,7 +171,7 @@ class SqliteStore:
         self._change(product, "rules", rules, now, "rules", detail)
 
     def set_reference_price(self, product: str, price: float, now: float) -> None:
-        self._change(product, "reference_price", price, now, "reference price", rules.reference(price))
+        self._change(product, "reference_price", price, now, "reference price", decisions.reference(price))
 
     def _change(
         self, product: str, column: str, value: Any, now: float, what: str, detail: str, only_new: bool = False
@@ -201,10 +205,10 @@ class SqliteStore:
             return sqlite_learning.due(connection, product, after, limit)
 
     def commit(self, holder: str, state: LearnerState, releases: Sequence[StoredRelease], now: float) -> None:
-        tally = rules.Tally()
+        tally = decisions.Tally()
         with self._writing() as connection:
             sqlite_learning.commit(connection, holder, state, releases, tally)
-            connection.executemany(rules.TALLY, tally.rows())
+            connection.executemany(decisions.TALLY, tally.rows())
 
     def highest_seen(self, product: str) -> Seen | None:
         rows = self._rows("SELECT product, sequence, records FROM seen WHERE product = ?", product)
@@ -232,16 +236,16 @@ class SqliteStore:
         with self._transaction(write=False) as connection:
             number = _number(connection, product)
             row = connection.execute(f"SELECT {_SUMS} FROM tally WHERE product = ?", (number,)).fetchone()
-        return rules.figures_of(row)
+        return decisions.figures_of(row)
 
     def daily_figures(self, product: str, days: int) -> list[tuple[str, Figures]]:
         with self._transaction(write=False) as connection:
-            query = f"SELECT day, {', '.join(rules.COUNTED)} FROM tally WHERE product = ? ORDER BY day DESC LIMIT ?"
+            query = f"SELECT day, {', '.join(decisions.COUNTED)} FROM tally WHERE product = ? ORDER BY day DESC LIMIT ?"
             rows = connection.execute(query, (_number(connection, product), days)).fetchall()
-        return [(rules.day_name(day), rules.figures_of(counted)) for day, *counted in reversed(rows)]
+        return [(decisions.day_name(day), decisions.figures_of(counted)) for day, *counted in reversed(rows)]
 
     def inspect(self, product: str) -> Inspection:
-        rows = self._rows(rules.INSPECT.format(schema="", name="?"), product)
+        rows = self._rows(decisions.INSPECT.format(schema="", name="?"), product)
         if not rows:
             raise UnknownProduct(product)
         return Inspection(*rows[0])

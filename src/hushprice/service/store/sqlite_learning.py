@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Sequence
 from itertools import takewhile
 
-from hushprice.service.store import rules
+from hushprice.service.store import decisions
+from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Progress, Tally
 from hushprice.service.store.protocol import LEASE, LearnerState, LeaseLost, Seen, Slot, StoredRelease, UnknownProduct
-from hushprice.service.store.rules import LATE, RECORDED, WAITING, Progress, Tally
 
 
 def take_lease(connection: sqlite3.Connection, holder: str, now: float) -> bool:
@@ -28,7 +28,7 @@ def check_lease(connection: sqlite3.Connection, holder: str) -> None:
 def due(connection: sqlite3.Connection, product: str, after: int, limit: int) -> list[Slot]:
     """In one read of the clock and the slots, so that no outcome can come between."""
     at = _progress(connection, product)
-    first = rules.first_due(product, after, at)
+    first = decisions.first_due(product, after, at)
     (clock,) = connection.execute("SELECT service FROM clock").fetchone()
     rows = connection.execute(
         """SELECT quote.slot, context, price, CASE status WHEN ? THEN demand END, counts, deadline
@@ -36,7 +36,7 @@ def due(connection: sqlite3.Connection, product: str, after: int, limit: int) ->
         WHERE quote.product = ? AND quote.slot >= ? ORDER BY quote.slot LIMIT ?""",
         (RECORDED, at.product, first, limit),
     )
-    ready = takewhile(lambda row: rules.is_due(clock, row[5]), rows)
+    ready = takewhile(lambda row: decisions.is_due(clock, row[5]), rows)
     run = [Slot(slot, context, price, demand, bool(counts)) for slot, context, price, demand, counts, _ in ready]
     return [slot for place, slot in enumerate(run, first) if slot.slot == place]
 
@@ -57,10 +57,10 @@ def commit(
 ) -> None:
     check_lease(connection, holder)
     at = _progress(connection, state.product)
-    rules.check_state(state, releases, at)
+    decisions.check_state(state, releases, at)
     connection.executemany(
         "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [rules.release_row(at.product, release) for release in releases],
+        [decisions.release_row(at.product, release) for release in releases],
     )
     connection.execute(
         "INSERT OR REPLACE INTO learner VALUES (?, ?, ?, ?, ?)",
@@ -87,5 +87,5 @@ def skip_to(connection: sqlite3.Connection, holder: str, seen: Seen, now: float)
     connection.execute("DELETE FROM record WHERE product = ? AND slot <= ?", (at.product, seen.records))
     connection.execute(
         "INSERT INTO change (product, at, what, detail) VALUES (?, ?, 'restored backup', ?)",
-        (at.product, now, rules.skipped(seen)),
+        (at.product, now, decisions.skipped(seen)),
     )

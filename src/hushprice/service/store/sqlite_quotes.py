@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store import rules
+from hushprice.service.store import decisions
+from hushprice.service.store.decisions import FORGOTTEN, LATE, RECORDED, WAITING, Tally
 from hushprice.service.store.protocol import Given, NewOutcome, NewQuote, Told, UnknownProduct
-from hushprice.service.store.rules import FORGOTTEN, LATE, RECORDED, WAITING, Tally
 
 _INSERT = f"INSERT INTO quote VALUES (?{', ?' * 8}, 0, NULL{', ?' * 6})"
 _REPEATED = "SELECT id, fingerprint, charged, expires, version FROM quote WHERE key = ? AND idempotency = ?"
@@ -79,7 +79,7 @@ def store_quotes(
 
 
 def _number(quote: NewQuote) -> bytes:
-    number = rules.quote_id(quote.id)
+    number = decisions.quote_id(quote.id)
     if number is None:
         raise InvalidInput("id: must be 32 hexadecimal digits")
     return number
@@ -94,11 +94,11 @@ def _again(quote: NewQuote, number: bytes, fingerprint: bytes, charged: str, exp
 def _counts(connection: sqlite3.Connection, quote: NewQuote, product: int, used: dict[tuple[bytes, int], int]) -> bool:
     """Is the customer under the cap? Counted before the quote is stored, others of this transaction included."""
     if quote.customer is None:
-        return rules.within_cap(0, quote.cap, known=False)
+        return decisions.within_cap(0, quote.cap, False)
     place = (quote.customer, product)
     if place not in used:
         used[place] = connection.execute(_USED, (*place, quote.cap)).fetchone()[0]
-    counts = rules.within_cap(used[place], quote.cap, known=True)
+    counts = decisions.within_cap(used[place], quote.cap, True)
     used[place] += counts
     return counts
 
@@ -117,12 +117,12 @@ def store_outcomes(
 
 
 def _told(connection: sqlite3.Connection, outcome: NewOutcome, clock: float, tally: Tally) -> Told:
-    row = connection.execute(_FIND, (rules.quote_id(outcome.quote),)).fetchone()
+    row = connection.execute(_FIND, (decisions.quote_id(outcome.quote),)).fetchone()
     if row is None or row[2] != outcome.key or row[3] == FORGOTTEN:
         return Told("unknown")
     product, slot, _, status, demand, deadline, price, holdout, day = row
     if status == WAITING:
-        if not rules.in_time(clock, deadline):
+        if not decisions.in_time(clock, deadline):
             connection.execute(_TELL, (LATE, outcome.demand, product, slot))
             tally.add(product, day, "late")
             return Told("late")
@@ -158,7 +158,7 @@ def forget(connection: sqlite3.Connection, customer: bytes, clock: float, tally:
         elif slot <= learned:
             tally.add(product, day, "expired", -1)
         # A learner may hold every slot that is due, in a release or about to be.
-        if counts and rules.is_due(clock, deadline):
+        if counts and decisions.is_due(clock, deadline):
             connection.execute(
                 "INSERT INTO used_cap VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET records = records + 1",
                 (customer, product),

@@ -7,11 +7,14 @@ while another waits. A lock on a file of its own, which the kernel frees when a 
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import sqlite3
 import time
 from pathlib import Path
+
+from hushprice.service.store.protocol import StoreUnavailable
 
 WAIT = 5.0  # seconds for another process that writes
 _PAUSE = 0.0002
@@ -21,7 +24,10 @@ class Turns:
     """One connection's; `begin` returns inside a transaction, or raises sqlite3.OperationalError (SQLITE_BUSY)."""
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path.with_name(path.name + "-turn"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            self._file = os.open(path.with_name(path.name + "-turn"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError as problem:
+            raise StoreUnavailable(f"the store {path} cannot be opened: {problem.strerror}") from None
 
     def close(self) -> None:
         if self._file >= 0:
@@ -34,17 +40,23 @@ class Turns:
         try:
             patiently(connection, end, "BEGIN IMMEDIATE")
         finally:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def _take(self, end: float) -> None:
-        """Who has it is waiting for the database, so it will not have it for long; past the end, go without."""
-        while True:
+        """Who has it is waiting for the database, so it will not have it for long.
+
+        Turns are a courtesy: past the end, or on a disk that knows no such locks, go without.
+        """
+        while time.monotonic() <= end:
             try:
-                return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if time.monotonic() > end:
-                    return None
                 time.sleep(_PAUSE)
+            except OSError:
+                return
+            else:
+                return
 
 
 def patiently(connection: sqlite3.Connection, end: float, *statements: str) -> None:
