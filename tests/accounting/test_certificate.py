@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import pathlib
 import re
 from typing import Any
 
@@ -508,3 +509,10 @@ def test_a_report_is_plain_data():
 def test_more_estimates_than_records_to_learn_from_are_refused():
     with pytest.raises(InvalidInput, match=r"^events.spent\[1\].count is 2, more than there were records"):
         describe(dataclasses.replace(make_facts(), horizon=2))
+
+
+@pytest.mark.parametrize("name", ["batches", "paper"])
+def test_certificates_from_before_there_was_a_service_still_verify(name):
+    found = verify(Certificate.read(pathlib.Path(__file__).parent / f"format_1_{name}.json"))
+    assert (found.customer, found.outside_the_guarantee) == (None, ())
+    assert found.claimed == EpsilonDelta(1.0, 1e-6)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import psycopg
 import pytest
 from tests.service.conftest import as_quoter
 from tests.service.store.samples import PRODUCT
@@ -25,3 +27,15 @@ def quoter(store_uri: str, learner: LearnerStore) -> Iterator[QuoterStore]:
     store = open_store(as_quoter(store_uri), "quoter")
     yield store
     store.close()
+
+
+@pytest.fixture
+def owner(postgres_uri: str, learner: LearnerStore) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(postgres_uri, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def as_role(postgres_uri: str, learner: LearnerStore) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(as_quoter(postgres_uri), autocommit=True) as connection:
+        yield connection

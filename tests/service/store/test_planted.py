@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from tests.planted.planting import Bug, changed
 from tests.service.conftest import as_quoter
-from tests.service.store import test_learning, test_outcomes, test_postgres, test_quotes
+from tests.service.store import test_learning, test_outcomes, test_postgres, test_postgres_roles, test_quotes
 from tests.service.store.samples import PRODUCT
 
 from hushprice.service.store import decisions, open_store, postgres_setup, sqlite_learning, sqlite_quotes
@@ -82,7 +82,7 @@ def other_key(stage: Stage) -> None:
 
 def denied(stage: Stage) -> None:
     with psycopg.connect(as_quoter(stage.uri), autocommit=True) as connection:
-        test_postgres.test_a_quoter_is_denied_every_record(connection, "quote")
+        test_postgres_roles.test_a_quoter_is_denied_every_record(connection, "quote")
 
 
 def clock_waits(stage: Stage) -> None:

@@ -120,7 +120,7 @@ class SqliteStore:
     ) -> tuple[list[Given], list[Told]]:
         tally = decisions.Tally()
         with self._writing() as connection:
-            clock = _clock(connection)
+            clock = sqlite_quotes.clock(connection)
             stored = sqlite_quotes.stored_already(connection, quotes) if look else set()
             fresh = [quote for quote in quotes if quote.id not in stored]
             new = iter(sqlite_quotes.store_quotes(connection, fresh, clock, decisions.today(), tally))
@@ -150,7 +150,7 @@ class SqliteStore:
     def forget(self, customer: bytes) -> None:
         tally = decisions.Tally()
         with self._writing() as connection:
-            sqlite_quotes.forget(connection, customer, _clock(connection), tally)
+            sqlite_quotes.forget(connection, customer, sqlite_quotes.clock(connection), tally)
             connection.executemany(decisions.TALLY, tally.rows())
 
     # ---- what an admin changes ---------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class SqliteStore:
         self, product: str, column: str, value: Any, now: float, what: str, detail: str, only_new: bool = False
     ) -> None:
         with self._writing() as connection:
-            number = _number(connection, product)
+            number = sqlite_quotes.product_number(connection, product)
             query = f"UPDATE product SET {column} = ?1 WHERE id = ?2" + f" AND {column} IS NOT ?1" * only_new
             if connection.execute(query, (value, number)).rowcount:
                 connection.execute(
@@ -220,7 +220,7 @@ class SqliteStore:
 
     def add_certificate(self, product: str, certificate: bytes, now: float) -> None:
         with self._writing() as connection:
-            number = _number(connection, product)
+            number = sqlite_quotes.product_number(connection, product)
             connection.execute("INSERT OR REPLACE INTO certificate VALUES (?, ?, ?)", (number, now, certificate))
 
     def add_api_key(self, key: ApiKey) -> None:
@@ -234,14 +234,14 @@ class SqliteStore:
 
     def figures(self, product: str) -> Figures:
         with self._transaction(write=False) as connection:
-            number = _number(connection, product)
+            number = sqlite_quotes.product_number(connection, product)
             row = connection.execute(f"SELECT {_SUMS} FROM tally WHERE product = ?", (number,)).fetchone()
         return decisions.figures_of(row)
 
     def daily_figures(self, product: str, days: int) -> list[tuple[str, Figures]]:
         with self._transaction(write=False) as connection:
             query = f"SELECT day, {', '.join(decisions.COUNTED)} FROM tally WHERE product = ? ORDER BY day DESC LIMIT ?"
-            rows = connection.execute(query, (_number(connection, product), days)).fetchall()
+            rows = connection.execute(query, (sqlite_quotes.product_number(connection, product), days)).fetchall()
         return [(decisions.day_name(day), decisions.figures_of(counted)) for day, *counted in reversed(rows)]
 
     def inspect(self, product: str) -> Inspection:
@@ -249,14 +249,3 @@ class SqliteStore:
         if not rows:
             raise UnknownProduct(product)
         return Inspection(*rows[0])
-
-
-def _clock(connection: sqlite3.Connection) -> float:
-    return float(connection.execute("SELECT service FROM clock").fetchone()[0])
-
-
-def _number(connection: sqlite3.Connection, product: str) -> int:
-    row = connection.execute("SELECT id FROM product WHERE name = ?", (product,)).fetchone()
-    if row is None:
-        raise UnknownProduct(product)
-    return int(row[0])

@@ -22,6 +22,17 @@ _NO_ANSWER: tuple[Any, ...] = (None, None, None, None)
 _TELL = "UPDATE quote SET status = ?, demand = ? WHERE product = ? AND slot = ?"
 
 
+def clock(connection: sqlite3.Connection) -> float:
+    return float(connection.execute("SELECT service FROM clock").fetchone()[0])
+
+
+def product_number(connection: sqlite3.Connection, product: str) -> int:
+    row = connection.execute("SELECT id FROM product WHERE name = ?", (product,)).fetchone()
+    if row is None:
+        raise UnknownProduct(product)
+    return int(row[0])
+
+
 class Slots:
     """The next slots of products, read in this transaction and written back at its end: none is kept between."""
 
