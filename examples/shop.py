@@ -28,7 +28,6 @@ PRODUCT = {  # all of it public, and fixed before the first shopper comes
     "schema": SCHEMA.to_dict(),
     "slope": SLOPE,
     "epsilon": 2.0,  # a few thousand shoppers are few; a shop with more can promise more
-    "horizon": 100_000,
     "holdout": 0.1,
     "quote_seconds": WINDOW,
     "outcome_seconds": WINDOW,
@@ -44,7 +43,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hushprice-shop-") as folder, serve(Path(folder), options.exit) as service:
         with Client(service.url, service.keys["admin"], timeout=30.0) as admin:
-            admin.create_product(**PRODUCT)
+            admin.create_product(**PRODUCT, horizon=20_000)
             with Client(service.url, service.keys["shop"], reference_prices={NAME: REFERENCE}) as shop:
                 sales = sell(shop, options.shoppers)
             wait_for_learner(admin, options.shoppers)

@@ -11,10 +11,9 @@ OWNER, QUOTER = "postgresql://owner@db/shop", "postgresql://hushprice_quoter@db/
 BLOCK = re.compile(r"^<!-- session: postgres -->\n```sh\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 
-def test_the_documented_commands_start_a_quoter_and_a_learner(new_database, tmp_path):
+def test_the_documented_commands_start_a_quoter_and_a_learner(bare_uri, tmp_path):
     (text,) = BLOCK.findall((sessions.DOCS / "operations.md").read_text())
     prepare, learner, quoter = text.splitlines()
-    uri = new_database()
     script = f"""set -euo pipefail
 {prepare}
 {learner} > learner.log 2>&1 &
@@ -22,7 +21,7 @@ trap 'kill $(jobs -p); wait' EXIT
 {sessions.started(quoter).replace("trap", ": ")}
 cat ready.json
 """
-    script = script.replace(QUOTER, f"'{as_quoter(uri)}'").replace(OWNER, f"'{uri}'")
+    script = script.replace(QUOTER, f"'{as_quoter(bare_uri)}'").replace(OWNER, f"'{bare_uri}'")
     done = sessions.run(script, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert '"ready":true' in done.stdout
