@@ -49,6 +49,6 @@ def _summed(scorer: Scorer, bought: float) -> FloatArray:
     total, work = np.zeros(2), np.empty((ROWS, 1))
     for _ in range(RECORDS):
         phi = np.array([[0.0], [-1e-6]])  # short features: nothing reduces their weight, and the score has length 1
-        scorer.weigh(phi, bought, np.zeros(2), np.eye(2) * 1e-6, work)
+        scorer.weigh(phi, np.array([bought]), np.zeros(2), np.eye(2) * 1e-6, work)
         total += phi[:, 0] * work[2, 0]
     return total
