@@ -39,6 +39,13 @@ class Reader:
         if news:
             self._report(news)
 
+    async def catch_up(self) -> None:
+        """Look at the store after a change that is stored: a connection that broke meanwhile is made anew."""
+        try:
+            await self.refresh()
+        except StoreUnavailable:
+            await self.refresh()
+
     async def start(self) -> None:
         """Look once, then again and again."""
         await self.refresh()

@@ -197,7 +197,9 @@ def add_product(served: Served, notes: Notes, kind: str, **changes: Any) -> str:
     line, status = served.line("admin"), 503
     while status == 503:  # a database that has just come back
         status, answer = line.call("POST", "/v1/products", {**PRODUCT, "name": name, **more, **changes})
-    line.close()
     assert status in (201, 409), answer  # 409: the first try was stored, and its answer never came
+    while line.call("GET", f"/v1/products/{name}")[0] != 200:
+        time.sleep(_PAUSE)
+    line.close()
     notes.products.append(name)
     return name

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from tests.service.conftest import as_quoter
-from tests.service.http.running import Running, ask, running
+from tests.service.http.running import PRODUCT, Running, ask, running
 
 from hushprice.service.store.postgres_setup import prepare
 
@@ -75,6 +76,28 @@ def test_while_postgresql_is_stopped_quotes_go_on_and_outcomes_are_told_again(
         assert eventually(lambda: slots(server) == 7)  # those given meanwhile have slots now
         assert [tell(server, quote) for quote in during] == [200] * 5
         assert server.quote()["recorded"] is True
+
+
+def test_a_change_that_is_stored_is_not_refused_because_a_connection_broke_before(
+    postgres_uri: str, tmp_path: Path
+) -> None:
+    with running(postgres_uri, tmp_path, as_quoter(postgres_uri)) as server:
+        server.create()
+        with psycopg.connect(postgres_uri, autocommit=True) as connection:
+            for name in ("first", "second"):
+                connection.execute(
+                    """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND usename = 'hushprice_quoter'
+                    AND query NOT LIKE '%hushprice.beat%'"""
+                )
+                answer = server.client("admin").post("/v1/products", json={**PRODUCT, "name": name})
+                while answer.status_code == 503 and name not in _names(connection):
+                    answer = server.client("admin").post("/v1/products", json={**PRODUCT, "name": name})
+                assert answer.status_code == 201
+
+
+def _names(connection: psycopg.Connection[Any]) -> list[str]:
+    return [row[0] for row in connection.execute("SELECT name FROM hushprice.product").fetchall()]
 
 
 def test_a_locked_file_delays_nobody_for_long(fresh: Running) -> None:

@@ -53,7 +53,7 @@ async def create(service: Service, asked: Asked) -> Answer:
         await service.writer.call(lambda store: store.add_product(product.name, spec, rules, time.time()))
     except DuplicateProduct:
         raise Problem(409, "duplicate", "a product of that name exists", "name") from None
-    await service.reader.refresh()
+    await service.reader.catch_up()
     return Answer(201, _view(service.board.products[product.name], asked))
 
 
@@ -107,7 +107,7 @@ async def reference_price(service: Service, asked: Asked) -> Answer:
 
 
 async def _changed(service: Service, asked: Asked) -> Answer:
-    await service.reader.refresh()
+    await service.reader.catch_up()
     return Answer(200, _view(find(service, asked), asked))
 
 
