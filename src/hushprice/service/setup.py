@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from hushprice.errors import InvalidInput, first_line
 from hushprice.service import keys
 from hushprice.service.config import Settings
+from hushprice.service.seen import SeenFile
 from hushprice.service.store import open_store
-from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
+from hushprice.service.store.protocol import LearnerStore, QuoterStore, Seen, StoreUnavailable
 
 Say = Callable[[str], None]
 
@@ -26,6 +28,30 @@ def beside(settings: Settings, ending: str) -> Path:
     if not path.parent.is_dir():
         raise InvalidInput(f"folder {str(path.parent)!r} does not exist")
     return path
+
+
+def seen_file(settings: Settings, store: QuoterStore) -> SeenFile:
+    """What this machine has seen of a store: a file of its own for each, in a folder that no backup of it touches."""
+    folder = settings.own_dir
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InvalidInput(
+            f"state_dir: folder {str(folder)!r} cannot be made: {first_line(problem)}; set another"
+        ) from None
+    return SeenFile(folder / f"seen-{hashlib.sha256(store.identity()).hexdigest()[:32]}.json")
+
+
+def quoters_seen_file(settings: Settings) -> SeenFile:
+    """The same for a process that quotes, before it has the store open."""
+    try:
+        store = open_store(settings.store.reveal(), "quoter")
+        try:
+            return seen_file(settings, store)
+        finally:
+            store.close()
+    except StoreUnavailable as problem:
+        raise InvalidInput(f"store: {first_line(problem)}") from None
 
 
 @contextmanager
@@ -56,6 +82,16 @@ def customer_secret(settings: Settings, say: Say) -> bytes:
     if first:
         say(f"made the keys of a new service: {keys_file(settings)}")
     return keys.read_secret(file, settings.customer_secret)
+
+
+def report_seen(settings: Settings, seen: Sequence[Seen]) -> None:
+    """Tell the store what this machine has priced by, before the learner starts.
+
+    A store restored from an older backup would otherwise let it learn slots again, before it is told that they were.
+    """
+    if seen:
+        with opened(settings) as store:
+            store.report_seen(seen)
 
 
 def prepare_database(settings: Settings, say: Say) -> None:
