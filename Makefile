@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint types contracts compiled unit coverage bench peers docs clean
+.PHONY: setup demo shop test lint types contracts compiled unit coverage bench peers docs clean
 
 setup: $(VENV)/.ready
 
@@ -17,6 +17,10 @@ $(VENV)/.ready: requirements.txt requirements-service.txt requirements-dev.txt p
 
 demo: setup
 	$(BIN)/hushprice compare --output demo
+
+# The service behind a simulated shop; it stays up for a look. `make shop EXIT=1` ends.
+shop: setup compiled
+	$(BIN)/python examples/shop.py $(if $(EXIT),--exit)
 
 test: lint types contracts unit coverage
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
 
 import msgspec
 
@@ -24,10 +24,10 @@ HIGHEST = 1e9  # a ceiling, in currency: with four decimals still a whole number
 class PriceRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """All optional, all in currency. Applied in this order: largest step, floor and ceiling, ladder."""
 
-    floor: float | None = None
-    ceiling: float | None = None
-    largest_step: float | None = None  # from the public reference price, to either side
-    ladder: float | None = None  # such as 0.99: prices end in .99
+    floor: Annotated[float | None, msgspec.Meta(description="no price is below")] = None
+    ceiling: Annotated[float | None, msgspec.Meta(description="no price is above")] = None
+    largest_step: Annotated[float | None, msgspec.Meta(description="from the reference price, to either side")] = None
+    ladder: Annotated[float | None, msgspec.Meta(description="such as 0.99: prices end in .99")] = None
 
 
 class Priced(Protocol):

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from hushprice import checks
 from hushprice.accounting.batch_statements import MOST_RECORDS
@@ -39,34 +40,55 @@ LONGEST = 366 * 86400.0  # seconds that a quote or its outcome may take
 MOST_QUOTES = 10**12  # of a horizon
 _NAME, _CURRENCY = "^[a-z0-9][a-z0-9_-]{0,63}$", "^[A-Z]{3}$"
 
-Name = Annotated[str, msgspec.Meta(pattern=_NAME, description="a-z, 0-9, - and _; at most 64")]
+Name = Annotated[str, Meta(pattern=_NAME, description="a-z, 0-9, - and _; at most 64")]
 
 
 class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The body of POST /v1/products."""
 
     name: Name
-    currency: Annotated[str, msgspec.Meta(pattern=_CURRENCY)]
-    ceiling: float  # the highest price there can be: price = ceiling x p, p in [0, 1]
-    schema: dict[str, Any] | None = None  # demand.schema.Schema.to_dict(); either this or contexts
-    contexts: int | None = None  # numeric contexts in [-1, 1]^contexts
-    decimals: int = 2  # of the currency
-    unit_cost: float = 0.0  # in currency; the objective is (price - unit_cost) x demand, and no price is below it
-    reference_price: float | None = None  # in currency; quoted before anything is known. Default: half the ceiling,
-    # and with a unit cost half way from there to the ceiling
-    epsilon: float = 1.0
-    delta: float | str = "2/T^2"
-    horizon: int = 1_000_000  # quotes learned from
-    policy: Literal["noisy-newton", "fixed"] = "noisy-newton"
-    features: Literal["main", "intercept", "interactions"] = "intercept"
-    family: Literal["logistic", "poisson"] = "logistic"  # one unit or none; or a quantity
-    slope: float | None = None  # of demand. Default: 4 for logistic demand, 1 for poisson
-    bound: float | None = None  # poisson only: the largest quantity that counts. Default: 10
-    quote_seconds: float = 900.0  # how long a price holds
-    outcome_seconds: float = 3600.0  # the deadline for outcomes; at least quote_seconds
-    holdout: float = 0.0  # share of quotes at the reference price, by a secret coin
-    records_per_customer: int | None = None  # the cap m; then every quote needs a customer key
-    rules: PriceRules = PriceRules()
+    currency: Annotated[str, Meta(pattern=_CURRENCY, description="three letters")]
+    ceiling: Annotated[float, Meta(description="the highest price there can be: price = ceiling x p, p in [0, 1]")]
+    schema: Annotated[
+        dict[str, Any] | None,
+        Meta(description="the attributes of a customer, with their bounds and levels; either this or contexts"),
+    ] = None
+    contexts: Annotated[int | None, Meta(description="how many numbers in [-1, 1] describe a customer")] = None
+    decimals: Annotated[int, Meta(description="of the currency")] = 2
+    unit_cost: Annotated[
+        float, Meta(description="in currency; (price - unit_cost) x demand is maximized, and no price is below it")
+    ] = 0.0
+    reference_price: Annotated[
+        float | None,
+        Meta(
+            description="in currency; prices lie around it before anything is known, and the holdout pays it. "
+            "Default: half way from the unit cost to the ceiling"
+        ),
+    ] = None
+    epsilon: Annotated[float, Meta(description="promised to a record, over the product's whole life")] = 1.0
+    delta: Annotated[float | str, Meta(description="the same; a formula may name the horizon T")] = "2/T^2"
+    horizon: Annotated[int, Meta(description="quotes learned from")] = 1_000_000
+    policy: Annotated[
+        Literal["noisy-newton", "fixed"], Meta(description="fixed: everybody pays the reference price")
+    ] = "noisy-newton"
+    features: Annotated[
+        Literal["main", "intercept", "interactions"],
+        Meta(description="how attributes and price act on demand: main effects; with an intercept; also together"),
+    ] = "intercept"
+    family: Annotated[Literal["logistic", "poisson"], Meta(description="one unit or none is bought; or a quantity")] = (
+        "logistic"
+    )
+    slope: Annotated[float | None, Meta(description="of demand. Default: 4 for logistic demand, 1 for poisson")] = None
+    bound: Annotated[float | None, Meta(description="poisson only: the largest quantity that counts. Default: 10")] = (
+        None
+    )
+    quote_seconds: Annotated[float, Meta(description="how long a price holds")] = 900.0
+    outcome_seconds: Annotated[float, Meta(description="the deadline for outcomes; at least quote_seconds")] = 3600.0
+    holdout: Annotated[float, Meta(description="share of quotes at the reference price, by a secret coin")] = 0.0
+    records_per_customer: Annotated[
+        int | None, Meta(description="how many records of a customer count; then every quote needs a customer key")
+    ] = None
+    rules: Annotated[PriceRules, Meta(description="what is done to a price before it is charged")] = PriceRules()
 
 
 def check(product: Product) -> None:
