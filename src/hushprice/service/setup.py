@@ -30,16 +30,22 @@ def beside(settings: Settings, ending: str) -> Path:
     return path
 
 
+def seen_path(settings: Settings, store: QuoterStore) -> Path:
+    """Where this machine notes what it has seen of a store: in a file for each, by what a restored backup has too."""
+    return settings.own_dir / f"seen-{hashlib.sha256(store.identity()).hexdigest()[:32]}.json"
+
+
 def seen_file(settings: Settings, store: QuoterStore) -> SeenFile:
-    """What this machine has seen of a store: a file of its own for each, in a folder that no backup of it touches."""
-    folder = settings.own_dir
+    """That file, in a folder that is there."""
+    path = seen_path(settings, store)
+    folder = path.parent
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as problem:
         raise InvalidInput(
             f"state_dir: folder {str(folder)!r} cannot be made: {first_line(problem)}; set another"
         ) from None
-    return SeenFile(folder / f"seen-{hashlib.sha256(store.identity()).hexdigest()[:32]}.json")
+    return SeenFile(path)
 
 
 def quoters_seen_file(settings: Settings) -> SeenFile:

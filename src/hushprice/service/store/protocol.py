@@ -91,8 +91,8 @@ class NewQuote(msgspec.Struct, frozen=True):
     window: float  # seconds until the deadline, by the service's clock
     cap: int | None  # records a customer may have in this product
     customer: bytes | None = None  # keyed digest of the customer key
-    idempotency: bytes | None = None  # digest of the Idempotency-Key
-    fingerprint: bytes | None = None  # digest of the request that came with it
+    idempotency: bytes | None = None  # keyed digest of the Idempotency-Key
+    fingerprint: bytes | None = None  # keyed digest of the request that came with it
 
     def __repr__(self) -> str:
         return "NewQuote(<sensitive>)"
