@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,14 @@ from hypothesis import settings
 # The same examples every time, so that a failure can be replayed; no deadline, because the first call compiles.
 settings.register_profile("hushprice", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("hushprice")
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a service notes on its machine goes to a folder of the tests, not to the home of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
 
 BROWSERS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "chrome")
 

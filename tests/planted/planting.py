@@ -6,7 +6,7 @@ Compiled steps cannot be changed from outside, so a bug sits where Python calls 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -21,6 +21,19 @@ def changed(owner: Any, name: str, make: Callable[[Any], Any]) -> Bug:
     def plant() -> Iterator[None]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(owner, name, make(getattr(owner, name)))
+            yield
+
+    return plant
+
+
+def together(*bugs: Bug) -> Bug:
+    """Several at once, where what one breaks another still holds."""
+
+    @contextmanager
+    def plant() -> Iterator[None]:
+        with ExitStack() as planted:
+            for bug in bugs:
+                planted.enter_context(bug())
             yield
 
     return plant

@@ -7,8 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.planted.planting import changed
+from tests.planted.planting import changed, together
 
+from hushprice.accounting import batch_statements
+from hushprice.service import certificates
+from hushprice.service.board import Board
 from hushprice.service.learner import ProductLearner
 from hushprice.service.learning import Learning
 from hushprice.service.store import decisions, sqlite_learning
@@ -55,4 +58,15 @@ late_purchase_revises = changed(decisions, "in_time", lambda real: lambda clock,
 redrawn_after_restart = changed(ProductLearner, "restore", _noise_forgotten)
 over_cap_counted_by_the_store = changed(decisions, "within_cap", lambda real: lambda counted, cap, known: True)
 over_cap_counted_by_the_learner = changed(ProductLearner, "_records", _every_slot_counts)
-backup_taken_for_the_truth = changed(Learning, "_behind", _charged_slots_learned_again)
+backup_taken_for_the_truth = together(
+    changed(Learning, "_behind", _charged_slots_learned_again),
+    changed(decisions, "check_told", lambda real: lambda product, lost: None),
+)
+releases_told_apart_by_number = changed(
+    decisions, "is_known", lambda real: lambda seen, *more: real(msgspec.structs.replace(seen, digest=b""), *more)
+)
+shown_without_a_note = changed(Board, "note", lambda real: lambda self, store, products: [])
+restored_backups_free_for_customers = together(
+    changed(certificates, "most_records", lambda real: lambda cap, restores: cap),
+    changed(batch_statements, "most_records", lambda real: lambda cap, restores: cap),
+)

@@ -8,9 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.service.learning_runs import BOUGHT, CONTEXTS, WINDOW, Shop, many_blocks, public, same_noise
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from tests.service.learning_runs import BOUGHT, CONTEXTS, WINDOW, Shop, many_blocks, public, same_noise, spec
 
+from hushprice.accounting.certificate import Certificate
+from hushprice.accounting.verification import verify
+from hushprice.service.board import Board
+from hushprice.service.certificates import customer_of
+from hushprice.service.seen import SeenFile
+from hushprice.service.store import decisions
 from hushprice.service.store.protocol import LEASE, Seen
+from hushprice.service.view import product_of
 
 
 @contextmanager
@@ -120,3 +128,62 @@ def charged_slots_are_not_learned_again() -> None:
         learn(shop, 2, chunk=1000)
         assert shop.learned() == 60
         assert all(each.batch >= used.records and each.sequence > used.sequence for each in shop.releases())
+
+
+def colliding_numbers_are_charged() -> None:
+    """The only quoter that has seen a release tells of it when, after a restored backup, its number was given again."""
+    with opened() as shop, tempfile.TemporaryDirectory() as folder:
+        shop.serve(stop=20)
+        shop.back_up(Path(folder, "backup"))
+        shop.wait(WINDOW)
+        learn(shop, 2)
+        used = shop.releases()[0]
+        shop.restore_backup(Path(folder, "backup"))
+        shop.wait(WINDOW + LEASE)
+        learning = shop.learning()
+        learning.turn()
+        again = shop.releases()
+        assert again[0].numbers != used.numbers
+        shop.store.report_seen([Seen("tea", used.sequence, used.records, decisions.digest(used.numbers))])
+        learning.turn()
+        charged = shop.learned()
+        shop.serve(20, 60)
+        shop.wait(WINDOW)
+        learning.turn()
+        assert [change.what for change in shop.store.changes("tea")] == ["restored backup"]
+        fresh = shop.releases()[len(again) :]
+        assert fresh
+        # No record of the batch at hand is released on, and no number is used twice.
+        assert all(each.batch >= charged and each.sequence > again[-1].sequence + 1 for each in fresh)
+
+
+def releases_are_noted_before_they_are_shown() -> None:
+    """Whenever a board shows a release, its note is on disk; and a certificate comes after both."""
+    with opened() as shop, tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "seen.json")
+        board = Board(SeenFile(file))
+        for stop in (20, 60):
+            shop.serve(stop - 20, stop)
+            shop.wait(WINDOW)
+            board.refresh(shop.store)
+            held, noted = board.products["tea"], SeenFile(file).all()
+            assert [each.sequence for each in held.history] == [*range(1, held.sequence + 1)]
+            assert [held.sequence] * bool(held.sequence) == [each.sequence for each in noted]
+            learn(shop, 2)
+            board.certificate(shop.store, "tea")
+            highest = [each.sequence for each in SeenFile(file).all()]
+            assert highest == [len(shop.releases())] == [len(board.products["tea"].history)]
+
+
+def a_customer_pays_for_restored_backups() -> None:
+    """Caps are counted anew after each of them, in the certificate as on the page."""
+    with opened() as shop:
+        shop.add(spec(name="capped", records_per_customer=2, epsilon=1.0))
+        shop.store.report_seen([Seen("capped", 4, 30, b"lost", restores=1)])
+        learn(shop, 2, signing_key=Ed25519PrivateKey.generate())
+        (stored,) = [each for each in shop.store.products() if each.name == "capped"]
+        promised = customer_of(product_of(stored), stored.restores)
+        certified = verify(Certificate.parse(shop.store.certificate("capped") or b"")).customer
+        assert promised is not None
+        assert promised == certified
+        assert promised.records == 6

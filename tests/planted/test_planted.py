@@ -128,6 +128,21 @@ PLANTED = [
         service_bugs.backup_taken_for_the_truth,
         service_checks.charged_slots_are_not_learned_again,
     ),
+    Planted(
+        "releases told apart by their numbers alone",
+        service_bugs.releases_told_apart_by_number,
+        service_checks.colliding_numbers_are_charged,
+    ),
+    Planted(
+        "a release shown before it is noted",
+        service_bugs.shown_without_a_note,
+        service_checks.releases_are_noted_before_they_are_shown,
+    ),
+    Planted(
+        "restored backups free for customers",
+        service_bugs.restored_backups_free_for_customers,
+        service_checks.a_customer_pays_for_restored_backups,
+    ),
 ]
 
 REQUIRED = {

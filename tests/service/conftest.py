@@ -115,6 +115,7 @@ _EMPTY = b"".join(
 ) + (
     b"UPDATE hushprice.clock SET service = 0.0, beat = NULL, behind = NULL;"
     b"UPDATE hushprice.lease SET holder = NULL, until = 0.0;"
+    b"UPDATE hushprice.identity SET id = uuid_send(gen_random_uuid());"
 )
 
 

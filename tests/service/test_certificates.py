@@ -106,9 +106,9 @@ def test_a_fixed_price_has_no_certificate_and_no_customers_figure() -> None:
 def test_a_customer_of_several_products_has_the_root_of_the_sum_of_squares() -> None:
     one, other = make_product(records_per_customer=2), make_product(epsilon=0.5, delta=1e-7, records_per_customer=5)
     fixed = make_product(policy="fixed")
-    found = customers_of([one, fixed, other])
+    found = customers_of([(one, 0), (fixed, 0), (other, 0)])
     assert found == guarantee_of([(loss_of_product(one), 2), (loss_of_product(other), 5)], 2e-10)
-    assert customers_of([one, other], 1e-6) == guarantee_of(
+    assert customers_of([(one, 0), (other, 0)], 1e-6) == guarantee_of(
         [(loss_of_product(one), 2), (loss_of_product(other), 5)], 1e-6
     )
     single = [customer_of(product) for product in (one, other)]
@@ -118,7 +118,7 @@ def test_a_customer_of_several_products_has_the_root_of_the_sum_of_squares() -> 
 
 def test_one_product_without_a_cap_leaves_nothing_to_promise_a_customer() -> None:
     assert customer_of(make_product()) is None
-    assert customers_of([make_product(records_per_customer=2), make_product()]) is None
+    assert customers_of([(make_product(records_per_customer=2), 0), (make_product(), 0)]) is None
     assert customers_of([]) is None
     assert customer_of(make_product(records_per_customer=10_000, epsilon=50.0)) is None  # infinite
     kept = customer_of(make_product(records_per_customer=1))

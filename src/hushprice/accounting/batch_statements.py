@@ -12,7 +12,7 @@ from typing import Any, Literal
 from hushprice.accounting import sensitivity
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.batch_noise import BatchNoise
-from hushprice.accounting.customers import guarantee_of
+from hushprice.accounting.customers import guarantee_of, most_records
 from hushprice.accounting.ledger import Entry, loss_of_all
 from hushprice.accounting.statements import bounded, constants, costs, mechanism
 from hushprice.demand.features import FeatureMap
@@ -74,15 +74,17 @@ def describe_batches(facts: BatchFacts) -> dict[str, dict[str, Any]]:
         **costs(allowance, allowance, facts.noise.claimed, facts.adjacency),
     }
     if facts.service is not None:
-        sections["result"]["customer"] = _customer(facts, allowance, facts.service.records_per_customer)
+        sections["result"]["customer"] = _customer(facts, allowance, facts.service)
         sections[OUTSIDE] = {"changes": _changes(facts.service.changes, facts.issued)}
     return sections
 
 
-def _customer(facts: BatchFacts, allowance: tuple[Entry, ...], records: int | None) -> dict[str, Any] | None:
+def _customer(facts: BatchFacts, allowance: tuple[Entry, ...], service: ServiceFacts) -> dict[str, Any] | None:
     """The guarantee of all records of a customer; None without a cap on them, or where that proves nothing."""
-    if records is None:
+    if service.records_per_customer is None:
         return None
+    restores = sum(change.what == "restored backup" for change in service.changes)
+    records = most_records(service.records_per_customer, restores)
     found = guarantee_of([(loss_of_all(allowance, facts.adjacency), records)], facts.noise.claimed.delta)
     return asdict(found) if math.isfinite(found.epsilon) else None
 

@@ -43,6 +43,15 @@ def loss_of_customer(loss: Loss, records: int) -> Loss:
     )
 
 
+def most_records(cap: int, restores: int) -> int:
+    """How many records of a customer may be in releases: the counts behind the cap go back with every restored backup.
+
+    >>> most_records(3, 0), most_records(3, 2)
+    (3, 9)
+    """
+    return cap * (restores + 1)
+
+
 def guarantee_of(products: Iterable[tuple[Loss, int]], delta: float) -> CustomerGuarantee:
     """What is proven for a customer of all these products, each with its loss and its cap on records.
 

@@ -34,7 +34,7 @@ def privacy_of(held: Held) -> Privacy:
         proven=proven,
         spent=spent,
         left=Left(max(0.0, claimed.epsilon - spent.epsilon)),
-        customer=_level(customer_of(product)),
+        customer=_level(customer_of(product, held.stored.restores)),
         horizon=product.horizon,
         quotes=held.slots,
         learned=held.learned,
@@ -42,16 +42,22 @@ def privacy_of(held: Held) -> Privacy:
         learning_ended=held.ended,
         releases=held.sequence,
         versions=held.version,
-        next_release_after_slot=None if held.quoter is None or held.ended == "horizon" else held.quoter.look,
+        next_release_after_slot=_next_release(held),
         note=_FIXED if held.quoter is None else _NOTE,
         labels=_PUBLIC,
     )
 
 
+def _next_release(held: Held) -> int | None:
+    """None where nothing will be released any more: a batch that the horizon cuts is erased."""
+    look = None if held.quoter is None else held.quoter.look
+    return None if look is None or held.ended is not None or look > held.product.horizon else look
+
+
 def privacy_of_all(listed: Iterable[Held]) -> AllPrivacy:
     """The body of GET /v1/privacy."""
     products = list(listed)
-    together = customers_of([held.product for held in products]) if products else None
+    together = customers_of([(held.product, held.stored.restores) for held in products]) if products else None
     return AllPrivacy([privacy_of(held) for held in products], _level(together), "public")
 
 

@@ -9,10 +9,10 @@ import logging
 import time
 
 from hushprice.errors import HushpriceError
-from hushprice.service.held import Held
+from hushprice.service.held import Held, Made, made
 from hushprice.service.keys import Keyring
 from hushprice.service.seen import SeenFile
-from hushprice.service.store.protocol import QuoterStore, Seen, StoredProduct
+from hushprice.service.store.protocol import QuoterStore, Seen, StoredProduct, StoredRelease
 
 log = logging.getLogger("hushprice.service")
 POLL = 0.5  # seconds between two looks at the store; new releases must reach quotes within a second
@@ -21,33 +21,47 @@ POLL = 0.5  # seconds between two looks at the store; new releases must reach qu
 class Board:
     """Read by the event loop, replaced part by part by the thread that refreshes it."""
 
-    def __init__(self, seen: SeenFile | None) -> None:
+    def __init__(self, seen: SeenFile) -> None:
         self._seen = seen
+        self._looked = False
         self.products: dict[str, Held] = {}
         self.keyring = Keyring()
         self.learner_up = False
 
     def refresh(self, store: QuoterStore) -> list[Seen]:
-        """Look at the store. Returns releases seen for the first time, to be reported."""
+        """Look at the store. Returns releases seen for the first time."""
         self.keyring = Keyring(store.api_keys())
         self.learner_up = store.learner_alive(time.time())
         found = [(stored.name, self._held(store, stored)) for stored in store.products()]
         products = {name: held for name, held in found if held is not None}
-        # On disk before a price can be made of it: see seen.py.
-        news = self.note(products)
+        # On disk before a price is made of it, and before anybody is shown that it is there: see seen.py.
+        news = self.note(store, products)
         self.products = products
         return news
 
-    def note(self, products: dict[str, Held]) -> list[Seen]:
-        """Write down the highest releases in use."""
-        if self._seen is None:  # the operator's side makes no price for a customer
-            return []
-        used = [Seen(name, held.sequence, held.learned) for name, held in products.items() if held.release is not None]
-        return self._seen.note(used)
+    def note(self, store: QuoterStore, products: dict[str, Held]) -> list[Seen]:
+        """Write down the highest releases in use, after telling the store of those it may not have."""
+        if not self._looked or self._untold(products):
+            self._seen.read_again()
+            untold = self._untold(products) if self._looked else self._seen.all()
+            if untold:  # before the note is replaced: afterwards nobody would know
+                store.report_seen(untold)
+            self._looked = True
+        return self._seen.note(self._used(products))
 
-    def all_seen(self) -> list[Seen]:
-        """Everything this machine has ever priced by."""
-        return [] if self._seen is None else self._seen.all()
+    def certificate(self, store: QuoterStore, product: str) -> bytes | None:
+        """The newest certificate. It may have come after a new release, so releases until then are noted first."""
+        found = store.certificate(product)
+        self.refresh(store)
+        return found
+
+    def _used(self, products: dict[str, Held]) -> list[Seen]:
+        return [held.seen for held in products.values() if held.seen is not None]
+
+    def _untold(self, products: dict[str, Held]) -> list[Seen]:
+        """What this machine has seen and the store may lack: it is behind, or has another release of that number."""
+        replaced = {each.product for each in self._used(products) if self._seen.is_new(each)}
+        return [each for each in self._seen.all() if each.product in replaced or _is_behind(products, each)]
 
     def _held(self, store: QuoterStore, stored: StoredProduct) -> Held | None:
         before = self.products.get(stored.name)
@@ -60,14 +74,34 @@ class Board:
     def _renewed(self, store: QuoterStore, stored: StoredProduct, before: Held | None) -> Held:
         release = store.latest_release(stored.name)
         if before is None:
-            return Held(stored, release)
-        if before.same_but_slots(stored, 0 if release is None else release.sequence):
+            return Held(stored, release, None, _history(store, release, None))
+        if before.same_but_slots(stored, release):
             before.slots = stored.slots
             return before
-        held = Held(stored, release, before.product if before.stored.spec == stored.spec else None)
+        product = before.product if before.stored.spec == stored.spec else None
+        held = Held(stored, release, product, _history(store, release, before))
         held.clipped = before.clipped
         return held
 
     def clipped(self) -> dict[str, int]:
         """Customers whose numbers were clipped here, by product: raw, for the operator alone."""
         return {name: held.clipped for name, held in self.products.items()}
+
+
+def _is_behind(products: dict[str, Held], seen: Seen) -> bool:
+    held = products.get(seen.product)
+    return held is not None and seen.sequence > max(held.sequence, held.stored.skipped_releases)
+
+
+def _history(store: QuoterStore, release: StoredRelease | None, before: Held | None) -> tuple[Made, ...]:
+    """All releases up to this one; of those that are held already, only the last is read again."""
+    if release is None:
+        return ()
+    if before is not None and before.release == release:
+        return before.history
+    if before is not None and before.release is not None and before.sequence < release.sequence:
+        found = store.releases(release.product, before.sequence - 1)
+        if found and found[0] == before.release:
+            return (*before.history, *(made(each) for each in found[1:] if each.sequence <= release.sequence))
+    listed = store.releases(release.product)
+    return tuple(made(each) for each in listed if each.sequence <= release.sequence)

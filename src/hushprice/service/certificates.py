@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hushprice.accounting.batch_statements import LONGEST_DETAIL, BatchFacts, ManualChange, ServiceFacts
-from hushprice.accounting.customers import CustomerGuarantee, guarantee_of
+from hushprice.accounting.customers import CustomerGuarantee, guarantee_of, most_records
 from hushprice.accounting.ledger import Ledger
 from hushprice.accounting.loss import Loss, loss_of
 from hushprice.accounting.statements import versions
@@ -35,20 +35,24 @@ def loss_of_product(product: Product) -> Loss:
     return loss_of(event, 1, policy.adjacency)
 
 
-def customer_of(product: Product) -> CustomerGuarantee | None:
-    """What is proven for all records of a customer in a product; None without a cap, or where that proves nothing."""
-    return customers_of([product], None if product.policy == "fixed" else delta_of(product))
+def customer_of(product: Product, restores: int = 0) -> CustomerGuarantee | None:
+    """What is proven for all records of a customer in a product; None without a cap, or where that proves nothing.
+
+    After `restores` restored backups: each time the records of a customer were counted anew (docs/proofs/operation.md,
+    section 9).
+    """
+    return customers_of([(product, restores)], None if product.policy == "fixed" else delta_of(product))
 
 
-def customers_of(products: Iterable[Product], delta: float | None = None) -> CustomerGuarantee | None:
-    """The same over all products. One that learns without a cap leaves nothing to prove.
+def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = None) -> CustomerGuarantee | None:
+    """The same over all products, each with its restored backups. One that learns without a cap leaves nothing to prove.
 
     At this delta; by default at the smallest of those that the products claim.
     """
-    learning = [product for product in products if product.policy != "fixed"]
-    caps = [product.records_per_customer for product in learning]
-    known = [cap for cap in caps if cap is not None]
-    if len(known) < len(caps) or not learning:
+    capped = [(each, each.records_per_customer, restores) for each, restores in products if each.policy != "fixed"]
+    learning = [each for each, _, _ in capped]
+    known = [most_records(cap, restores) for _, cap, restores in capped if cap is not None]
+    if len(known) < len(capped) or not learning:
         return None
     stated = min(delta_of(product) for product in learning) if delta is None else delta
     found = guarantee_of([(loss_of_product(each), cap) for each, cap in zip(learning, known, strict=True)], stated)

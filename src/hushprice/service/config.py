@@ -6,6 +6,7 @@ Secrets are wrapped (`secret.py`), and a key that nobody declared is refused by 
 from __future__ import annotations
 
 import difflib
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,7 +41,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     role: Literal["all", "quoter", "learner"] = "all"
     open_page: bool = True  # may public figures be read without a key?
     rate_per_second: Annotated[float, msgspec.Meta(gt=0)] = 500.0  # requests a key
-    state_dir: str = "."
+    state_dir: str | None = None  # this machine's own files, apart from the store; see own_dir
     quotes: Quotes = Quotes()
     customer_secret: Secret | None = None  # environment only; otherwise it is in the keys file
     quoter_password: Secret | None = None  # environment only; for `--init`: what quoters log in to PostgreSQL with
@@ -58,8 +59,16 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     def beside_store(self, ending: str) -> Path:
         """A file of this machine that belongs to the store: `<sqlite file><ending>`, or one in state_dir."""
         if self.postgres:
-            return Path(self.state_dir, f"hushprice{ending}")
+            return Path(self.state_dir or ".", f"hushprice{ending}")
         return Path(f"{self.store.reveal()}{ending}")
+
+    @property
+    def own_dir(self) -> Path:
+        """Where this machine notes what it has seen: away from the store, so that no backup sets both back."""
+        if self.state_dir is not None:
+            return Path(self.state_dir)
+        base = os.environ.get("XDG_STATE_HOME", "")
+        return Path(base if os.path.isabs(base) else Path.home() / ".local" / "state", "hushprice")
 
 
 _ENVIRONMENT_ONLY = {"customer_secret", "quoter_password"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,7 +14,8 @@ from hushprice.service.belief import Belief, held_to
 from hushprice.service.prices import Charged, PriceRules, Tariff
 from hushprice.service.product import Product, policy_of, quoter_of, reader_of, schema_of, tariff_of
 from hushprice.service.quick_context import QuickReader
-from hushprice.service.store.protocol import StoredProduct, StoredRelease
+from hushprice.service.store.decisions import digest
+from hushprice.service.store.protocol import Seen, StoredProduct, StoredRelease
 
 Ended = Literal["horizon", "policy fixed"]
 _product = msgspec.json.Decoder(Product).decode
@@ -22,12 +23,34 @@ _rules = msgspec.json.Decoder(PriceRules).decode
 _belief = msgspec.json.Decoder(Belief).decode
 
 
+class Made(NamedTuple):
+    """A release without its numbers, for the history."""
+
+    sequence: int
+    version: int
+    kind: Literal["curvature", "score"]
+    records: int
+    at: float
+
+
+def made(release: StoredRelease) -> Made:
+    """The release as the history lists it."""
+    return Made(release.sequence, release.version, release.kind, release.records, release.at)
+
+
 class Held:
     """Everything a quote needs, worked out before it is asked. Replaced, never changed, except for counts."""
 
-    def __init__(self, stored: StoredProduct, release: StoredRelease | None, product: Product | None = None) -> None:
+    def __init__(
+        self,
+        stored: StoredProduct,
+        release: StoredRelease | None,
+        product: Product | None = None,
+        history: tuple[Made, ...] = (),
+    ) -> None:
         self.stored = stored
         self.release = release
+        self.history = history  # up to `release`, which is noted before it is held: nothing else is shown
         self.product = product or _product(stored.spec)
         self.rules = _rules(stored.rules)
         self.slots = stored.slots
@@ -46,6 +69,15 @@ class Held:
                 held_to(self.quoter, _belief(release.belief))
         self.personal = self.quoter is not None and stored.status == "open"
         self.version = 0 if release is None else release.version
+
+    @property
+    def seen(self) -> Seen | None:
+        """What must be noted before this is used or shown."""
+        release = self.release
+        if release is None:
+            return None
+        name, restores = self.product.name, self.stored.restores
+        return Seen(name, release.sequence, release.records, digest(release.numbers), restores)
 
     @property
     def sequence(self) -> int:
@@ -92,13 +124,6 @@ class Held:
         read = np.frombuffer(bytearray(context), dtype="<f8")
         return self.tariff.charge(self.quoter.price_of_checked(read, uniform))
 
-    def same_but_slots(self, stored: StoredProduct, sequence: int) -> bool:
+    def same_but_slots(self, stored: StoredProduct, release: StoredRelease | None) -> bool:
         """Is there nothing new about the product?"""
-        before = self.stored
-        return (
-            before.spec == stored.spec
-            and before.status == stored.status
-            and before.rules == stored.rules
-            and before.reference_price == stored.reference_price
-            and self.sequence == sequence
-        )
+        return self.release == release and msgspec.structs.replace(self.stored, slots=stored.slots) == stored

@@ -59,12 +59,16 @@ def _run(
             parent.ended = _parent_gone(loop, stop, listening)
         else:
             server.on_signals(stop)
-        learning = Learning(open_store(address, "learner"), signing_key=key)
+        store = open_store(address, "learner")
+        seen = setup.seen_file(settings, store)
+        store.report_seen(seen.all())  # before anything is learned
+        learning = Learning(store, signing_key=key)
         thread = threading.Thread(target=_learn, args=(learning, stopping), name="hushprice-learner")
         thread.start()
         try:
+            # It notes what it shows like a quoter: a release on the operator's page is seen as well.
             service = await state.start(
-                settings, lambda: open_store(address, "learner"), b"", Board(None), quotes=False
+                settings, lambda: open_store(address, "learner"), b"", Board(seen), quotes=False
             )
             figures = operator_calls(learning, lambda: open_store(address, "learner"), clipped)
             await server.serve(Application(service, (*READS, *figures)), listening, started=started, stop=stop)

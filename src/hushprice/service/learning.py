@@ -159,8 +159,8 @@ class Learning:
         """The product's learner as it is stored, at or past the highest release that any quoter has used."""
         learner = self._learners.get(product.name) or self._read(product)
         seen = self._store.highest_seen(product.name)
-        if seen is not None and seen.sequence > learner.sequence:
-            learner = self._behind(product, seen)
+        if seen is not None or product.skipped_releases > learner.sequence:
+            learner = self._behind(product, seen or Seen(product.name, product.skipped_releases, 0))
         self._learners[product.name] = learner
         return learner
 
@@ -172,12 +172,15 @@ class Learning:
         return learner
 
     def _behind(self, product: StoredProduct, seen: Seen) -> ProductLearner:
-        """The store has less than was used: an older backup was restored. What was charged is not learned again."""
+        """The store lacks a release that was used: an older backup was restored. What was charged is not learned again.
+
+        A crash between the two commits leaves a state that is behind what the product has skipped, and leads here again.
+        """
         learner = self._read(product)  # not from memory, which may itself be what is old
-        if seen.sequence > learner.sequence:
-            _log.warning("product %s: the store is older than release %d, skipping on", product.name, seen.sequence)
-            self._store.skip_to(self.holder, seen, self._now())
-            learner.jump(seen)
+        to = self._store.skip_to(self.holder, seen, self._now())
+        if to.sequence > learner.sequence:
+            _log.warning("product %s: an older backup was restored, going on after slot %d", product.name, to.records)
+            learner.jump(to)
             self._store.commit(self.holder, learner.state(), [], self._now())
         return learner
 

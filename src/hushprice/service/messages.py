@@ -125,7 +125,7 @@ class ForgetRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """That nothing of a customer is left in the store, and what remains elsewhere. The same whether there was any."""
+    """That a customer's records are erased, and what remains where. The same whether there were any."""
 
     forgotten: bool
     remains: list[str]

@@ -36,7 +36,7 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
             listening = sockets.listen(settings.host, settings.operator_port, "operator_port")
             operator = sockets_open.enter_context(listening)
         secret = setup.customer_secret(settings, say)
-        seen = SeenFile(setup.beside(settings, ".seen"))
+        seen = setup.quoters_seen_file(settings)
         if operator is not None:
             setup.report_seen(settings, seen.all())
         began = time.monotonic()

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from hushprice.service.board import POLL, Board
-from hushprice.service.store.protocol import QuoterStore, Seen, StoreUnavailable
+from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
 
 log = logging.getLogger("hushprice.service")
 Value = TypeVar("Value")
@@ -21,10 +21,9 @@ Value = TypeVar("Value")
 class Reader:
     """Belongs to one event loop; the thread alone uses the store."""
 
-    def __init__(self, store: QuoterStore, board: Board, report: Callable[[list[Seen]], None]) -> None:
+    def __init__(self, store: QuoterStore, board: Board) -> None:
         self._store = store
         self._board = board
-        self._report = report
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hushprice-reader")
         self._task: asyncio.Task[None] | None = None
         self.away = False
@@ -35,9 +34,7 @@ class Reader:
 
     async def refresh(self) -> None:
         """Look at the store now."""
-        news = await self.call(self._board.refresh)
-        if news:
-            self._report(news)
+        await self.call(self._board.refresh)
 
     async def catch_up(self) -> None:
         """Look at the store after a change that is stored: a connection that broke meanwhile is made anew."""

@@ -1,4 +1,4 @@
-"""The highest release this machine has priced by, in a small file that outlives the store.
+"""The highest release this machine has priced by or shown, in a small file that outlives the store.
 
 A store restored from an older backup does not know its last releases, but customers have seen prices made of them.
 This file is written, and flushed to disk, before the first such price; so the learner can be told what was spent.
@@ -6,8 +6,10 @@ This file is written, and flushed to disk, before the first such price; so the l
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -17,33 +19,63 @@ from hushprice.service.store.protocol import Seen
 
 
 class SeenFile:
-    """The file and what is in it."""
+    """The file and what is in it. Several processes of one machine may share it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._seen: dict[str, Seen] = {}
-        if path.exists():
-            try:
-                listed = msgspec.json.decode(path.read_bytes(), type=list[Seen])
-            except (OSError, msgspec.DecodeError, UnicodeError) as problem:
-                raise InvalidInput(f"file {str(path)!r} cannot be read: {first_line(problem)}") from None
-            self._seen = {seen.product: seen for seen in listed}
+        self._seen = self._read()
 
     def all(self) -> list[Seen]:
         """Everything seen."""
         return list(self._seen.values())
 
-    def note(self, seen: Iterable[Seen]) -> list[Seen]:
-        """Write down what is higher than before; returns that. When this returns, it is on disk."""
-        higher = [each for each in seen if each.product not in self._seen or self._is_higher(each)]
-        if higher:
-            after = {**self._seen, **{each.product: each for each in higher}}
-            _write(self._path, msgspec.json.encode(list(after.values())))
-            self._seen = after
-        return higher
+    def read_again(self) -> None:
+        """What other processes have noted as well."""
+        self._seen = self._read()
 
-    def _is_higher(self, seen: Seen) -> bool:
-        return seen.sequence > self._seen[seen.product].sequence
+    def is_new(self, seen: Seen) -> bool:
+        """Is it higher than what is noted, or another release of the same number?"""
+        return _is_new(seen, self._seen.get(seen.product))
+
+    def note(self, seen: Iterable[Seen]) -> list[Seen]:
+        """Write down what is new; returns that. When this returns, it is on disk."""
+        new = [each for each in seen if self.is_new(each)]
+        if not new:
+            return []
+        with _alone(self._path):
+            noted = self._read()
+            new = [each for each in new if _is_new(each, noted.get(each.product))]
+            noted.update({each.product: each for each in new})
+            if new:
+                _write(self._path, msgspec.json.encode(list(noted.values())))
+        self._seen = noted
+        return new
+
+    def _read(self) -> dict[str, Seen]:
+        if not self._path.exists():
+            return {}
+        try:
+            listed = msgspec.json.decode(self._path.read_bytes(), type=list[Seen])
+        except (OSError, msgspec.DecodeError, UnicodeError) as problem:
+            raise InvalidInput(f"file {str(self._path)!r} cannot be read: {first_line(problem)}") from None
+        return {seen.product: seen for seen in listed}
+
+
+def _is_new(seen: Seen, noted: Seen | None) -> bool:
+    if noted is None or seen.sequence > noted.sequence:
+        return True
+    return seen.sequence == noted.sequence and seen.digest != noted.digest
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """No other process writes meanwhile: it could put a lower number back."""
+    lock = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def _write(path: Path, content: bytes) -> None:

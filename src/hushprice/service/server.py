@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -37,6 +38,7 @@ async def serve(
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=FAREWELL,
     )
+    logging.getLogger("uvicorn.access").disabled = True  # whatever handlers somebody attaches to it
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started and not task.done():

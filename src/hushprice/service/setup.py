@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,8 +10,9 @@ from pathlib import Path
 from hushprice.errors import InvalidInput, first_line
 from hushprice.service import keys
 from hushprice.service.config import Settings
+from hushprice.service.seen import SeenFile
 from hushprice.service.store import open_store
-from hushprice.service.store.protocol import LearnerStore, Seen, StoreUnavailable
+from hushprice.service.store.protocol import LearnerStore, QuoterStore, Seen, StoreUnavailable
 
 Say = Callable[[str], None]
 
@@ -26,6 +28,36 @@ def beside(settings: Settings, ending: str) -> Path:
     if not path.parent.is_dir():
         raise InvalidInput(f"folder {str(path.parent)!r} does not exist")
     return path
+
+
+def seen_path(settings: Settings, store: QuoterStore) -> Path:
+    """Where this machine notes what it has seen of a store: in a file for each, by what a restored backup has too."""
+    return settings.own_dir / f"seen-{hashlib.sha256(store.identity()).hexdigest()[:32]}.json"
+
+
+def seen_file(settings: Settings, store: QuoterStore) -> SeenFile:
+    """That file, in a folder that is there."""
+    path = seen_path(settings, store)
+    folder = path.parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InvalidInput(
+            f"state_dir: folder {str(folder)!r} cannot be made: {first_line(problem)}; set another"
+        ) from None
+    return SeenFile(path)
+
+
+def quoters_seen_file(settings: Settings) -> SeenFile:
+    """The same for a process that quotes, before it has the store open."""
+    try:
+        store = open_store(settings.store.reveal(), "quoter")
+        try:
+            return seen_file(settings, store)
+        finally:
+            store.close()
+    except StoreUnavailable as problem:
+        raise InvalidInput(f"store: {first_line(problem)}") from None
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from hushprice.service.limits import Limits
 from hushprice.service.metrics import Latencies
 from hushprice.service.processes import LearnerProcess
 from hushprice.service.reader import Reader
-from hushprice.service.store.protocol import QuoterStore, Seen
+from hushprice.service.store.protocol import QuoterStore
 from hushprice.service.writer import Writer
 
 
@@ -54,13 +54,6 @@ async def start(
 ) -> Service:
     """Open the store twice, for reading and for writing, and look at it once. `quotes`: does this process quote?"""
     writer = Writer(open_store(), beats=quotes)
-
-    def report(seen: list[Seen]) -> None:
-        future = writer.call(lambda store: store.report_seen(seen))
-        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # told again at the next start
-
-    reader = Reader(open_store(), board, report)
+    reader = Reader(open_store(), board)
     await reader.start()
-    if board.all_seen():
-        report(board.all_seen())
     return Service(settings, customer_secret, board, reader, writer, Limits(settings.rate_per_second), Latencies())

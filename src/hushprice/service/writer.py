@@ -159,9 +159,9 @@ class Writer:
             taken.append(self._waiting.popleft())
             if callable(taken[0][0]):
                 break
-        if self._kept and not callable(taken[0][0]):
-            self._come_back()  # slots in the order of the quotes
-        if self.away and not callable(taken[0][0]):
+        if self._kept:
+            self._come_back()  # slots in the order of the quotes; and who is to be forgotten may be among them
+        if self.away and (self._kept or not callable(taken[0][0])):
             self._answer(taken, StoreUnavailable("away"))
             return
         self._at_store, self._oldest = taken, taken[0][2]

@@ -20,9 +20,11 @@ from hushprice.service.product import Product, quoter_of, tariff_of
 from hushprice.service.randomness import random_bytes
 from hushprice.service.seen import SeenFile
 from hushprice.service.store import open_store
+from hushprice.service.store.decisions import digest
 from hushprice.service.store.protocol import LearnerState, LearnerStore, Seen, StoredRelease
 
 SPEC = msgspec.convert(PRODUCT, Product)
+FIRST = Seen("umbrella", 1, 0, digest(b"1"))
 
 
 def belief(version: int = 1) -> Belief:
@@ -37,7 +39,7 @@ def release(store: LearnerStore, sequence: int = 1) -> None:
     """What the learner does, with numbers of the test's own."""
     assert store.take_lease("test", time.time())
     made = StoredRelease(
-        "umbrella", sequence, sequence, "score", 0, 0, b"", msgspec.json.encode(belief(sequence)), time.time()
+        "umbrella", sequence, sequence, "score", 0, 0, b"%d" % sequence, msgspec.json.encode(belief(sequence)), time.time()
     )
     state = LearnerState("umbrella", 0, sequence, b"", b"{}")
     store.commit("test", state, [made], time.time())
@@ -68,7 +70,7 @@ def test_a_new_release_reaches_quotes_within_a_second(fresh: Running) -> None:
 
 def test_a_price_is_that_of_the_belief_after_rules(tmp_path: Path, store: LearnerStore) -> None:
     release(store)
-    board = Board(None)
+    board = Board(SeenFile(tmp_path / "seen.json"))
     board.refresh(store)
     held = board.products["umbrella"]
     slow = held_to(quoter_of(SPEC), belief())
@@ -98,9 +100,9 @@ def test_a_release_is_on_disk_before_it_is_priced_by(
     assert order == ["written while version 0 was held"]
     assert board.products["umbrella"].version == 0  # what is not on disk is not used
     monkeypatch.undo()
-    assert board.refresh(store) == [Seen("umbrella", 1, 0)]
+    assert board.refresh(store) == [FIRST]
     assert board.products["umbrella"].version == 1
-    assert SeenFile(tmp_path / "seen.json").all() == [Seen("umbrella", 1, 0)]
+    assert SeenFile(tmp_path / "seen.json").all() == [FIRST]
 
 
 def test_what_was_seen_never_goes_back(tmp_path: Path) -> None:

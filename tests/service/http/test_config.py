@@ -82,6 +82,6 @@ def test_secrets_do_not_print_and_reach_a_child_whole() -> None:
 
 
 def test_files_lie_beside_a_sqlite_file_and_in_state_dir_for_postgresql() -> None:
-    assert build({"store": "shop.db"}).beside_store(".seen") == Path("shop.db.seen")
+    assert build({"store": "shop.db"}).beside_store(".keys.toml") == Path("shop.db.keys.toml")
     found = build({"store": "postgresql://host/db", "state_dir": "/var/x"})
-    assert found.beside_store(".seen") == Path("/var/x/hushprice.seen")
+    assert found.beside_store(".keys.toml") == Path("/var/x/hushprice.keys.toml")

@@ -20,6 +20,9 @@ from tests.service.conftest import as_quoter
 from tests.service.http.running import CUSTOMER, PRODUCT
 
 from hushprice.cli import main
+from hushprice.service import setup
+from hushprice.service.config import build
+from hushprice.service.store import open_store
 
 COMMAND = [sys.executable, "-c", "from hushprice.cli import main; main()"]
 
@@ -51,6 +54,15 @@ class Served:
     def key(self, role: str) -> dict[str, str]:
         table = tomllib.loads((self.folder / "shop.db.keys.toml").read_text())
         return {"authorization": f"Bearer {table['keys'][role]}"}
+
+    def seen(self) -> Path:
+        """The file with what this machine has seen of the store."""
+        settings = build({"store": str(self.folder / "shop.db")})
+        store = open_store(str(self.folder / "shop.db"), "quoter")
+        try:
+            return setup.seen_path(settings, store)
+        finally:
+            store.close()
 
     def learner(self) -> int | None:
         """The child's process id."""
@@ -113,8 +125,8 @@ def test_a_shop_is_learned_from_end_to_end(served: Served) -> None:
     assert len(report["releases"]) >= after["releases"] >= 1
     assert eventually(lambda: public.get("/v1/products/umbrella/certificate").status_code == 200)
     assert "noisy-newton" in public.get("/v1/products/umbrella/certificate").text
-    seen = (served.folder / "shop.db.seen").read_text()
-    assert '"umbrella"' in seen
+    assert not list(served.folder.glob("*seen*"))  # one backup of the folder must not set both back
+    assert '"umbrella"' in served.seen().read_text()
     assert (
         public.post("/v1/quotes", json={"product": "umbrella", "attributes": CUSTOMER}, headers=shop).json()["version"]
         >= 1

@@ -19,7 +19,7 @@ def store_uri(postgres_uri: str) -> str:
 
 
 CLOSED = ["quote", "record", "used_cap", "learner", "seen", "tally", "clock"]
-OPEN = ["api_key", "product", "change", "release", "certificate", "lease", "meta"]
+OPEN = ["api_key", "product", "change", "release", "certificate", "lease", "meta", "identity"]
 
 
 def tables(connection: psycopg.Connection[Any]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import time
 from asyncio import Future
@@ -82,7 +81,8 @@ def priced(service: Service, held: Held, request: QuoteRequest, key: str, idempo
         product.outcome_seconds,
         product.records_per_customer,
         customer,
-        None if idempotency is None else hashlib.sha256(idempotency).digest(),
+        # Keyed, both: a shop may put a customer's name into the one, and attributes are in the other.
+        None if idempotency is None else hmac.digest(service.customer_secret, b"idempotency " + idempotency, "sha256"),
         None if idempotency is None else hmac.digest(service.customer_secret, _canonical(request), "sha256"),
     )
 

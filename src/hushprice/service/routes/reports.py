@@ -41,7 +41,7 @@ async def privacy(service: Service, asked: Asked) -> Answer:
 async def certificate(service: Service, asked: Asked) -> Answer:
     """The newest certificate, as the learner signed it."""
     name = find(service, asked).product.name
-    found = await service.reader.call(lambda store: store.certificate(name))
+    found = await service.reader.call(lambda store: service.board.certificate(store, name))
     if found is None:
         raise Problem(404, "no_certificate", "there is none yet: the learner writes the first one", "name")
     return Answer(200, bytes(found))
@@ -51,7 +51,7 @@ async def report(service: Service, asked: Asked) -> Answer:
     """A product's history."""
     held = find(service, asked)
     name = held.product.name
-    releases, changes = await service.reader.call(lambda store: (store.releases(name), store.changes(name)))
+    changes = await service.reader.call(lambda store: store.changes(name))
     body = Report(
         product=name,
         status=held.stored.status,
@@ -60,7 +60,8 @@ async def report(service: Service, asked: Asked) -> Answer:
         quotes=held.slots,
         learned=held.learned,
         versions=held.version,
-        releases=[Release(each.sequence, each.version, each.kind, each.records, rfc3339(each.at)) for each in releases],
+        # Those that are held, not those of the store: what is shown was noted, so a restored backup charges it.
+        releases=[Release(each.sequence, each.version, each.kind, each.records, rfc3339(each.at)) for each in held.history],
         reference_price=float(held.reference.charged),
         changes=[ChangeView(rfc3339(each.at), each.what, each.detail) for each in changes],
         label="public",

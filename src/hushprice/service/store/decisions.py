@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from collections.abc import Sequence
@@ -127,12 +128,46 @@ def reference(price: float) -> str:
     return f"{price:g} of the ceiling"
 
 
-def skipped(seen: Seen) -> str:
-    """The detail of a change "restored backup"."""
-    return (
-        f"the store was older than release {seen.sequence}, which a price had used;"
-        f" slots up to {seen.records} were charged and are not learned again"
-    )
+def digest(numbers: bytes) -> bytes:
+    """What tells a release from another one of the same number: its noise is drawn once."""
+    return hashlib.sha256(numbers).digest()
+
+
+def is_known(seen: Seen, skipped_releases: int, skipped_slots: int, numbers: bytes | None) -> bool:
+    """Is a release that somebody has seen the store's own, or charged already? `numbers`: the store's of that number."""
+    if numbers is None:
+        return seen.sequence <= skipped_releases and seen.records <= skipped_slots
+    return not seen.digest or seen.digest == digest(numbers)
+
+
+def check_told(product: str, lost: object) -> None:
+    """Nothing is released while somebody has seen what the store does not have: it may hold the same records."""
+    if lost is not None:
+        raise LeaseLost(f"{product}: a release was seen that the store does not have")
+
+
+def skipping(seen: Seen, at: Progress, lost: object) -> Seen | None:
+    """Which number and slot to go on after; None where that was done. A number that is taken is never used again."""
+    if at.skipped >= seen.records and at.skipped_releases >= seen.sequence and lost is None:
+        return None
+    made = max(at.sequence, at.skipped_releases)
+    # One above what was made: a learner that stopped between this and its next state finds that it is behind.
+    sequence = seen.sequence if seen.sequence > made else made + 1
+    return Seen(seen.product, sequence, max(seen.records, at.learned, at.skipped), restores=seen.restores)
+
+
+def skipped(seen: Seen, at: Progress, known: int) -> list[str]:
+    """The details of changes "restored backup": of this one, and of earlier ones that the backup had lost as well."""
+    earlier = ["an earlier restored backup, which the store had lost with this one"] * (seen.restores - known)
+    if seen.sequence > max(at.sequence, at.skipped_releases):
+        what = f"the store was older than release {seen.sequence}, which a price had used;"
+        return [
+            *earlier,
+            f"{what} slots up to {seen.records} were charged and are not learned again;"
+            " changes by hand since the backup are not listed",
+        ]
+    what = f"a price had used another release {seen.sequence} than the store's, which had learned on after the restore;"
+    return [*earlier, f"{what} slots up to {seen.records} may be in releases of both, with up to twice the loss proven"]
 
 
 def quote_id(text: str) -> bytes | None:
@@ -184,6 +219,8 @@ TALLY = (
     f" ON CONFLICT DO UPDATE SET {', '.join(f'{name} = {name} + excluded.{name}' for name in COUNTED)}"
 )
 
+
+RESTORES = """SELECT count(*) FROM {schema}change WHERE change.product = product.id AND what = 'restored backup'"""
 
 # Of both databases, which write the product's name and the schema in their own ways.
 INSPECT = """WITH at AS (

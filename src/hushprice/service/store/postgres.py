@@ -61,8 +61,12 @@ class QuoterPostgres:
     # ---- what a quoter reads -----------------------------------------------------------------------------------------
 
     def products(self) -> list[StoredProduct]:
-        columns = "name, spec, status, rules, reference_price, slots, created"
-        return [StoredProduct(*row) for row in self._link.rows(f"SELECT {columns} FROM hushprice.product ORDER BY id")]
+        query = f"""SELECT name, spec, status, rules, reference_price, slots, created, skipped_releases,
+            ({decisions.RESTORES.format(schema="hushprice.")}) FROM hushprice.product ORDER BY id"""
+        return [StoredProduct(*row) for row in self._link.rows(query)]
+
+    def identity(self) -> bytes:
+        return bytes(self._link.rows("SELECT id FROM hushprice.identity")[0][0])
 
     def api_keys(self) -> list[ApiKey]:
         query = "SELECT name, role, digest FROM hushprice.api_key ORDER BY name"

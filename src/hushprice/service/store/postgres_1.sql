@@ -108,8 +108,19 @@ CREATE TABLE hushprice.certificate (
     body bytea NOT NULL
 );
 
--- By name: a backup may be older than the product.
-CREATE TABLE hushprice.seen (product text PRIMARY KEY, sequence bigint NOT NULL, records bigint NOT NULL);
+-- Releases that somebody has seen and the store did not have. By name: a backup may be older than the product.
+CREATE TABLE hushprice.seen (
+    product text NOT NULL,
+    sequence bigint NOT NULL,
+    digest bytea NOT NULL,
+    records bigint NOT NULL,
+    restores bigint NOT NULL,
+    skipped boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (product, sequence, digest)
+);
+
+CREATE TABLE hushprice.identity (one integer PRIMARY KEY CHECK (one = 1), id bytea NOT NULL);
+INSERT INTO hushprice.identity VALUES (1, uuid_send(gen_random_uuid()));
 
 CREATE TABLE hushprice.tally (
     product integer NOT NULL REFERENCES hushprice.product,

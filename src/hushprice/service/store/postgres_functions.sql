@@ -209,14 +209,23 @@ BEGIN
     RETURN c.service;
 END $$;
 
+-- decisions.is_known in Python says the same. With the products locked, so that no release is being stored meanwhile.
 CREATE OR REPLACE FUNCTION hushprice.report_seen(seen jsonb) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
-    INSERT INTO seen AS s
-    SELECT product, max(sequence), max(records)
-    FROM jsonb_to_recordset(seen) AS (product text, sequence bigint, records bigint) GROUP BY product ORDER BY product
-    ON CONFLICT (product) DO UPDATE
-    SET sequence = greatest(s.sequence, excluded.sequence), records = greatest(s.records, excluded.records);
-$$;
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+BEGIN
+    PERFORM 1 FROM product WHERE name IN (SELECT a ->> 'product' FROM jsonb_array_elements(report_seen.seen) a)
+        ORDER BY id FOR NO KEY UPDATE;
+    INSERT INTO seen
+    SELECT s.product, s.sequence, decode(s.digest, 'base64'), s.records, s.restores
+    FROM jsonb_to_recordset(report_seen.seen)
+        AS s (product text, sequence bigint, digest text, records bigint, restores bigint)
+    LEFT JOIN product AS p ON p.name = s.product
+    LEFT JOIN release AS r ON r.product = p.id AND r.sequence = s.sequence
+    WHERE p.id IS NULL OR CASE WHEN r.numbers IS NULL
+        THEN s.sequence > p.skipped_releases OR s.records > p.skipped_slots
+        ELSE s.digest <> '' AND decode(s.digest, 'base64') <> sha256(r.numbers) END
+    ON CONFLICT DO NOTHING;
+END $$;
 
 CREATE OR REPLACE FUNCTION hushprice.add_product(given text, spec bytea, rules bytea, now float8) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$

@@ -29,6 +29,7 @@ _SUMS = ", ".join(f"coalesce(sum({name}), 0)" for name in decisions.COUNTED)
 _EXPIRED = """SELECT hushprice.add_tally(coalesce(jsonb_agg(silent), '[]')) FROM (
     SELECT product, day, count(*) AS expired FROM hushprice.quote
     WHERE product = %s AND slot > %s AND slot <= %s AND status IN (%s, %s) GROUP BY product, day) AS silent"""
+_RESTORES = f"""SELECT ({decisions.RESTORES.format(schema="hushprice.")}) FROM hushprice.product WHERE id = %s"""
 _ERASE = "DELETE FROM hushprice.record WHERE product = %s AND slot <= %s"
 
 
@@ -92,6 +93,7 @@ class LearnerPostgres(QuoterPostgres):
     def commit(self, holder: str, state: LearnerState, releases: Sequence[StoredRelease], now: float) -> None:
         with self._link.transaction() as connection:
             at = self._held(connection, holder, state.product)
+            decisions.check_told(state.product, self._lost(state.product))
             decisions.check_state(state, releases, at)
             connection.cursor().executemany(
                 "INSERT INTO hushprice.release VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
@@ -107,26 +109,40 @@ class LearnerPostgres(QuoterPostgres):
             connection.execute(_ERASE, (at.product, state.learned))
 
     def highest_seen(self, product: str) -> Seen | None:
-        rows = self._link.rows("SELECT product, sequence, records FROM hushprice.seen WHERE product = %s", (product,))
-        return Seen(*rows[0]) if rows else None
+        query = """SELECT max(sequence), max(records), max(restores) FROM hushprice.seen
+            WHERE product = %s AND NOT skipped"""
+        ((sequence, records, restores),) = self._link.rows(query, (product,))
+        return None if sequence is None else Seen(product, sequence, records, restores=restores)
 
-    def skip_to(self, holder: str, seen: Seen, now: float) -> None:
+    def _lost(self, product: str) -> object:
+        """Asked after the product is locked: a statement of its own sees what was reported before that."""
+        found = self._link.rows("SELECT 1 FROM hushprice.seen WHERE product = %s AND NOT skipped LIMIT 1", (product,))
+        return found[0] if found else None
+
+    def skip_to(self, holder: str, seen: Seen, now: float) -> Seen:
         """The learner's own state stays behind: until a learner has stored a new one, each finds that it must skip."""
         with self._link.transaction() as connection:
             at = self._held(connection, holder, seen.product)
-            if at.skipped >= seen.records and at.skipped_releases >= seen.sequence:
-                return
+            to = decisions.skipping(seen, at, self._lost(seen.product))
+            if to is None:
+                return Seen(seen.product, at.skipped_releases, at.skipped)
             connection.execute(
                 """UPDATE hushprice.product SET slots = greatest(slots, %(records)s),
-                skipped_slots = greatest(skipped_slots, %(records)s),
-                skipped_releases = greatest(skipped_releases, %(sequence)s) WHERE id = %(id)s""",
-                {"records": seen.records, "sequence": seen.sequence, "id": at.product},
+                skipped_slots = %(records)s, skipped_releases = %(sequence)s WHERE id = %(id)s""",
+                {"records": to.records, "sequence": to.sequence, "id": at.product},
             )
-            connection.execute(_ERASE, (at.product, seen.records))
-            connection.execute(
+            connection.execute(_ERASE, (at.product, to.records))
+            connection.execute(  # what was reported since `seen` was asked for stays
+                """UPDATE hushprice.seen SET skipped = true
+                WHERE product = %s AND sequence <= %s AND records <= %s AND restores <= %s""",
+                (seen.product, to.sequence, to.records, seen.restores),
+            )
+            ((known,),) = self._link.rows(_RESTORES, (at.product,))
+            connection.cursor().executemany(
                 "INSERT INTO hushprice.change (product, at, what, detail) VALUES (%s, %s, 'restored backup', %s)",
-                (at.product, now, decisions.skipped(seen)),
+                [(at.product, now, detail) for detail in decisions.skipped(seen, at, known)],
             )
+            return to
 
     def add_certificate(self, product: str, certificate: bytes, now: float) -> None:
         query = """INSERT INTO hushprice.certificate SELECT id, %s, %s FROM hushprice.product WHERE name = %s

@@ -63,6 +63,8 @@ class StoredProduct(msgspec.Struct, frozen=True):
     reference_price: float | None  # in [0, 1], where an admin has changed it
     slots: int  # quotes given
     created: float
+    skipped_releases: int = 0  # the highest number that a restored backup had lost: taken, and not in the store
+    restores: int = 0  # restored backups: caps on records were counted anew after each
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -89,8 +91,8 @@ class NewQuote(msgspec.Struct, frozen=True):
     window: float  # seconds until the deadline, by the service's clock
     cap: int | None  # records a customer may have in this product
     customer: bytes | None = None  # keyed digest of the customer key
-    idempotency: bytes | None = None  # digest of the Idempotency-Key
-    fingerprint: bytes | None = None  # digest of the request that came with it
+    idempotency: bytes | None = None  # keyed digest of the Idempotency-Key
+    fingerprint: bytes | None = None  # keyed digest of the request that came with it
 
     def __repr__(self) -> str:
         return "NewQuote(<sensitive>)"
@@ -166,11 +168,13 @@ class LearnerState(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """The highest release a quoter has seen. A store that has less was restored from a backup."""
+    """The highest release a process has seen. A store without that release was restored from a backup."""
 
     product: str
     sequence: int
     records: int
+    digest: bytes = b""  # SHA-256 of its numbers: another release may have got the same number since. Empty: not known
+    restores: int = 0  # restored backups that the store knew of
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -226,7 +230,11 @@ class QuoterStore(Protocol):
         ...
 
     def report_seen(self, seen: Sequence[Seen]) -> None:
-        """Keep the highest ever reported."""
+        """Keep those that the store does not have and has not charged: until `skip_to`, nothing more is released."""
+        ...
+
+    def identity(self) -> bytes:
+        """Random bytes that are this store's own; a restored backup has the same."""
         ...
 
     def certificate(self, product: str) -> bytes | None:
@@ -265,14 +273,21 @@ class LearnerStore(QuoterStore, Protocol):
     def commit(self, holder: str, state: LearnerState, releases: Sequence[StoredRelease], now: float) -> None:
         """Store all of it durably in one transaction, and erase the contexts of the slots learned.
 
-        LeaseLost where the lease is not the holder's, or where the stored state is not older than this one (a stored
-        `learned` or `sequence` above the one given): then nothing was stored.
+        LeaseLost where the lease is not the holder's, where the stored state is not older than this one (a stored
+        `learned` or `sequence` above the one given), or where `highest_seen` has something: then nothing was stored.
         """
         ...
 
-    def highest_seen(self, product: str) -> Seen | None: ...
-    def skip_to(self, holder: str, seen: Seen, now: float) -> None:
-        """After a restored backup: give no slot up to seen.records any more, number releases after seen.sequence."""
+    def highest_seen(self, product: str) -> Seen | None:
+        """The highest of what was reported, is not in the store, and was not skipped yet."""
+        ...
+
+    def skip_to(self, holder: str, seen: Seen, now: float) -> Seen:
+        """After a restored backup: give no slot up to seen.records any more, number releases after seen.sequence.
+
+        Where another release has got that number since, after what is learned and released by now. Returns the slot and
+        the number that were skipped to.
+        """
         ...
 
     def add_certificate(self, product: str, certificate: bytes, now: float) -> None: ...

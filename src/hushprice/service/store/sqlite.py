@@ -79,8 +79,12 @@ class SqliteStore:
     # ---- what a quoter reads -----------------------------------------------------------------------------------------
 
     def products(self) -> list[StoredProduct]:
-        query = "SELECT name, spec, status, rules, reference_price, slots, created FROM product ORDER BY id"
+        query = f"""SELECT name, spec, status, rules, reference_price, slots, created, skipped_releases,
+            ({decisions.RESTORES.format(schema="")}) FROM product ORDER BY id"""
         return [StoredProduct(*row) for row in self._rows(query)]
+
+    def identity(self) -> bytes:
+        return bytes(self._rows("SELECT id FROM identity")[0][0])
 
     def api_keys(self) -> list[ApiKey]:
         return [ApiKey(*row) for row in self._rows("SELECT name, role, digest FROM api_key ORDER BY name")]
@@ -141,11 +145,8 @@ class SqliteStore:
 
     def report_seen(self, seen: Sequence[Seen]) -> None:
         with self._writing() as connection:
-            connection.executemany(
-                """INSERT INTO seen VALUES (?, ?, ?) ON CONFLICT DO UPDATE
-                SET sequence = max(sequence, excluded.sequence), records = max(records, excluded.records)""",
-                [(one.product, one.sequence, one.records) for one in seen],
-            )
+            for one in seen:
+                sqlite_learning.report(connection, one)
 
     def forget(self, customer: bytes) -> None:
         tally = decisions.Tally()
@@ -211,12 +212,13 @@ class SqliteStore:
             connection.executemany(decisions.TALLY, tally.rows())
 
     def highest_seen(self, product: str) -> Seen | None:
-        rows = self._rows("SELECT product, sequence, records FROM seen WHERE product = ?", product)
-        return Seen(*rows[0]) if rows else None
+        query = "SELECT max(sequence), max(records), max(restores) FROM seen WHERE product = ? AND skipped = 0"
+        ((sequence, records, restores),) = self._rows(query, product)
+        return None if sequence is None else Seen(product, sequence, records, restores=restores)
 
-    def skip_to(self, holder: str, seen: Seen, now: float) -> None:
+    def skip_to(self, holder: str, seen: Seen, now: float) -> Seen:
         with self._writing() as connection:
-            sqlite_learning.skip_to(connection, holder, seen, now)
+            return sqlite_learning.skip_to(connection, holder, seen, now)
 
     def add_certificate(self, product: str, certificate: bytes, now: float) -> None:
         with self._writing() as connection:

@@ -103,8 +103,19 @@ CREATE TABLE learner (
 
 CREATE TABLE certificate (product INTEGER PRIMARY KEY REFERENCES product, at REAL NOT NULL, body BLOB NOT NULL) STRICT;
 
--- By name: a backup may be older than the product.
-CREATE TABLE seen (product TEXT PRIMARY KEY, sequence INTEGER NOT NULL, records INTEGER NOT NULL) STRICT;
+-- Releases that somebody has seen and the store did not have. By name: a backup may be older than the product.
+CREATE TABLE seen (
+    product TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    records INTEGER NOT NULL,
+    restores INTEGER NOT NULL,
+    skipped INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (product, sequence, digest)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE identity (one INTEGER PRIMARY KEY CHECK (one = 1), id BLOB NOT NULL) STRICT;
+INSERT INTO identity VALUES (1, randomblob(16));
 
 CREATE TABLE tally (
     product INTEGER NOT NULL REFERENCES product,

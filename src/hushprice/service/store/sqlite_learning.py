@@ -57,6 +57,7 @@ def commit(
 ) -> None:
     check_lease(connection, holder)
     at = _progress(connection, state.product)
+    decisions.check_told(state.product, _lost(connection, state.product))
     decisions.check_state(state, releases, at)
     connection.executemany(
         "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -73,19 +74,45 @@ def commit(
     connection.execute("DELETE FROM record WHERE product = ? AND slot <= ?", (at.product, state.learned))
 
 
-def skip_to(connection: sqlite3.Connection, holder: str, seen: Seen, now: float) -> None:
+def report(connection: sqlite3.Connection, seen: Seen) -> None:
+    """Keep it unless the store has that release, or has charged it."""
+    row = connection.execute(
+        """SELECT skipped_releases, skipped_slots, numbers FROM product
+        LEFT JOIN release ON release.product = product.id AND sequence = ? WHERE name = ?""",
+        (seen.sequence, seen.product),
+    ).fetchone()
+    if row is None or not decisions.is_known(seen, *row):
+        connection.execute(
+            "INSERT OR IGNORE INTO seen VALUES (?, ?, ?, ?, ?, 0)",
+            (seen.product, seen.sequence, seen.digest, seen.records, seen.restores),
+        )
+
+
+def _lost(connection: sqlite3.Connection, product: str) -> object:
+    return connection.execute("SELECT 1 FROM seen WHERE product = ? AND skipped = 0", (product,)).fetchone()
+
+
+def skip_to(connection: sqlite3.Connection, holder: str, seen: Seen, now: float) -> Seen:
     """The learner's own state stays behind: until a learner has stored a new one, each finds that it must skip."""
     check_lease(connection, holder)
     at = _progress(connection, seen.product)
-    if at.skipped >= seen.records and at.skipped_releases >= seen.sequence:
-        return
+    to = decisions.skipping(seen, at, _lost(connection, seen.product))
+    if to is None:
+        return Seen(seen.product, at.skipped_releases, at.skipped)
     connection.execute(
-        """UPDATE product SET slots = max(slots, ?2), skipped_slots = max(skipped_slots, ?2),
-        skipped_releases = max(skipped_releases, ?3) WHERE id = ?1""",
-        (at.product, seen.records, seen.sequence),
+        "UPDATE product SET slots = max(slots, ?2), skipped_slots = ?2, skipped_releases = ?3 WHERE id = ?1",
+        (at.product, to.records, to.sequence),
     )
-    connection.execute("DELETE FROM record WHERE product = ? AND slot <= ?", (at.product, seen.records))
-    connection.execute(
+    connection.execute("DELETE FROM record WHERE product = ? AND slot <= ?", (at.product, to.records))
+    connection.execute(  # what was reported since `seen` was asked for stays
+        "UPDATE seen SET skipped = 1 WHERE product = ? AND sequence <= ? AND records <= ? AND restores <= ?",
+        (seen.product, to.sequence, to.records, seen.restores),
+    )
+    (known,) = connection.execute(
+        f"SELECT ({decisions.RESTORES.format(schema='')}) FROM product WHERE id = ?", (at.product,)
+    ).fetchone()
+    connection.executemany(
         "INSERT INTO change (product, at, what, detail) VALUES (?, ?, 'restored backup', ?)",
-        (at.product, now, decisions.skipped(seen)),
+        [(at.product, now, detail) for detail in decisions.skipped(seen, at, known)],
     )
+    return to

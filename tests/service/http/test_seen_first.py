@@ -1,0 +1,106 @@
+"""Nobody is shown a release, or anything made of one, before this machine has noted it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.planted import service_checks
+from tests.service.http.running import Running
+from tests.service.http.test_board import release
+
+from hushprice.errors import InvalidInput
+from hushprice.service import setup
+from hushprice.service.config import build
+from hushprice.service.seen import SeenFile
+from hushprice.service.store import open_store
+from hushprice.service.store.protocol import Seen
+
+PATHS = ("report", "privacy", "prices", "demand", "certificate")
+
+
+def test_what_is_shown_is_what_is_noted() -> None:
+    service_checks.releases_are_noted_before_they_are_shown()
+
+
+def test_no_answer_shows_a_release_that_could_not_be_noted(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise OSError("no space")
+
+    client, store = fresh.client(), open_store(fresh.store, "learner")
+    before = {path: client.get(f"/v1/products/umbrella/{path}").json() for path in PATHS}
+    metrics = client.get("/metrics").text
+    monkeypatch.setattr("hushprice.service.seen._write", full)
+    release(store)
+    store.add_certificate("umbrella", b'{"after": "a release"}', time.time())
+    time.sleep(1.2)
+    for path in PATHS[:-1]:
+        assert client.get(f"/v1/products/umbrella/{path}").json() == before[path], path
+    assert client.get("/v1/products/umbrella/certificate").status_code == 500
+    assert fresh.quote()["version"] == 0
+    for name in ("releases_total", "epsilon_spent", "slots_learned_total"):
+        line = f'hushprice_{name}{{product="umbrella"}}'
+        assert [each for each in metrics.splitlines() if each.startswith(line)] == [
+            each for each in client.get("/metrics").text.splitlines() if each.startswith(line)
+        ]
+    monkeypatch.undo()
+    assert client.get("/v1/products/umbrella/certificate").json() == {"after": "a release"}
+    assert [each["sequence"] for each in client.get("/v1/products/umbrella/report").json()["releases"]] == [1]
+    release(store, 2)
+    release(store, 3)
+    time.sleep(1.2)
+    report = client.get("/v1/products/umbrella/report").json()
+    assert [each["sequence"] for each in report["releases"]] == [1, 2, 3]
+    store.close()
+
+
+def test_processes_that_share_a_note_never_lower_it(tmp_path: Path) -> None:
+    ahead, behind = SeenFile(tmp_path / "seen.json"), SeenFile(tmp_path / "seen.json")
+    ahead.note([Seen("a", 7, 70)])
+    behind.note([Seen("a", 5, 50), Seen("b", 1, 10)])
+    assert {each.product: each.sequence for each in SeenFile(tmp_path / "seen.json").all()} == {"a": 7, "b": 1}
+    assert {each.product: each.sequence for each in behind.all()} == {"a": 7, "b": 1}
+
+    def count(product: str) -> None:
+        file = SeenFile(tmp_path / "seen.json")
+        for number in range(1, 40):
+            file.note([Seen(product, number, number)])
+
+    threads = [threading.Thread(target=count, args=(name,)) for name in ("x", "y")]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    found = {each.product: each.sequence for each in SeenFile(tmp_path / "seen.json").all()}
+    assert (found["x"], found["y"]) == (39, 39)
+
+
+def test_the_note_lies_away_from_the_store_and_each_store_has_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    paths = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        settings = build({"store": str(tmp_path / name / "shop.db")})
+        setup.quoters_seen_file(settings).note([Seen(name, 1, 1)])
+        paths += [path for path in (tmp_path / "state" / "hushprice").glob("seen-*.json") if path not in paths]
+        assert not list((tmp_path / name).glob("*seen*"))
+    assert len(paths) == 2
+    assert (tmp_path / "state" / "hushprice").stat().st_mode & 0o777 == 0o700
+    moved = (tmp_path / "one" / "shop.db").rename(tmp_path / "two" / "moved.db")
+    assert setup.quoters_seen_file(build({"store": str(moved)})).all() == [Seen("one", 1, 1)]  # by what it is
+    chosen = build({"store": str(moved), "state_dir": str(tmp_path / "chosen")})
+    assert setup.quoters_seen_file(chosen).all() == []
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert build({}).own_dir == tmp_path / ".local" / "state" / "hushprice"
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    settings = build({"store": str(tmp_path / "shop.db"), "state_dir": str(tmp_path / "file" / "x")})
+    with pytest.raises(InvalidInput, match=r"^state_dir: folder '.*' cannot be made"):
+        setup.quoters_seen_file(settings)
