@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from hushprice.demand import family
+from hushprice.demand.features import by_name
 from hushprice.optimizer import coefficients, lanes, spread
-from hushprice.optimizer.single import above_cost, lines_for_one, price_for_one
+from hushprice.optimizer.single import above_cost, lines_for_one, price_for_one, price_of_customer
 from hushprice.types import FloatArray
 
 
@@ -56,3 +57,23 @@ def test_a_cost_moves_the_line_of_one_customer() -> None:
     lines_for_one(theta, inverse, u, v, 0.1, uniform, 0.25, moved)
     above_cost(0.25, 1, *plain[:5])
     assert moved[:5].tolist() == plain[:5].tolist()
+
+
+@pytest.mark.parametrize("name", ["main", "intercept", "interactions"])
+@pytest.mark.parametrize("cost", [0.0, 0.3])
+def test_a_live_quote_is_the_price_of_its_features(name: str, cost: float) -> None:
+    draws = np.random.default_rng(5)
+    features = by_name(name, 2)
+    d = features.dimension
+    work, parts = np.empty(lanes.WORK), np.empty((2, d))
+    constants = np.array([12.0, 0.2, 0.1, cost])
+    for _ in range(20):
+        theta, context, uniform = draws.normal(size=d) / 2.0, draws.uniform(-1.0, 1.0, 2), float(draws.uniform())
+        inverse = 0.1 * np.eye(d)
+        u, v = (np.ascontiguousarray(part) for part in features.parts(context))
+        width = 0.2 / (1.0 - cost)
+        share = price_for_one(family.LOGISTIC, 12.0, width, theta, inverse, u, v, 0.1, uniform, cost, work)
+        found = price_of_customer(
+            features.code, family.LOGISTIC, constants, context, uniform, theta, inverse, parts, work
+        )
+        assert found == min(cost + (1.0 - cost) * share, 1.0)

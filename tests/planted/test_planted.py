@@ -13,6 +13,7 @@ from tests.planted import engine_checks as engine
 from tests.planted import noise_bugs as noise
 from tests.planted import record_bugs as record
 from tests.planted import release_checks as release
+from tests.planted import service_bugs, service_checks
 from tests.planted.planting import Bug
 
 
@@ -97,6 +98,36 @@ PLANTED = [
     ),
     Planted("score noise reused between batches", batch.score_noise_reused, batches.scores_keep_to_their_share),
     Planted("batches that end by exact sums", batch.ends_read_exact_sums, batches.batches_end_where_releases_say),
+    Planted(
+        "a release as soon as all outcomes are in",
+        service_bugs.release_when_outcomes_are_in,
+        service_checks.releases_wait_for_the_last_deadline,
+    ),
+    Planted(
+        "a late purchase that revises its slot",
+        service_bugs.late_purchase_revises,
+        service_checks.late_purchases_change_nothing,
+    ),
+    Planted(
+        "a batch drawn again after a restart",
+        service_bugs.redrawn_after_restart,
+        service_checks.restarts_draw_nothing_again,
+    ),
+    Planted(
+        "over-cap quotes counted by the store",
+        service_bugs.over_cap_counted_by_the_store,
+        service_checks.over_cap_quotes_contribute_nothing,
+    ),
+    Planted(
+        "over-cap quotes counted by the learner",
+        service_bugs.over_cap_counted_by_the_learner,
+        service_checks.over_cap_quotes_contribute_nothing,
+    ),
+    Planted(
+        "a restored backup taken for the truth",
+        service_bugs.backup_taken_for_the_truth,
+        service_checks.charged_slots_are_not_learned_again,
+    ),
 ]
 
 REQUIRED = {
@@ -123,6 +154,10 @@ REQUIRED = {
     "a batch's noise without its column",
     "curvature noise reused between blocks",
     "batches that end by exact sums",
+    "a release as soon as all outcomes are in",
+    "a late purchase that revises its slot",
+    "a batch drawn again after a restart",
+    "over-cap quotes counted by the learner",
 }
 
 
@@ -130,7 +165,7 @@ def test_the_list_is_complete() -> None:
     names = [planted.name for planted in PLANTED]
     assert len(set(names)) == len(names)
     assert set(names) >= REQUIRED
-    assert len(names) >= len(REQUIRED) == 23
+    assert len(names) >= len(REQUIRED) == 27
 
 
 @pytest.mark.parametrize("check", dict.fromkeys(planted.check for planted in PLANTED), ids=lambda check: check.__name__)

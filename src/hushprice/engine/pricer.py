@@ -145,6 +145,13 @@ class Pricer:
         return self._engine.learner
 
     @property
+    def newton(self) -> NewtonEngine:
+        """Both sides of noisy-newton."""
+        if not isinstance(self._engine, NewtonEngine):
+            raise InvalidInput(f"policy {self.policy.name!r} is not run by noisy-newton's engine")
+        return self._engine
+
+    @property
     def ledger(self) -> Ledger:
         """What privacy was paid for and what has been spent."""
         return self.learner.ledger

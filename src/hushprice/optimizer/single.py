@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushprice.numerics.jit import step
+from hushprice.demand.features import fill
+from hushprice.numerics.jit import brief, step
 from hushprice.optimizer.coefficients import bonus_curve, demand_line
 from hushprice.optimizer.lanes import best_prices
 from hushprice.optimizer.spread import spread_lines
@@ -70,3 +71,27 @@ def price_for_one(
     lines_for_one(theta, inverse, u, v, spread, uniform, cost, lines)
     best_prices(family, slope, width, 1, lines[0], lines[1], lines[2], lines[3], lines[4], lines[6], work)
     return lines[6, 0]
+
+
+@brief
+def price_of_customer(
+    features: int,
+    family: int,
+    constants: FloatArray,
+    context: FloatArray,
+    uniform: float,
+    theta: FloatArray,
+    inverse: FloatArray,
+    parts: FloatArray,
+    work: FloatArray,
+) -> float:
+    """The best price for a context: a live quote in one call. constants are slope, width, spread, cost; parts (2, d).
+
+    It keeps the interpreter lock, so threads may share parts and work.
+    """
+    slope, width, spread, cost = constants[0], constants[1], constants[2], constants[3]
+    u, v = parts[0], parts[1]
+    fill(features, context.reshape(-1, 1), 1, u.reshape(-1, 1), v.reshape(-1, 1))
+    width = width / (1.0 - cost) if cost > 0.0 else width
+    share = price_for_one(family, slope, width, theta, inverse, u, v, spread, uniform, cost, work)
+    return min(cost + (1.0 - cost) * share, 1.0) if cost > 0.0 else share

@@ -8,11 +8,13 @@ rounds each product once.
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from hushprice import checks
 from hushprice.accounting.events import FROBENIUS, CovarianceStream
@@ -23,10 +25,12 @@ from hushprice.releasers import toeplitz
 from hushprice.releasers.covariance import sections_of
 from hushprice.releasers.noise import System
 from hushprice.releases import CovarianceRelease
-from hushprice.types import FloatArray
+from hushprice.types import FloatArray, IntArray
 
 UNIT_BITS = 40  # features and scores are cut to this many binary places
 FINER = 48  # the filter works on a grid so many binary places finer than the noise's
+MOST_TERMS = 1 << 16  # records whose products are added in 64 bits: sums stay below 2^58
+_HALF = UNIT_BITS // 2
 _ROOT_BITS = 80
 _LARGEST = 2.0**64
 _ROOT = math.isqrt(2 << (2 * _ROOT_BITS))  # sqrt(2), rounded down
@@ -166,6 +170,46 @@ def in_unit_ball(vector: FloatArray) -> list[int]:
     return whole
 
 
+def in_unit_balls(vectors: FloatArray) -> IntArray:
+    """`in_unit_ball` of every column, many at a time."""
+    short = (np.abs(vectors) <= 1.0).all(axis=0)
+    whole = np.trunc(np.ldexp(np.where(short, vectors, 0.0), UNIT_BITS)).astype(np.int64)
+    for i in np.flatnonzero(~short | _longer(whole)):
+        whole[:, i] = in_unit_ball(vectors[:, i])
+    return whole
+
+
+def _longer(whole: IntArray) -> NDArray[np.bool_]:
+    """Which columns are longer than 1, exactly. Squares pass 64 bits, so digits to the base 2^20 are carried."""
+    mask = (1 << _HALF) - 1
+    high, low = np.abs(whole) >> _HALF, np.abs(whole) & mask
+    ones = (low * low).sum(axis=0)
+    middle = 2 * (high * low).sum(axis=0) + (ones >> _HALF)
+    top = (high * high).sum(axis=0) + (middle >> _HALF)
+    one = 1 << UNIT_BITS
+    return (top > one) | ((top == one) & (((middle | ones) & mask) > 0))
+
+
+def products(whole: IntArray) -> list[int]:
+    """The sum of x x' over the columns x, packed, in units of 2^-80 and without rounding; MOST_TERMS columns at most.
+
+    |x_i| <= 2^40 is high 2^20 + low with |high| <= 2^20 and 0 <= low < 2^20, so no sum below passes 2^41 MOST_TERMS.
+    """
+    high, low = whole >> _HALF, whole & ((1 << _HALF) - 1)
+    cross = high @ low.T
+    upper = _upper(whole.shape[0])
+    sums = ((high @ high.T)[upper], (cross + cross.T)[upper], (low @ low.T)[upper])
+    return [
+        (top << UNIT_BITS) + (middle << _HALF) + ones
+        for top, middle, ones in zip(*(each.tolist() for each in sums), strict=True)
+    ]
+
+
+@functools.lru_cache(maxsize=64)
+def _upper(dimension: int) -> tuple[IntArray, ...]:
+    return np.triu_indices(dimension)
+
+
 def without_root(packed: FloatArray, dimension: int) -> FloatArray:
     """A packed matrix whose off-diagonal entries were times sqrt(2), without that."""
     rows, columns = np.triu_indices(dimension)
@@ -177,16 +221,24 @@ def outer(phi: FloatArray, shift: int, frobenius: bool) -> list[int]:
 
     Features are held to the unit ball first.
     """
-    whole = in_unit_ball(phi)
+    return on_grid(square(in_unit_ball(phi)), phi.size, shift, frobenius)
+
+
+def square(whole: list[int]) -> list[int]:
+    """x x', packed, without rounding."""
+    return [left * right for i, left in enumerate(whole) for right in whole[i:]]
+
+
+def on_grid(packed: list[int], dimension: int, shift: int, frobenius: bool) -> list[int]:
+    """A packed matrix in units of 2^-80, rounded to multiples of 2^-shift; off-diagonal times sqrt(2) if asked."""
     bits = 2 * UNIT_BITS - shift
-    row = []
-    for i, left in enumerate(whole):
-        for j in range(i, len(whole)):
-            if frobenius and i != j:
-                row.append(round_bits(left * whole[j] * _ROOT, bits + _ROOT_BITS))
-            else:
-                row.append(round_bits(left * whole[j], bits))
-    return row
+    rounded, at = [], 0
+    for size in range(dimension, 0, -1):
+        rounded.append(round_bits(packed[at], bits))
+        for value in packed[at + 1 : at + size]:
+            rounded.append(round_bits(value * _ROOT, bits + _ROOT_BITS) if frobenius else round_bits(value, bits))
+        at += size
+    return rounded
 
 
 def _dyadic(value: Fraction | float) -> tuple[int, int]:
