@@ -63,7 +63,7 @@ def demand_curve(held: Held, given: Mapping[str, str]) -> DemandCurve:
     demand = demand_of(held.product)
     low, middle, high = (_numbers(demand.mean(mean + side * deviation)) for side in (-_BAND, 0.0, _BAND))
     prices = _numbers(shares * held.product.ceiling)
-    best = float(held.price(context, 0.5).charged)
+    best = float(held.price(context.tobytes(), 0.5).charged)
     return DemandCurve(prices, middle, low, high, best, "public")
 
 
@@ -92,7 +92,7 @@ def _point(across: Feature, value: Value, up: Feature | None, other: Value | Non
 
 
 def _price(held: Held, known: dict[str, Feature], point: Mapping[str, Value]) -> float:
-    return float(held.price(_context(known, point), 0.5).charged)
+    return float(held.price(_context(known, point).tobytes(), 0.5).charged)
 
 
 def _context(known: dict[str, Feature], point: Mapping[str, Value]) -> FloatArray:

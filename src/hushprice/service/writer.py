@@ -19,6 +19,7 @@ from hushprice.service.store.protocol import Given, NewOutcome, NewQuote, Quoter
 BEAT = 0.5  # seconds between two beats of the service's clock
 PATIENCE = 2.0  # seconds a request waits for the store before the store counts as away
 BUFFER = 10_000  # quotes kept while the store is away; those after them are answered and not stored
+GATHER = 0.02  # seconds that quotes which nobody waits for are gathered
 LARGEST = 1_000  # items in one transaction, so that none waits for a very long one
 _PAUSE = 0.2  # seconds between two tries to reach the store
 
@@ -40,6 +41,7 @@ class Writer:
         self._oldest = 0.0  # when the first of those at the store got there; 0: nothing is at the store
         self._wake = threading.Event()
         self._stopping = False
+        self._gathering = False
         self._last_beat = 0.0
         self.away = False
         self._at_store: list[Waiting] = []
@@ -80,8 +82,15 @@ class Writer:
         return Given(before.id, before.charged, before.expires, before.version, fresh=False, conflict=conflict)
 
     def quote_later(self, quote: NewQuote) -> None:
-        """Store a quote that is answered already."""
-        self._put((quote, None, time.monotonic()))
+        """Store a quote that is answered already: with others, a moment later."""
+        self._waiting.append((quote, None, time.monotonic()))
+        if not self._gathering:
+            self._gathering = True
+            self._loop.call_later(GATHER, self._gathered)
+
+    def _gathered(self) -> None:
+        self._gathering = False
+        self._wake.set()
 
     def outcome(self, outcome: NewOutcome) -> asyncio.Future[Told]:
         """Store an outcome; StoreUnavailable where the store is away."""

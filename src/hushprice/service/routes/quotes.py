@@ -73,7 +73,7 @@ def priced(service: Service, held: Held, request: QuoteRequest, key: str, idempo
         drawn[:16].hex(),
         product.name,
         key,
-        context.tobytes(),
+        context,
         charged.share,
         charged.charged,
         float(int(time.time() + product.quote_seconds)),
