@@ -8,7 +8,16 @@ import typer
 
 from hushprice.cli.serve import Config, Store
 
-keys = typer.Typer(help="Add, list and remove API keys of the service.", rich_markup_mode=None, no_args_is_help=True)
+_HELP = """Add, list and remove API keys of the service.
+
+Examples:
+
+\b
+  hushprice keys add --role shop --name web-shop
+  hushprice keys list
+"""
+
+keys = typer.Typer(help=_HELP, rich_markup_mode=None, no_args_is_help=True)
 
 
 @keys.command()

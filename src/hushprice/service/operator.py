@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -74,7 +75,7 @@ def operator_calls(learning: Learning, open_store: Callable[[], LearnerStore]) -
     async def figures(service: Service, asked: Asked) -> Answer:
         held = find(service, asked)
         name = held.product.name
-        whole, daily = await _in(thread, raw, name)
+        whole, daily = await asyncio.get_running_loop().run_in_executor(thread, raw, name)
         clipped, took = learning.clipped(name), learning.fit_seconds.get(name)
         body = OperatorFigures(
             "operator-only",
@@ -103,29 +104,18 @@ def operator_calls(learning: Learning, open_store: Callable[[], LearnerStore]) -
     )
 
 
-async def _in(
-    thread: ThreadPoolExecutor, work: Callable[[str], tuple[Figures, list[tuple[str, Figures]]]], name: str
-) -> tuple[Figures, list[tuple[str, Figures]]]:
-    import asyncio
-
-    return await asyncio.get_running_loop().run_in_executor(thread, work, name)
-
-
 def revenue_of(figures: Figures, ceiling: float) -> Revenue:
     """Revenue a quote, personal prices against the holdout.
 
-    The error assumes one unit a purchase at most, and every price like the mean price paid: a bound on Bernoulli noise.
+    A quote brings between 0 and the ceiling, so its variance is at most mean (ceiling - mean): the error is a bound.
     """
     personal = _mean(figures.personal_revenue, figures.personal_quotes)
     holdout = _mean(figures.holdout_revenue, figures.holdout_quotes)
     if personal is None or holdout is None:
         return Revenue(_money(personal, ceiling), _money(holdout, ceiling), None, None)
-    # A quote brings between 0 and the ceiling, so its variance is at most mean x (1 - mean) in shares of it.
-    variance = sum(
-        mean * max(0.0, 1.0 - mean) / count
-        for mean, count in ((personal, figures.personal_quotes), (holdout, figures.holdout_quotes))
-    )
-    return Revenue(personal * ceiling, holdout * ceiling, (personal - holdout) * ceiling, math.sqrt(variance) * ceiling)
+    both = ((personal, figures.personal_quotes), (holdout, figures.holdout_quotes))
+    error = math.sqrt(sum(mean * max(0.0, 1.0 - mean) / count for mean, count in both))
+    return Revenue(personal * ceiling, holdout * ceiling, (personal - holdout) * ceiling, error * ceiling)
 
 
 def _mean(total: float, count: int) -> float | None:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import socket
-import sys
 import time
 from collections.abc import Callable
 
@@ -25,7 +24,6 @@ from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.warm import warm_up
 
 _NOTICEABLE = 2.0  # seconds of compiling that are worth a line
-_SWITCH = 0.0005  # seconds: the writer's thread must get its turn quickly
 
 
 def run(settings: Settings, say: Callable[[str], None]) -> None:
@@ -43,7 +41,6 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
         took = time.monotonic() - began
         if took > _NOTICEABLE:
             say(f"compiled the price search in {took:.0f} s; it is kept for the next start")
-        sys.setswitchinterval(_SWITCH)
         logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
         try:
             uvloop.run(_serve(settings, public, operator, secret, seen, say))

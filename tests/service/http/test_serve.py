@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.service.conftest import as_quoter
 from tests.service.http.running import CUSTOMER, PRODUCT
 
 from hushprice.cli import main
@@ -175,6 +176,43 @@ def test_a_learner_ends_with_a_quoter_that_was_killed(tmp_path: Path) -> None:
         assert eventually(lambda: not alive(learner), 15)
     finally:
         served.close()
+
+
+def test_on_postgresql_quoters_and_a_learner_are_processes_of_their_own(
+    call: Callable[..., Any], postgres_uri: str, tmp_path: Path
+) -> None:
+    code, _, err = call("serve", "--store", postgres_uri, "--init")
+    assert code == 0
+    assert "hushprice_quoter" in err
+    log = open(tmp_path / "log.txt", "a+b")  # noqa: SIM115 - shared by both
+    sides = {"learner": postgres_uri, "quoter": as_quoter(postgres_uri)}
+    words = ["--port", "0", "--operator-port", "0", "--role"]
+    started = [
+        subprocess.Popen(
+            [*COMMAND, "serve", *words, role], cwd=tmp_path, stdout=log, stderr=log, env={**os.environ, **_at(address)}
+        )
+        for role, address in sides.items()
+    ]
+    try:
+        found = eventually(lambda: re.search(r"serving (http\S+);", (tmp_path / "log.txt").read_text()), 60)
+        assert found, (tmp_path / "log.txt").read_text()
+        table = tomllib.loads((tmp_path / "hushprice.keys.toml").read_text())["keys"]
+        with httpx.Client(base_url=found[1], timeout=20, trust_env=False) as client:
+            assert eventually(lambda: client.get("/readyz").status_code == 200)
+            made = client.post("/v1/products", json=PRODUCT, headers={"x-api-key": table["admin"]})
+            assert made.status_code == 201
+            body = {"product": "umbrella", "attributes": CUSTOMER}
+            assert client.post("/v1/quotes", json=body, headers={"x-api-key": table["shop"]}).status_code == 201
+    finally:
+        for process in started:
+            process.send_signal(signal.SIGTERM)
+        codes = [process.wait(30) for process in started]
+        log.close()
+    assert codes == [0, 0]
+
+
+def _at(address: str) -> dict[str, str]:
+    return {"HUSHPRICE_STORE": address}
 
 
 @pytest.fixture
