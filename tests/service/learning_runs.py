@@ -18,7 +18,8 @@ from hushprice.releasers.noise import System
 from hushprice.service.learner import ProductLearner
 from hushprice.service.learning import Learning
 from hushprice.service.product import Product
-from hushprice.service.store.protocol import GRACE, NewOutcome, NewQuote, StoredRelease, Told
+from hushprice.service.store import open_store
+from hushprice.service.store.protocol import GRACE, LearnerStore, NewOutcome, NewQuote, StoredRelease, Told
 from hushprice.service.store.sqlite import SqliteStore
 
 COUNT, WINDOW = 90, 60.0
@@ -72,10 +73,10 @@ def same_noise(seed: int = 5) -> Iterator[list[int]]:
 class Shop:
     """Quotes and outcomes straight into a store, by a clock that only `wait` moves."""
 
-    def __init__(self, folder: Path, *specs: bytes) -> None:
+    def __init__(self, folder: Path, *specs: bytes, uri: str | None = None) -> None:
         self.path = folder / "shop.db"
         self.time = 1_000_000.0
-        self.store = SqliteStore(self.path)
+        self.store: LearnerStore = open_store(uri or str(self.path), "learner")
         self.store.beat(self.time)
         self.ids: list[str] = []
         for each in specs or (spec(),):

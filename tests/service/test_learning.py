@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from tests.service.conftest import PostgresProcess
 from tests.service.learning_runs import BOUGHT, CONTEXTS, COUNT, WINDOW, Shop, many_blocks, public, same_noise, spec
 
 from hushprice.accounting.certificate import Certificate
 from hushprice.accounting.verification import verify
 from hushprice.service.learner import ProductLearner
 from hushprice.service.learning import RETRY, Learning
-from hushprice.service.store.protocol import LEASE, LeaseLost, Seen, StoreUnavailable
+from hushprice.service.store.protocol import LEASE, LearnerStore, LeaseLost, Seen, StoreUnavailable
 from hushprice.service.store.sqlite import SqliteStore
 
 
@@ -145,13 +146,49 @@ def test_slots_after_the_horizon_are_counted_and_release_nothing(tmp_path: Path)
     shop.close()
 
 
+def test_both_stores_are_learned_from_alike(store_uri: str, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    shown = []
+    for shop in (Shop(tmp_path, uri=store_uri), Shop(tmp_path / "other")):
+        with same_noise():
+            shop.serve(stop=40)
+            learn_all(shop, chunk=15, signing_key=Ed25519PrivateKey.generate())
+        assert shop.learned() == 40
+        shown.append(public(shop.releases()))
+        shop.close()
+    assert shown[0] == shown[1]
+    assert len(shown[0]) > 3
+
+
+def test_a_database_that_goes_away_is_learned_from_when_it_is_back(
+    postgres_process: PostgresProcess, postgres_uri: str, tmp_path: Path
+) -> None:
+    shop = Shop(tmp_path, uri=postgres_uri)
+    shop.serve(stop=40)
+    shop.wait(WINDOW)
+    learning = shop.learning(chunk=15)
+    assert learning.turn()
+    postgres_process.stop()
+    try:
+        assert not learning.turn()
+        assert learning._learners == {}
+    finally:
+        postgres_process.start()
+    for _ in range(10):
+        learning.turn()
+    assert shop.learned() == 40
+    sequences = [release.sequence for release in shop.releases()]
+    assert sequences == list(range(1, len(sequences) + 1))
+    shop.close()
+
+
 # ---- crashes ---------------------------------------------------------------------------------------------------------
 
 
 class Failing:
     """A store whose n-th commit with a release fails, before or after it was stored."""
 
-    def __init__(self, store: SqliteStore, failing: int, stored: bool, problem: type[Exception]) -> None:
+    def __init__(self, store: LearnerStore, failing: int, stored: bool, problem: type[Exception]) -> None:
         self._store, self._left, self._stored, self._problem = store, failing, stored, problem
 
     def __getattr__(self, name: str) -> Any:

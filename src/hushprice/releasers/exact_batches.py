@@ -27,19 +27,17 @@ from hushprice.errors import InvalidInput
 from hushprice.numerics.linear import packed_size
 from hushprice.releasers.exact import (
     FINER,
-    MOST_TERMS,
     UNIT_BITS,
     Filter,
     hexed,
     in_unit_ball,
-    in_unit_balls,
     on_grid,
-    products,
     round_bits,
     square,
     unhexed,
     without_root,
 )
+from hushprice.releasers.exact_sums import MOST_TERMS, in_unit_balls, products
 from hushprice.releasers.noise import System
 from hushprice.types import FloatArray
 

@@ -64,4 +64,10 @@ class Board:
         if before.same_but_slots(stored, 0 if release is None else release.sequence):
             before.slots = stored.slots
             return before
-        return Held(stored, release, before.product if before.stored.spec == stored.spec else None)
+        held = Held(stored, release, before.product if before.stored.spec == stored.spec else None)
+        held.clipped = before.clipped
+        return held
+
+    def clipped(self) -> dict[str, int]:
+        """Customers whose numbers were clipped here, by product: raw, for the operator alone."""
+        return {name: held.clipped for name, held in self.products.items()}

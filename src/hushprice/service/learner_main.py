@@ -44,6 +44,7 @@ def _run(settings: Settings, listening: socket.socket, started: Callable[[], Non
         signing.new_key(key_file)
     key = signing.read_key(key_file)
     stopping = threading.Event()
+    clipped: dict[str, int] = {}  # by the quoter beside this process, where there is one
 
     async def main() -> None:
         stop = asyncio.Event()
@@ -51,7 +52,8 @@ def _run(settings: Settings, listening: socket.socket, started: Callable[[], Non
         if child:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the parent says when to end
             loop.add_signal_handler(signal.SIGTERM, stop.set)
-            threading.Thread(target=watch_parent, args=(_parent_gone(loop, stop),), daemon=True).start()
+            gone = _parent_gone(loop, stop)
+            threading.Thread(target=watch_parent, args=(clipped.update, gone), daemon=True).start()
         else:
             server.on_signals(stop)
         learning = Learning(open_store(address, "learner"), signing_key=key)
@@ -61,7 +63,7 @@ def _run(settings: Settings, listening: socket.socket, started: Callable[[], Non
             service = await state.start(
                 settings, lambda: open_store(address, "learner"), b"", Board(None), quotes=False
             )
-            figures = operator_calls(learning, lambda: open_store(address, "learner"))
+            figures = operator_calls(learning, lambda: open_store(address, "learner"), clipped)
             await server.serve(Application(service, (*READS, *figures)), listening, started=started, stop=stop)
             await service.stop()
         finally:

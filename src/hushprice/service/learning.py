@@ -78,7 +78,7 @@ class Learning:
 
     def run(self, stop: threading.Event) -> None:
         """Learn until `stop` is set, then let go of the lease."""
-        os.setpriority(os.PRIO_PROCESS, 0, NICE)  # Linux: of this thread alone
+        _step_back()
         try:
             while not stop.is_set():
                 stop.wait(0.0 if self.turn() else PAUSE)
@@ -190,3 +190,9 @@ class Learning:
     def _forget(self) -> None:
         self._learners.clear()
         self._renewed = -math.inf
+
+
+def _step_back() -> None:
+    """Let others have the processor first; on Linux this is about the calling thread alone."""
+    if hasattr(os, "setpriority"):
+        os.setpriority(os.PRIO_PROCESS, 0, max(NICE, os.getpriority(os.PRIO_PROCESS, 0)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Literal
 
@@ -28,7 +28,10 @@ class Daily(Figures, frozen=True):
 class Clips(msgspec.Struct, frozen=True):
     """How often records had to be held to their bounds."""
 
-    attributes: Annotated[int | None, msgspec.Meta(description="null: quoters clip them, and do not count")]
+    attributes: Annotated[
+        int | None,
+        msgspec.Meta(description="customers, since the quoter beside started; null where quoters are elsewhere"),
+    ]
     features: int
     demands: int
     unreadable: int
@@ -62,7 +65,9 @@ class OperatorFigures(msgspec.Struct, frozen=True):
     revenue: Revenue
 
 
-def operator_calls(learning: Learning, open_store: Callable[[], LearnerStore]) -> tuple[Call, ...]:
+def operator_calls(
+    learning: Learning, open_store: Callable[[], LearnerStore], attributes: Mapping[str, int]
+) -> tuple[Call, ...]:
     """The calls that only the learner's process has."""
     thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hushprice-operator")
     stores: list[LearnerStore] = []
@@ -81,7 +86,7 @@ def operator_calls(learning: Learning, open_store: Callable[[], LearnerStore]) -
             "operator-only",
             whole,
             [Daily(**msgspec.structs.asdict(each), day=day) for day, each in daily],
-            Clips(None, clipped.features, clipped.demands, clipped.unreadable),
+            Clips(attributes.get(name), clipped.features, clipped.demands, clipped.unreadable),
             FitTimes(0, 0.0, 0.0)
             if took is None or not took.count
             else FitTimes(took.count, took.total / took.count, took.largest),

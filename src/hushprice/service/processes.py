@@ -89,6 +89,12 @@ class LearnerProcess:
         self.running = True
         return await process.wait()
 
+    def tell(self, clipped: dict[str, int]) -> None:
+        """Hand on what only this process can count, for the operator's port."""
+        process = self._process
+        if self.running and process is not None and process.stdin is not None and not process.stdin.is_closing():
+            process.stdin.write(msgspec.json.encode(clipped) + b"\n")
+
     async def stop(self) -> None:
         """Close the pipe and wait; a child that does not end is killed: it loses nothing that was released."""
         if self._task is not None:
@@ -105,8 +111,8 @@ class LearnerProcess:
             await process.wait()
 
 
-def watch_parent(ended: Callable[[], None]) -> None:
-    """Block until the pipe of the parent closes, then call `ended`. For a thread of the child."""
-    while sys.stdin.buffer.read(4096):
-        pass
+def watch_parent(told: Callable[[dict[str, int]], None], ended: Callable[[], None]) -> None:
+    """Hand on what the parent tells until its pipe closes, then call `ended`. For a thread of the child."""
+    for line in sys.stdin.buffer:
+        told(msgspec.json.decode(line, type=dict[str, int]))
     ended()

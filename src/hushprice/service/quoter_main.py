@@ -23,6 +23,7 @@ from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.warm import warm_up
 
+_TELL = 1.0  # seconds between two words to the learner's process
 _NOTICEABLE = 2.0  # seconds of compiling that are worth a line
 
 
@@ -73,9 +74,17 @@ async def _serve(
             urls += "" if operator is None else f", for the operator {sockets.address(operator)}"
             say(f"serving {urls}; keys are in {setup.keys_file(settings)}")
 
+        telling = asyncio.create_task(_tell(learner, service.board))
         await server.serve(Application(service, CALLS), public, started=started, stop=stop)
+        telling.cancel()
     finally:
         if learner is not None:
             await learner.stop()
         if service is not None:
             await service.stop()
+
+
+async def _tell(learner: LearnerProcess | None, board: Board) -> None:
+    while learner is not None:
+        await asyncio.sleep(_TELL)
+        learner.tell(board.clipped())

@@ -195,6 +195,8 @@ class Writer:
                 result = None
                 if len(self._kept) < BUFFER:
                     self._kept.append(item)
+                    if item.idempotency is not None:
+                        self._promised.setdefault((item.key, item.idempotency), item)
             if future is not None:
                 answers.append((future, result))
         if answers:

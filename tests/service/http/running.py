@@ -20,6 +20,7 @@ from hushprice.service.routes.table import CALLS
 from hushprice.service.seen import SeenFile
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import ApiKey
+from hushprice.service.warm import warm_up
 
 SECRET = b"a secret of the tests, 32 bytes."
 KEYS = {
@@ -86,6 +87,7 @@ def add_keys(store: str) -> None:
 @contextmanager
 def running(store: str, folder: Path, quoter: str | None = None, **settings: Any) -> Iterator[Running]:
     """A quoting process's server, without a learner. `quoter` is the quoter's own address of the store."""
+    warm_up()  # as a real start does, before it listens
     add_keys(store)
     chosen = build({"store": quoter or store, "rate_per_second": 1e6, **settings})
     listening = sockets.listen("127.0.0.1", 0, "port")

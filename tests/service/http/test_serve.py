@@ -102,6 +102,8 @@ def test_a_shop_is_learned_from_end_to_end(served: Served) -> None:
     for quote in quotes[:40]:
         told = public.post(f"/v1/quotes/{quote['id']}/outcome", json={"purchased": True}, headers=shop)
         assert told.status_code == 200
+    old = {"product": "umbrella", "attributes": {**CUSTOMER, "age": 130}}
+    assert public.post("/v1/quotes", json=old, headers=shop).status_code == 201
     privacy = "/v1/products/umbrella/privacy"
     assert eventually(lambda: public.get(privacy).json()["versions"] >= 1), served.log()
     after = public.get(privacy).json()
@@ -131,6 +133,8 @@ def test_raw_figures_are_on_the_operators_port_for_an_admin_alone(served: Served
     assert body["figures"]["bought"] == 40
     assert body["daily"][-1]["quoted"] >= 100
     assert body["fit_seconds"]["count"] >= 1
+    clipped = eventually(lambda: served.operator.get(path, headers=served.key("admin")).json()["clipped"]["attributes"])
+    assert clipped == 1
     assert body["revenue"]["personal_per_quote"] > 0
     assert served.operator.get("/v1/products").status_code == 200
     assert served.operator.post("/v1/quotes", json={}, headers=served.key("shop")).status_code in (404, 405)
