@@ -21,6 +21,7 @@ PATIENCE = 2.0  # seconds a request waits for the store before the store counts 
 BUFFER = 10_000  # quotes kept while the store is away; those after them are answered and not stored
 GATHER = 0.02  # seconds that quotes which nobody waits for are gathered
 LARGEST = 1_000  # items in one transaction, so that none waits for a very long one
+_GROUP = 256  # quotes nobody waits for that are worth a transaction; fewer go with the next one or the next beat
 _PAUSE = 0.2  # seconds between two tries to reach the store
 
 log = logging.getLogger("hushprice.service")
@@ -138,8 +139,9 @@ class Writer:
         while True:
             self._wake.wait(BEAT / 2)
             self._wake.clear()
-            while self._waiting:
-                self._step()
+            left = len(self._waiting)  # who comes later wakes this thread again, or is in no hurry
+            while left > 0:
+                left -= self._step()
                 self._beat()
             if self._kept or self.away:
                 self._come_back()
@@ -150,8 +152,8 @@ class Writer:
             log.error("%d quotes were given and not stored: the store is away", len(self._kept))
         self._store.close()
 
-    def _step(self) -> None:
-        """One transaction with all that waits, or one call."""
+    def _step(self) -> int:
+        """One transaction with all that waits, or one call; how many were served?"""
         taken: list[Waiting] = []
         while self._waiting and len(taken) < LARGEST:
             if callable(self._waiting[0][0]) and taken:
@@ -163,7 +165,7 @@ class Writer:
             self._come_back()  # slots in the order of the quotes; and who is to be forgotten may be among them
         if self.away and (self._kept or not callable(taken[0][0])):
             self._answer(taken, StoreUnavailable("away"))
-            return
+            return len(taken)
         self._at_store, self._oldest = taken, taken[0][2]
         try:
             work = taken[0][0]
@@ -178,6 +180,7 @@ class Writer:
             self._answer(taken, problem)
         finally:
             self._at_store, self._oldest = [], 0.0
+        return len(taken)
 
     def _write(self, items: Sequence[Any]) -> list[Given | Told]:
         quotes = [item for item in items if isinstance(item, NewQuote)]

@@ -168,6 +168,18 @@ def test_two_processes_that_start_at_once_make_one_store(path: Path) -> None:
     store.close()
 
 
+def test_another_program_that_closes_the_file_deletes_no_log_that_is_in_use(store: SqliteStore, path: Path) -> None:
+    """Two connections of one process, as the service has them: opening the second must not unlock the first."""
+    second = SqliteStore(path)
+    look = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM product'); c.close()"
+    subprocess.run([sys.executable, "-c", look, str(path)], check=True)
+    given(store)
+    code = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT count(*) FROM quote').fetchone())"
+    seen = subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True).stdout
+    second.close()
+    assert seen.strip() == "(1,)"
+
+
 def test_a_process_that_writes_all_the_time_keeps_nobody_out(store: SqliteStore, path: Path) -> None:
     busy, end = SqliteStore(path), threading.Event()
 

@@ -62,9 +62,15 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _create(path: Path) -> None:
-    """SQLite gives its two other files the permissions of this one."""
+    """SQLite gives its two other files the permissions of this one.
+
+    A file that exists is not opened: closing it would drop the locks of this process's other connections (POSIX), and
+    the next program to close the database would then delete the log they are still writing to.
+    """
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
     except OSError as problem:
         raise StoreUnavailable(f"the store {path} cannot be opened: {problem.strerror}") from None
 

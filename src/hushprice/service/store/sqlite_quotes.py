@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from hushprice.errors import InvalidInput
@@ -12,7 +13,9 @@ from hushprice.service.store import decisions
 from hushprice.service.store.decisions import FORGOTTEN, LATE, RECORDED, WAITING, Tally
 from hushprice.service.store.protocol import Given, NewOutcome, NewQuote, Told, UnknownProduct
 
-_INSERT = f"INSERT INTO quote VALUES (?{', ?' * 8}, 0, NULL{', ?' * 6})"
+_QUOTE = f"INSERT INTO quote VALUES (?{', ?' * 8}, 0, NULL{', ?' * 6})"
+_RECORD = "INSERT INTO record VALUES (?, ?, ?)"
+_AT_ONCE = 512  # rows of one statement at most: SQLite takes 32766 values
 _REPEATED = "SELECT id, fingerprint, charged, expires, version FROM quote WHERE key = ? AND idempotency = ?"
 _USED = """SELECT
     (SELECT count(*) FROM (SELECT 1 FROM quote WHERE customer = ?1 AND product = ?2 AND counts = 1 LIMIT ?3))
@@ -79,14 +82,26 @@ def store_quotes(
         rows.append((*place_values, quote.customer, quote.idempotency, *answer))
         records.append((product, slot, quote.context))
         given.append(Given(quote.id, quote.charged, quote.expires, quote.version, True))
-    connection.executemany(_INSERT, rows)
-    connection.executemany("INSERT INTO record VALUES (?, ?, ?)", records)
+    _insert(connection, _QUOTE, rows)
+    _insert(connection, _RECORD, records)
     slots.keep()
     for (product, holdout, counts), number_of in Counter([(row[0], row[5], row[6]) for row in rows]).items():
         tally.add(product, day, "quoted", number_of)
         tally.add(product, day, "holdout_quotes" if holdout else "personal_quotes", number_of)
         tally.add(product, day, "over_cap", 0 if counts else number_of)
     return given
+
+
+def _insert(connection: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Many rows a statement: `executemany` lets go of the interpreter's lock at every row, and a busy event loop gives
+    it back late. Powers of two, so that few statements are kept prepared."""
+    head, _, row = statement.partition(" VALUES ")
+    start = 0
+    while start < len(rows):
+        size = min(_AT_ONCE, 1 << (len(rows) - start).bit_length() - 1)
+        values = tuple(chain.from_iterable(rows[start : start + size]))
+        connection.execute(f"{head} VALUES {', '.join([row] * size)}", values)
+        start += size
 
 
 def _number(quote: NewQuote) -> bytes:
