@@ -14,7 +14,7 @@ import time
 import tomllib
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -178,10 +178,18 @@ def insert(file: str, count: int) -> None:
         "INSERT INTO record VALUES (?, ?, ?)",
         ((number, slots + 1 + index, contexts[index % 500]) for index in range(count)),
     )
+    connection.execute("UPDATE quote SET deadline = 0.0 WHERE deadline > 0.0")  # slots are learned in order
     connection.execute("UPDATE product SET slots = slots + ? WHERE id = ?", (count, number))
     connection.execute("UPDATE tally SET quoted = quoted + ? WHERE product = ? AND day = ?", (count, number, day))
     connection.commit()
     connection.close()
+
+
+def learned(file: str) -> int:
+    """Slots learned, which is more than the last release tells."""
+    with closing(sqlite3.connect(file)) as connection:
+        row = connection.execute("SELECT learned FROM learner").fetchone()
+    return 0 if row is None else int(row[0])
 
 
 def wait_until_known(store: str, limit: float = 300.0) -> None:

@@ -35,6 +35,7 @@ from hushprice.service.store.protocol import (
 CHUNK = 2000  # slots between two commits, at most
 RENEW = 1.0  # seconds between two renewals of the lease
 PAUSE = 0.2  # seconds to wait where nothing is due
+BREATH = 0.05  # seconds between two chunks where more is due: quotes get the store and the processor meanwhile
 RETRY = 60.0  # seconds that a product which failed is left alone
 NICE = 10  # quoting comes first
 
@@ -82,7 +83,7 @@ class Learning:
         _step_back()
         try:
             while not stop.is_set():
-                stop.wait(0.0 if self.turn() else PAUSE)
+                stop.wait(BREATH if self.turn() else PAUSE)
         finally:
             with contextlib.suppress(StoreUnavailable):
                 self._store.drop_lease(self.holder)

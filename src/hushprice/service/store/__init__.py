@@ -26,5 +26,6 @@ def open_store(uri: str, role: Literal["learner", "quoter"]) -> LearnerStore | Q
     if "://" in uri:
         raise InvalidInput(f"store: must be a file's path or postgresql://..., got {uri.split('://')[0]}://...")
     from hushprice.service.store.sqlite import SqliteStore
+    from hushprice.service.store.sqlite_file import LEARNER_PAGES, QUOTER_PAGES
 
-    return SqliteStore(Path(uri))
+    return SqliteStore(Path(uri), QUOTER_PAGES if role == "quoter" else LEARNER_PAGES)

@@ -37,11 +37,11 @@ _SUMS = ", ".join(f"ifnull(sum({name}), 0)" for name in decisions.COUNTED)
 class SqliteStore:
     """Keeps the promises of QuoterStore and LearnerStore. Every write is one transaction that begins by locking."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, pages: int = sqlite_file.LEARNER_PAGES) -> None:
         self._path = path
         self._turns = Turns(path)
         try:
-            self._connection = sqlite_file.connect(path)
+            self._connection = sqlite_file.connect(path, pages)
         except BaseException:
             self._turns.close()
             raise

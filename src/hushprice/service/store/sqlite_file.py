@@ -15,6 +15,9 @@ from hushprice.service.store.sqlite_turns import WAIT
 
 APPLICATION = 0x68757368  # "hush"
 VERSION = 1
+# Pages of the log that are worth moving to the file. Who moves them waits for the disk, so the learner does it, and a
+# quoter only where nobody else did.
+LEARNER_PAGES, QUOTER_PAGES = 1000, 16_000
 
 _SAID = {
     sqlite3.SQLITE_BUSY: "is locked by another process",
@@ -41,7 +44,7 @@ def explained(path: Path) -> Iterator[None]:
         raise StoreUnavailable(f"the store {path} {_SAID.get(code, 'failed: ' + first_line(problem))}") from None
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, pages: int = LEARNER_PAGES) -> sqlite3.Connection:
     """Open the file, after creating it where there is none. InvalidInput where it is a file of something else."""
     with explained(path):
         _create(path)
@@ -50,9 +53,8 @@ def connect(path: Path) -> sqlite3.Connection:
             _recognize(connection, path)
             for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
                 connection.execute(f"PRAGMA {setting}")
-            # Fewer, larger moves from the log to the file, and room for the index of random ids.
-            connection.execute("PRAGMA wal_autocheckpoint = 4000")
-            connection.execute("PRAGMA cache_size = -65536")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
+            connection.execute("PRAGMA cache_size = -65536")  # room for the index of random ids
             _migrate(connection, path)
             connection.execute("PRAGMA busy_timeout = 0")  # from here on, sqlite_turns.py waits
         except BaseException:
