@@ -64,11 +64,11 @@ def connect(path: Path) -> sqlite3.Connection:
 def _create(path: Path) -> None:
     """SQLite gives its two other files the permissions of this one.
 
-    A file that is there is not opened: closing it again would drop all locks that this process has on it, and another
-    process that ends would take the log of this one away.
+    A file that exists is not opened: closing it would drop the locks of this process's other connections (POSIX), and
+    the next program to close the database would then delete the log they are still writing to.
     """
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDONLY | os.O_CLOEXEC, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     except FileExistsError:
         return
     except OSError as problem:
