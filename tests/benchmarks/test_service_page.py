@@ -44,9 +44,9 @@ def test_an_open_loop_charges_a_stall_to_all_it_held_up(monkeypatch: pytest.Monk
         server.close()
         await asyncio.sleep(0.05)  # for both ends to close
         assert len(found.times) == 120
-        return found.quantile(0.4), found.quantile(0.99), found.failures
+        return found.quantile(0.7), found.quantile(0.99), found.failures
 
     middle, late, failures = asyncio.run(run())
-    assert middle > 0.03
+    assert middle > 0.05
     assert late > 0.25
     assert failures == 1
