@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo shop test lint types contracts compiled unit coverage crash bench peers docs clean
+.PHONY: setup demo shop test lint types contracts compiled unit coverage crash bench peers load docs clean
 
 setup: $(VENV)/.ready
 
@@ -65,6 +65,10 @@ $(PEERS)/.ready: benchmarks/peers/requirements.txt
 
 peers: setup $(PEERS)/.ready
 	$(BIN)/python benchmarks/peers/run_all.py --python $(PEERS)/bin/python
+
+# The service beside a bare echo; about a quarter of an hour, ten minutes of it a soak. MINUTES=0 leaves that out.
+load: setup
+	$(BIN)/python benchmarks/service/run_load.py --minutes $(or $(MINUTES),10)
 
 docs: setup
 	$(BIN)/python docs/generate.py

@@ -48,7 +48,10 @@ async def main() -> None:
     with sockets.listen("127.0.0.1", 0, "port") as listening:
         application = Starlette(routes=[Route("/v1/quotes", echo, methods=["POST"])])
         await server.serve(
-            application, listening, started=lambda: print(f"serving {sockets.address(listening)}", flush=True), stop=stop
+            application,
+            listening,
+            started=lambda: print(f"serving {sockets.address(listening)}", flush=True),
+            stop=stop,
         )
 
 

@@ -105,7 +105,7 @@ async def closed(
             connection.ask(next(wires), now)
 
     opened = await _open(port, connections, lambda: _Connection(result, again, keep))
-    with _no_collector():
+    with _NoCollector():
         began = _clock()
         end = began + seconds
         for connection in opened:
@@ -131,7 +131,7 @@ async def open_loop(port: int, wires: Iterator[bytes], connections: int, seconds
 
     opened = await _open(port, connections, lambda: _Connection(result, freed, False))
     idle.extend(opened)
-    with _no_collector():
+    with _NoCollector():
         began = _clock()
         total, given = int(rate * seconds), 0
         while given < total:
@@ -162,7 +162,7 @@ def _close(opened: list[_Connection], result: Slice) -> None:
         each.close()
 
 
-class _no_collector:
+class _NoCollector:
     """The tool's own pauses are not the server's."""
 
     def __enter__(self) -> None:
