@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.service.crash.served import Line, Served, Unanswered
+from tests.service.crash.lines import Line, Unanswered
+from tests.service.crash.served import Served
 
 CEILING, CAP = 10.0, 2
 WINDOW = 0.4  # seconds: releases happen all the time
