@@ -13,6 +13,7 @@ from hypothesis import settings
 settings.register_profile("hushprice", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("hushprice")
 
+
 @pytest.fixture(autouse=True, scope="session")
 def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What a service notes on its machine goes to a folder of the tests, not to the home of whoever runs them."""

@@ -45,7 +45,7 @@ def customer_of(product: Product, restores: int = 0) -> CustomerGuarantee | None
 
 
 def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = None) -> CustomerGuarantee | None:
-    """The same over all products, each with its restored backups. One that learns without a cap leaves nothing to prove.
+    """The same over all products, each with its restored backups. One that learns without a cap leaves nothing.
 
     At this delta; by default at the smallest of those that the products claim.
     """

@@ -175,7 +175,7 @@ class Learning:
     def _behind(self, product: StoredProduct, seen: Seen) -> ProductLearner:
         """The store lacks a release that was used: an older backup was restored. What was charged is not learned again.
 
-        A crash between the two commits leaves a state that is behind what the product has skipped, and leads here again.
+        A crash between the two commits leaves a state behind what the product has skipped, which leads here again.
         """
         learner = self._read(product)  # not from memory, which may itself be what is old
         to = self._store.skip_to(self.holder, seen, self._now())

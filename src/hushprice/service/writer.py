@@ -65,12 +65,19 @@ class Writer:
         future: asyncio.Future[Given | None] = self._loop.create_future()
         if not self.away:
             self._promised.clear()
+            if quote.idempotency is not None:
+                future.add_done_callback(lambda done: self._note_promise(quote, done))
             self._put((quote, future, time.monotonic()))
             return future
         future.set_result(self._promised_before(quote))
         if future.result() is None:
             self._put((quote, None, time.monotonic()))
         return future
+
+    def _note_promise(self, quote: NewQuote, done: asyncio.Future[Given | None]) -> None:
+        """A quote that the store left meanwhile stands, and its Idempotency-Key must not get another."""
+        if quote.idempotency is not None and not done.cancelled() and not done.exception() and done.result() is None:
+            self._promised.setdefault((quote.key, quote.idempotency), quote)
 
     def _promised_before(self, quote: NewQuote) -> Given | None:
         """While the store is away, the quote that the same Idempotency-Key got before, as the store would answer."""

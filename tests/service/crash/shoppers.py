@@ -141,6 +141,7 @@ class Shopper(threading.Thread):
             return None
         if not answer["recorded"]:
             self._notes.unrecorded.append(answer["id"])
+            time.sleep(_PAUSE)  # what the service keeps while the store is away is limited
             return None
         new = Given(answer["product"], answer["price"], answer["version"], body.get("customer"))
         known = self._notes.given.setdefault(answer["id"], new)

@@ -39,7 +39,15 @@ def release(store: LearnerStore, sequence: int = 1) -> None:
     """What the learner does, with numbers of the test's own."""
     assert store.take_lease("test", time.time())
     made = StoredRelease(
-        "umbrella", sequence, sequence, "score", 0, 0, b"%d" % sequence, msgspec.json.encode(belief(sequence)), time.time()
+        "umbrella",
+        sequence,
+        sequence,
+        "score",
+        0,
+        0,
+        b"%d" % sequence,
+        msgspec.json.encode(belief(sequence)),
+        time.time(),
     )
     state = LearnerState("umbrella", 0, sequence, b"", b"{}")
     store.commit("test", state, [made], time.time())

@@ -224,11 +224,13 @@ def test_nothing_that_was_promised_to_be_forgotten_is_left_in_the_store(fresh: R
     assert contexts == 0
     assert set(rows) == {(3, 0.0, None, None, None, None, None, None, None, 0)}
     said = " ".join(answer["remains"])
-    for what in ("slots", "ids", "digest", "Releases", "batch's next releases", "backups", "log", "without this customer"):
+    for what in ("slots", "its id", "digest", "Releases", "next releases", "backups", "log", "without this customer"):
         assert what in said
 
 
-def test_quotes_kept_while_the_store_was_away_are_forgotten_too(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quotes_kept_while_the_store_was_away_are_forgotten_too(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They are stored before the deletion, not after it."""
     from hushprice.service.store.protocol import StoreUnavailable
     from hushprice.service.store.sqlite import SqliteStore

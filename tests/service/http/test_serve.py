@@ -140,7 +140,7 @@ def test_raw_figures_are_on_the_operators_port_for_an_admin_alone(served: Served
     assert served.operator.get(path, headers=served.key("auditor")).status_code == 403
     assert served.operator.get(path, headers=served.key("shop")).status_code == 403
     body = served.operator.get(path, headers=served.key("admin")).json()
-    assert body["label"] == "operator-only"
+    assert body.get("label") == "operator-only", body
     assert body["figures"]["quoted"] >= 100
     assert body["figures"]["bought"] == 40
     assert body["daily"][-1]["quoted"] >= 100

@@ -71,6 +71,7 @@ def test_while_postgresql_is_stopped_quotes_go_on_and_outcomes_are_told_again(
         first = server.client("shop").post("/v1/quotes", json=ask(), headers=repeated)
         second = server.client("shop").post("/v1/quotes", json=ask(), headers=repeated)
         assert first.json()["id"] == second.json()["id"]
+        assert first.json()["recorded"] is second.json()["recorded"] is False
         start()
         assert eventually(lambda: tell(server, before) == 200)
         assert eventually(lambda: slots(server) == 7)  # those given meanwhile have slots now
@@ -98,6 +99,24 @@ def test_a_change_that_is_stored_is_not_refused_because_a_connection_broke_befor
 
 def _names(connection: psycopg.Connection[Any]) -> list[str]:
     return [row[0] for row in connection.execute("SELECT name FROM hushprice.product").fetchall()]
+
+
+def test_a_key_that_was_asked_when_the_store_left_gets_one_quote(fresh: Running) -> None:
+    """The quote at hand when the store leaves is kept; the same key, asked again, must not be given another."""
+    lock = sqlite3.connect(fresh.store, isolation_level=None)
+    lock.execute("BEGIN EXCLUSIVE")
+    try:
+        asked = [
+            fresh.client("shop").post("/v1/quotes", json=ask(), headers={"idempotency-key": "at the wrong time"}).json()
+            for _ in range(2)
+        ]
+        assert [each["recorded"] for each in asked] == [False] * 2
+        assert asked[0]["id"] == asked[1]["id"]
+    finally:
+        lock.execute("ROLLBACK")
+        lock.close()
+    assert eventually(lambda: tell(fresh, asked[0]) == 200)
+    assert eventually(lambda: slots(fresh) == 1)
 
 
 def test_a_locked_file_delays_nobody_for_long(fresh: Running) -> None:

@@ -92,7 +92,9 @@ def test_what_is_reported_while_a_learner_skips_is_not_lost(two: LearnerStore, q
     assert two.highest_seen(PRODUCT) == Seen(PRODUCT, 8, 14)
 
 
-def test_a_store_has_an_identity_of_its_own(store_uri: str, learner: LearnerStore, quoter: QuoterStore, tmp_path: Path) -> None:
+def test_a_store_has_an_identity_of_its_own(
+    store_uri: str, learner: LearnerStore, quoter: QuoterStore, tmp_path: Path
+) -> None:
     assert len(learner.identity()) == 16
     assert quoter.identity() == learner.identity()
     other = open_store(str(tmp_path / "other.db"), "quoter")

@@ -159,6 +159,22 @@ def test_an_address_of_something_else_is_refused() -> None:
         open_store("mysql://user:password@host", "learner")
 
 
+def test_a_process_that_comes_and_goes_leaves_the_log_of_one_that_stays(path: Path) -> None:
+    """Two connections in this process, as the service has; another lists keys meanwhile."""
+    first, second = SqliteStore(path), SqliteStore(path)
+    first.add_product(PRODUCT, b"{}", b"{}", 1.0)
+    code = "import sys; from hushprice.service.store import open_store; open_store(sys.argv[1], 'learner').close()"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    log = path.with_name(path.name + "-wal")
+    assert log.exists()
+    given(second, 3)
+    assert first.products()[0].slots == 3
+    again = SqliteStore(path)
+    assert again.products()[0].slots == 3
+    for each in (first, second, again):
+        each.close()
+
+
 def test_two_processes_that_start_at_once_make_one_store(path: Path) -> None:
     code = "import sys; from hushprice.service.store import open_store; open_store(sys.argv[1], 'quoter').close()"
     processes = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(3)]

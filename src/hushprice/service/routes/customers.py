@@ -8,15 +8,14 @@ from hushprice.service.messages import ForgetRequest, Forgotten
 from hushprice.service.state import Service
 
 REMAINS = [
-    "The slots of this customer's quotes stay, with their ids, dates and the API key that asked, and no attribute, price, "
-    "outcome or customer key: what is learned when must not depend on who was forgotten.",
-    "A keyed digest of the customer key stays with the number of records that were due: who comes back gets no second cap.",
+    "The slots of this customer's quotes stay: what is learned when must not depend on who was forgotten.",
+    "Of such a quote stay its id, its date and the API key that asked; no attribute, price, outcome or customer key.",
+    "A keyed digest of the customer key stays, with how many records were due: who comes back gets no second cap.",
     "Releases already made stand. They are noised so that one record moves them little, and cannot be drawn again.",
-    "Sums of the batch at hand keep what was learned before: they stay with the learner, and the batch's next releases, "
-    "noised, are made of them.",
+    "Sums of the batch at hand keep what was learned before; the batch's next releases, noised, are made of them.",
     "Copies made before have the records until they are deleted or overwritten: backups, and the database's own log.",
-    "Quotes that were asked without this customer key are not found by it and stay, as do those that another process "
-    "has given while the store was away and has not stored yet: ask again then.",
+    "Quotes that were asked without this customer key are not found by it.",
+    "Quotes that another process gave while the store was away come in when it is back: ask again then.",
     "The shop's own systems and its logs are not touched.",
 ]
 

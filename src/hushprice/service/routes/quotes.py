@@ -43,7 +43,8 @@ async def _answered(service: Service, request: QuoteRequest, key: str, idempoten
     if service.settings.quotes.durable or idempotency is not None or writer.backlog > BUFFER:
         given = await writer.quote(new)
         if given is not None:
-            return _known(held, new, given)
+            # While the store is away, an Idempotency-Key's old quote may be one that is only kept.
+            return _known(held, new, given, given.fresh or not writer.away)
         recorded = False
     else:
         writer.quote_later(new)
@@ -51,11 +52,11 @@ async def _answered(service: Service, request: QuoteRequest, key: str, idempoten
     return Answer(201, shown(held, new.id, new.charged, new.expires, new.version, recorded))
 
 
-def _known(held: Held, new: NewQuote, given: Given) -> Answer:
+def _known(held: Held, new: NewQuote, given: Given, recorded: bool) -> Answer:
     """What the store says: the new quote, or for an Idempotency-Key seen before, the old one."""
     if given.conflict:
         raise Problem(409, "idempotency_conflict", "this Idempotency-Key came with another request", "Idempotency-Key")
-    body = shown(held, given.id, given.charged, given.expires, given.version, True)
+    body = shown(held, given.id, given.charged, given.expires, given.version, recorded)
     return Answer(201 if given.fresh else 200, body)
 
 

@@ -61,7 +61,9 @@ async def report(service: Service, asked: Asked) -> Answer:
         learned=held.learned,
         versions=held.version,
         # Those that are held, not those of the store: what is shown was noted, so a restored backup charges it.
-        releases=[Release(each.sequence, each.version, each.kind, each.records, rfc3339(each.at)) for each in held.history],
+        releases=[
+            Release(each.sequence, each.version, each.kind, each.records, rfc3339(each.at)) for each in held.history
+        ],
         reference_price=float(held.reference.charged),
         changes=[ChangeView(rfc3339(each.at), each.what, each.detail) for each in changes],
         label="public",

@@ -134,7 +134,7 @@ def digest(numbers: bytes) -> bytes:
 
 
 def is_known(seen: Seen, skipped_releases: int, skipped_slots: int, numbers: bytes | None) -> bool:
-    """Is a release that somebody has seen the store's own, or charged already? `numbers`: the store's of that number."""
+    """Is what somebody has seen the store's own, or charged? `numbers` are of the store's release of that number."""
     if numbers is None:
         return seen.sequence <= skipped_releases and seen.records <= skipped_slots
     return not seen.digest or seen.digest == digest(numbers)
@@ -160,14 +160,17 @@ def skipped(seen: Seen, at: Progress, known: int) -> list[str]:
     """The details of changes "restored backup": of this one, and of earlier ones that the backup had lost as well."""
     earlier = ["an earlier restored backup, which the store had lost with this one"] * (seen.restores - known)
     if seen.sequence > max(at.sequence, at.skipped_releases):
-        what = f"the store was older than release {seen.sequence}, which a price had used;"
-        return [
-            *earlier,
-            f"{what} slots up to {seen.records} were charged and are not learned again;"
-            " changes by hand since the backup are not listed",
-        ]
-    what = f"a price had used another release {seen.sequence} than the store's, which had learned on after the restore;"
-    return [*earlier, f"{what} slots up to {seen.records} may be in releases of both, with up to twice the loss proven"]
+        told = (
+            f"the store was older than release {seen.sequence}, which a price had used;"
+            f" slots up to {seen.records} were charged and are not learned again;"
+            " changes by hand since the backup are not listed"
+        )
+    else:
+        told = (
+            f"a price had used another release {seen.sequence} than the store's, which had learned on before it knew;"
+            f" slots up to {seen.records} may be in releases of both, with up to twice the loss proven"
+        )
+    return [*earlier, told]
 
 
 def quote_id(text: str) -> bytes | None:
