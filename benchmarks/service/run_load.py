@@ -133,7 +133,7 @@ def told(bodies: list[bytes], key: str) -> Iterator[bytes]:
 
 async def refit(folder: Path, rounds: int, seconds: float, records: int) -> Row:
     """Quotes while the learner learns very many slots, and before it has any: durable, and in memory."""
-    store = str(folder / "refit.db")
+    store = str(folder / FULL)
     running.declare(store)
     running.remember(store)
     before: list[Row] = []
@@ -165,7 +165,8 @@ async def _steady(server: Running, seconds: float) -> tuple[Row, Slice]:
     return await stretch(server, lambda: open_loop(server.port, running.wires(server), MANY, seconds, STEADY))
 
 
-STEADY = 1000.0  # quotes a second beside a refit, and in the soak
+STEADY = 1000.0  # quotes a second beside a refit, and at most in the soak
+FULL = "full.db"  # the store of the refit, and of the soak: caches that fill with records are full at once
 
 
 async def soak(server: Running, minutes: float) -> Row:
@@ -262,11 +263,10 @@ def measure(given: argparse.Namespace, results: Row, folder: Path) -> None:
 
     with ExitStack() as stack:
         servers: dict[str, Running] = {}
-        if wanted("quotes") or wanted("soak"):
+        if wanted("quotes"):
             servers["echo"] = stack.enter_context(running.echo())
             servers["memory"] = ready(stack, folder, "memory", durable=False)
             servers["durable"] = ready(stack, folder, "durable")
-        if wanted("quotes"):
             if given.postgres:
                 servers["postgres"] = ready(stack, folder, "postgres", postgres(stack, folder))
             results["flush"] = flush_times(folder)
@@ -275,10 +275,11 @@ def measure(given: argparse.Namespace, results: Row, folder: Path) -> None:
             real = {name: server for name, server in servers.items() if name != "echo"}
             results["outcomes"] = uvloop.run(outcomes(real, given.rounds, given.seconds))
             results["machine"] = machine()
-        if wanted("soak") and given.minutes > 0:
-            results["soak"] = uvloop.run(soak(servers["durable"], given.minutes))
-    if wanted("refit"):
+    if wanted("refit") or (wanted("soak") and given.minutes > 0):
         results["refit"] = uvloop.run(refit(folder, given.rounds, given.seconds, given.records))
+    if wanted("soak") and given.minutes > 0:
+        with running.service(str(folder / FULL), folder) as server:
+            results["soak"] = uvloop.run(soak(server, given.minutes))
 
 
 def postgres(stack: ExitStack, folder: Path) -> str:
