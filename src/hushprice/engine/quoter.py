@@ -79,6 +79,6 @@ class Quoter:
 
     def _determinant(self, packed: FloatArray) -> tuple[float, float, bool]:
         """Sign and ln |det| of Lambda as released, and whether it is positive definite."""
-        out, column = np.empty((3, 1)), packed.reshape(-1, 1)
-        log_determinants(column, self._ridge, self.theta.size, 1, out, np.empty_like(column))
+        out, column, d = np.empty((3, 1)), packed.reshape(-1, 1), self.theta.size
+        log_determinants(column, self._ridge, d, 1, out, np.empty_like(column), np.empty((d, d)))
         return float(out[0, 0]), float(out[1, 0]), bool(out[2, 0] > 0.0)

@@ -13,7 +13,7 @@ import numpy as np
 from hushprice.numerics import tape
 from hushprice.numerics.jit import step
 from hushprice.numerics.linear import packed_size
-from hushprice.optimizer import batching, belief, coefficients, lanes, spread
+from hushprice.optimizer import alone, batching, belief, coefficients, spread
 from hushprice.policies.newton import BLOCKS, EARLY, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE
 from hushprice.releasers import scores, toeplitz
 from hushprice.sensitive.records import hold_to_unit_ball
@@ -26,6 +26,7 @@ from hushprice.simulation.room import (
     START,
     STRETCH,
     SURPLUS,
+    Kept,
     Stretch,
     World,
     luck,
@@ -85,7 +86,7 @@ def quote(
     coefficients.demand_line(theta, room.u, room.v, count, curve[0], curve[1])
     coefficients.bonus_curve(inverse, room.u, room.v, count, curve[2], curve[3], curve[4], curve[5:7])
     spread.spread_lines(plan.spread, count, uniforms, curve[0], curve[1], curve[3], curve[4])
-    lanes.best_prices(
+    alone.best_prices(
         world.family,
         world.slope,
         plan.width,
@@ -98,6 +99,23 @@ def quote(
         price,
         room.search,
     )
+
+
+class Desk(NamedTuple):
+    """Scratch for one trial: the batch at hand, and the belief."""
+
+    phi: FloatArray  # of the stretch
+    terms: FloatArray
+    score: FloatArray
+    noisy_score: FloatArray
+    exact: FloatArray
+    curvature: FloatArray
+    running: FloatArray
+    theta: FloatArray
+    precision: FloatArray
+    inverse: FloatArray
+    gained: FloatArray
+    work: FloatArray
 
 
 @step
@@ -116,18 +134,51 @@ def run_newton(
     counter: int,
 ) -> bool:
     """Run one trial; False when control[0] was raised meanwhile. The arguments are those of kernel.run_trial."""
-    d, k = world.theta.size, world.stream.size
+    d = world.theta.size
     size = packed_size(d)
-    room = scratch(k, d)
-    phi, terms = np.empty((d, STRETCH)), np.empty((scores.ROWS, STRETCH))
-    score, noisy_score = np.zeros(d), np.empty(d)
-    exact, curvature = np.zeros(size), np.empty(size)
-    running = np.zeros((plan.poles.shape[1] + 2, size))
-    theta, precision, inverse = plan.center.copy(), np.zeros((d, d)), np.zeros((d, d))
-    gained, work = np.empty((d, d)), np.empty((4 * d + 3, d))
+    desk = Desk(
+        np.empty((d, STRETCH)),
+        np.empty((scores.ROWS, STRETCH)),
+        np.empty(d),
+        np.empty(d),
+        np.empty(size),
+        np.empty(size),
+        np.empty((plan.poles.shape[1] + 2, size)),
+        np.empty(d),
+        np.empty((d, d)),
+        np.empty((d, d)),
+        np.empty((d, d)),
+        np.empty((4 * d + 3, d)),
+    )
+    room = scratch(world.stream.size, d)
+    kept = checkpoints, regret_at, totals, estimate_periods, prices
+    return play(world, plan, seed, trial, horizon, kept, control, counter, room, desk)
+
+
+@step
+def play(
+    world: World,
+    plan: NewtonPlan,
+    seed: int,
+    trial: int,
+    horizon: int,
+    kept: Kept,
+    control: IntArray,
+    counter: int,
+    room: Stretch,
+    desk: Desk,
+) -> bool:
+    """`run_newton` in scratch of any width: stretches are as long as the room is wide."""
+    checkpoints, regret_at, totals, estimate_periods, prices = kept
+    phi, terms, score, exact, curvature = desk.phi, desk.terms, desk.score, desk.exact, desk.curvature
+    theta, precision, inverse, work = desk.theta, desk.precision, desk.inverse, desk.work
+    d, width = theta.size, phi.shape[1]
     for j in range(d):
-        precision[j, j] = PRECISION
-        inverse[j, j] = 1.0 / PRECISION
+        theta[j] = plan.center[j]
+        for i in range(d):
+            precision[i, j] = PRECISION if i == j else 0.0
+            inverse[i, j] = 1.0 / PRECISION if i == j else 0.0
+    _begin_batch(desk)
     noise = plan.score_noise * plan.score_noise
     batch, end = 0, batching.batch_end(0, plan.first, GROWTH)
     level = batching.block_level(end, BLOCKS, plan.levels)
@@ -135,9 +186,9 @@ def run_newton(
     look = min(block, end)
     ready, estimates, early, at, period = False, 0, 0, 0, 1
     while period <= horizon:
-        if control[0] != 0:
+        if control.size > 0 and control[0] != 0:
             return False
-        count = min(min(STRETCH, horizon - period + 1), min(look, checkpoints[at]) - period + 1)
+        count = min(min(width, horizon - period + 1), min(look, checkpoints[at]) - period + 1)
         arrive(world, seed, trial, period, count, room)
         quote(world, plan, theta, inverse, ready, seed, trial, period, count, room)
         respond(world, seed, trial, period, count, room)
@@ -178,11 +229,12 @@ def run_newton(
         if records == checkpoints[at]:
             regret_at[at] = totals[REGRET]
             at += 1
-        control[counter] = records
+        if control.size > 0:
+            control[counter] = records
         if records < look or records >= horizon:
             continue
         deviation = plan.curvature_noise * plan.column[level]
-        _look(plan, level, deviation, exact, running, seed, trial, records, curvature)
+        _look(plan, level, deviation, desk, seed, trial, records)
         error = plan.cap * deviation * plan.row[level]
         ends = records >= end
         if not ends and plan.trigger > 0.0 and early < EARLY:
@@ -195,15 +247,15 @@ def run_newton(
                 SPARE,
                 NOISE_SHARE,
                 precision,
-                gained,
+                desk.gained,
                 work,
             )
-            ends = belief.multiplies(precision, gained, plan.trigger, work)
+            ends = belief.multiplies(precision, desk.gained, plan.trigger, work)
             early += 1 if ends else 0
         if ends:
-            _add_noise(plan.score_noise * plan.drawn, seed, trial, records, score, noisy_score)
+            _add_noise(plan.score_noise * plan.drawn, seed, trial, records, desk)
             belief.update(
-                noisy_score,
+                desk.noisy_score,
                 curvature,
                 plan.cap,
                 error,
@@ -223,40 +275,36 @@ def run_newton(
             batch, end = records, batching.batch_end(records, plan.first, GROWTH)
             level = batching.block_level(end - batch, BLOCKS, plan.levels)
             block = batching.block_length(end - batch, level)
-            for j in range(d):
-                score[j] = 0.0
-            for j in range(size):
-                exact[j] = 0.0
-                for memory in range(running.shape[0]):
-                    running[memory, j] = 0.0
+            _begin_batch(desk)
         look = min(records + block, end)
     totals[ESTIMATES] = estimates
     return True
 
 
 @step
-def _look(
-    plan: NewtonPlan,
-    level: int,
-    deviation: float,
-    exact: FloatArray,
-    running: FloatArray,
-    seed: int,
-    trial: int,
-    records: int,
-    out: FloatArray,
-) -> None:
-    """Release the batch's curvature so far."""
-    draws = np.empty((4 * ((exact.size + 3) // 4), 1))
-    tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, records, 1, draws.shape[0], draws)
-    scale = plan.drawn * deviation
-    toeplitz.look(exact, running, plan.poles[level], plan.zeros[level], scale, plan.scales, draws[:, 0], out)
+def _begin_batch(desk: Desk) -> None:
+    """Empty sums."""
+    for j in range(desk.score.size):
+        desk.score[j] = 0.0
+    for j in range(desk.exact.size):
+        desk.exact[j] = 0.0
+        for memory in range(desk.running.shape[0]):
+            desk.running[memory, j] = 0.0
 
 
 @step
-def _add_noise(noise: float, seed: int, trial: int, records: int, score: FloatArray, out: FloatArray) -> None:
+def _look(plan: NewtonPlan, level: int, deviation: float, desk: Desk, seed: int, trial: int, records: int) -> None:
+    """Release the batch's curvature so far."""
+    out = desk.curvature  # the normals come there first
+    tape.take_normals(seed, trial, records, tape.COVARIANCE_NOISE, out)
+    scale = plan.drawn * deviation
+    toeplitz.look(desk.exact, desk.running, plan.poles[level], plan.zeros[level], scale, plan.scales, out, out)
+
+
+@step
+def _add_noise(noise: float, seed: int, trial: int, records: int, desk: Desk) -> None:
     """Release a batch's score."""
-    draws = np.empty((4 * ((score.size + 3) // 4), 1))
-    tape.fill_normals(seed, trial, tape.ESTIMATE_NOISE, records, 1, draws.shape[0], draws)
-    for j in range(score.size):
-        out[j] = score[j] + noise * draws[j, 0]
+    out = desk.noisy_score
+    tape.take_normals(seed, trial, records, tape.ESTIMATE_NOISE, out)
+    for j in range(out.size):
+        out[j] = desk.score[j] + noise * out[j]
