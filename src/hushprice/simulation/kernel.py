@@ -177,7 +177,7 @@ class Sitting(NamedTuple):
 
 
 PERIOD, MADE, PASSED, LAST = range(4)  # of Sitting.place
-OVER, STOPPED, ESTIMATE = range(3)  # why `advance` came back
+OVER, STOPPED, DUE = range(3)  # why `advance` came back
 
 
 @step
@@ -220,7 +220,7 @@ def run_trial(
     sit_down(plan, sitting)
     while True:
         why = advance(world, plan, seed, trial, horizon, kept, control, counter, room, sitting)
-        if why != ESTIMATE:
+        if why != DUE:
             return why == OVER
         if not estimate(world, plan, seed, trial, sitting, estimate_periods, fit):
             totals[FAILED] = 1.0  # the gap itself stays there
@@ -292,7 +292,7 @@ def advance(
         if control.size > 0:
             control[counter] = period - 1
         if done < count:
-            return ESTIMATE
+            return DUE
         if period - 1 == checkpoints[at]:
             regret_at[at] = totals[REGRET]
             at += 1

@@ -17,7 +17,7 @@ from hushprice.optimizer import alone, batching, belief, coefficients, spread
 from hushprice.policies.newton import BLOCKS, EARLY, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE
 from hushprice.releasers import scores, toeplitz
 from hushprice.sensitive.records import hold_to_unit_ball
-from hushprice.simulation.kernel import arrive, respond
+from hushprice.simulation.kernel import DUE, OVER, STOPPED, arrive, respond
 from hushprice.simulation.room import (
     CLIPPED,
     ESTIMATES,
@@ -102,8 +102,9 @@ def quote(
 
 
 class Desk(NamedTuple):
-    """Scratch for one trial: the batch at hand, and the belief."""
+    """Where one trial is: the batch at hand, the belief, and scratch."""
 
+    place: IntArray
     phi: FloatArray  # of the stretch
     terms: FloatArray
     score: FloatArray
@@ -116,6 +117,12 @@ class Desk(NamedTuple):
     inverse: FloatArray
     gained: FloatArray
     work: FloatArray
+
+
+# Desk.place: the period at hand; the batch's end, level and block; the next look; is the belief worth pricing by, and
+# how often it moved, early how often; checkpoints passed.
+PLACES = 9
+PERIOD, END, LEVEL, BLOCK, LOOK, READY, MADE, SOON, PASSED = range(PLACES)
 
 
 @step
@@ -137,6 +144,7 @@ def run_newton(
     d = world.theta.size
     size = packed_size(d)
     desk = Desk(
+        np.empty(PLACES, dtype=np.int64),
         np.empty((d, STRETCH)),
         np.empty((scores.ROWS, STRETCH)),
         np.empty(d),
@@ -152,11 +160,31 @@ def run_newton(
     )
     room = scratch(world.stream.size, d)
     kept = checkpoints, regret_at, totals, estimate_periods, prices
-    return play(world, plan, seed, trial, horizon, kept, control, counter, room, desk)
+    sit_down(plan, desk)
+    while True:
+        why = advance(world, plan, seed, trial, horizon, kept, control, counter, room, desk)
+        if why != DUE:
+            return why == OVER
+        release(plan, seed, trial, desk, estimate_periods)
 
 
 @step
-def play(
+def sit_down(plan: NewtonPlan, desk: Desk) -> None:
+    """Before the first period: the first belief, and an empty batch."""
+    d = desk.theta.size
+    for j in range(d):
+        desk.theta[j] = plan.center[j]
+        for i in range(d):
+            desk.precision[i, j] = PRECISION if i == j else 0.0
+            desk.inverse[i, j] = 1.0 / PRECISION if i == j else 0.0
+    for at in range(PLACES):
+        desk.place[at] = 0
+    desk.place[PERIOD] = 1
+    _begin_batch(plan, desk)
+
+
+@step
+def advance(
     world: World,
     plan: NewtonPlan,
     seed: int,
@@ -167,32 +195,22 @@ def play(
     counter: int,
     room: Stretch,
     desk: Desk,
-) -> bool:
-    """`run_newton` in scratch of any width: stretches are as long as the room is wide."""
-    checkpoints, regret_at, totals, estimate_periods, prices = kept
-    phi, terms, score, exact, curvature = desk.phi, desk.terms, desk.score, desk.exact, desk.curvature
-    theta, precision, inverse, work = desk.theta, desk.precision, desk.inverse, desk.work
-    d, width = theta.size, phi.shape[1]
-    for j in range(d):
-        theta[j] = plan.center[j]
-        for i in range(d):
-            precision[i, j] = PRECISION if i == j else 0.0
-            inverse[i, j] = 1.0 / PRECISION if i == j else 0.0
-    _begin_batch(desk)
-    noise = plan.score_noise * plan.score_noise
-    batch, end = 0, batching.batch_end(0, plan.first, GROWTH)
-    level = batching.block_level(end, BLOCKS, plan.levels)
-    block = batching.block_length(end, level)
-    look = min(block, end)
-    ready, estimates, early, at, period = False, 0, 0, 0, 1
+) -> int:
+    """Go on until a release is due, to the horizon, or until control[0] is raised: says which.
+
+    Stretches are as long as the room is wide.
+    """
+    checkpoints, regret_at, totals, _, prices = kept
+    phi, terms, place = desk.phi, desk.terms, desk.place
+    period, at, look, ready = place[PERIOD], place[PASSED], place[LOOK], place[READY] > 0
     while period <= horizon:
         if control.size > 0 and control[0] != 0:
-            return False
-        count = min(min(width, horizon - period + 1), min(look, checkpoints[at]) - period + 1)
+            return STOPPED
+        count = min(min(phi.shape[1], horizon - period + 1), min(look, checkpoints[at]) - period + 1)
         arrive(world, seed, trial, period, count, room)
-        quote(world, plan, theta, inverse, ready, seed, trial, period, count, room)
+        quote(world, plan, desk.theta, desk.inverse, ready, seed, trial, period, count, room)
         respond(world, seed, trial, period, count, room)
-        for j in range(d):
+        for j in range(desk.theta.size):
             row, left, right = phi[j], room.u[j], room.v[j]
             for i in range(count):
                 row[i] = left[i] + room.out[0, i] * right[i]
@@ -203,14 +221,14 @@ def play(
             plan.lowest,
             world.bound,
             plan.cap,
-            theta,
-            inverse,
+            desk.theta,
+            desk.inverse,
             phi,
             room.out[4],
             count,
             terms,
         )
-        scores.add_up(phi, count, terms, score, exact)
+        scores.add_up(phi, count, terms, desk.score, desk.exact)
         regret, revenue, surplus = 0.0, 0.0, 0.0
         for i in range(count):
             regret += room.line[3, i] - room.out[2, i]
@@ -225,65 +243,78 @@ def play(
             for i in range(count):
                 prices[period - 1 + i] = room.out[0, i]
         period += count
-        records = period - 1
-        if records == checkpoints[at]:
+        if period - 1 == checkpoints[at]:
             regret_at[at] = totals[REGRET]
             at += 1
         if control.size > 0:
-            control[counter] = records
-        if records < look or records >= horizon:
-            continue
-        deviation = plan.curvature_noise * plan.column[level]
-        _look(plan, level, deviation, desk, seed, trial, records)
-        error = plan.cap * deviation * plan.row[level]
-        ends = records >= end
-        if not ends and plan.trigger > 0.0 and early < EARLY:
-            belief.gain(
-                curvature,
-                plan.cap,
-                error,
-                noise,
-                plan.sampling,
-                SPARE,
-                NOISE_SHARE,
-                precision,
-                desk.gained,
-                work,
-            )
-            ends = belief.multiplies(precision, desk.gained, plan.trigger, work)
-            early += 1 if ends else 0
-        if ends:
-            _add_noise(plan.score_noise * plan.drawn, seed, trial, records, desk)
-            belief.update(
-                desk.noisy_score,
-                curvature,
-                plan.cap,
-                error,
-                noise,
-                plan.sampling,
-                NOISE_SHARE,
-                theta,
-                precision,
-                inverse,
-                work,
-            )
-            ready = ready or belief.variance_along(inverse, plan.price_effect) <= (
-                KNOWN / PRECISION * belief.squared_length(plan.price_effect)
-            )
-            estimate_periods[estimates] = period
-            estimates += 1
-            batch, end = records, batching.batch_end(records, plan.first, GROWTH)
-            level = batching.block_level(end - batch, BLOCKS, plan.levels)
-            block = batching.block_length(end - batch, level)
-            _begin_batch(desk)
-        look = min(records + block, end)
-    totals[ESTIMATES] = estimates
-    return True
+            control[counter] = period - 1
+        if period > look and period <= horizon:
+            place[PERIOD], place[PASSED] = period, at
+            return DUE
+    place[PERIOD], place[PASSED] = period, at
+    totals[ESTIMATES] = place[MADE]
+    return OVER
 
 
 @step
-def _begin_batch(desk: Desk) -> None:
-    """Empty sums."""
+def release(plan: NewtonPlan, seed: int, trial: int, desk: Desk, estimate_periods: IntArray) -> None:
+    """Look at the batch after the period reached; end it, and move the belief, where it is time or a trigger says so."""
+    place, level = desk.place, desk.place[LEVEL]
+    records = place[PERIOD] - 1
+    noise = plan.score_noise * plan.score_noise
+    deviation = plan.curvature_noise * plan.column[level]
+    error = plan.cap * deviation * plan.row[level]
+    _look(plan, level, deviation, desk, seed, trial, records)
+    ends = records >= place[END]
+    if not ends and plan.trigger > 0.0 and place[SOON] < EARLY:
+        belief.gain(
+            desk.curvature,
+            plan.cap,
+            error,
+            noise,
+            plan.sampling,
+            SPARE,
+            NOISE_SHARE,
+            desk.precision,
+            desk.gained,
+            desk.work,
+        )
+        ends = belief.multiplies(desk.precision, desk.gained, plan.trigger, desk.work)
+        place[SOON] += 1 if ends else 0
+    if not ends:
+        place[LOOK] = min(records + place[BLOCK], place[END])
+        return
+    _add_noise(plan.score_noise * plan.drawn, seed, trial, records, desk)
+    belief.update(
+        desk.noisy_score,
+        desk.curvature,
+        plan.cap,
+        error,
+        noise,
+        plan.sampling,
+        NOISE_SHARE,
+        desk.theta,
+        desk.precision,
+        desk.inverse,
+        desk.work,
+    )
+    known = KNOWN / PRECISION * belief.squared_length(plan.price_effect)
+    if belief.variance_along(desk.inverse, plan.price_effect) <= known:
+        place[READY] = 1
+    estimate_periods[place[MADE]] = records + 1
+    place[MADE] += 1
+    _begin_batch(plan, desk)
+
+
+@step
+def _begin_batch(plan: NewtonPlan, desk: Desk) -> None:
+    """The next batch: when it ends at the latest, how it is looked at, and empty sums."""
+    place = desk.place
+    records = place[PERIOD] - 1
+    end = batching.batch_end(records, plan.first, GROWTH)
+    level = batching.block_level(end - records, BLOCKS, plan.levels)
+    block = batching.block_length(end - records, level)
+    place[END], place[LEVEL], place[BLOCK], place[LOOK] = end, level, block, min(records + block, end)
     for j in range(desk.score.size):
         desk.score[j] = 0.0
     for j in range(desk.exact.size):
