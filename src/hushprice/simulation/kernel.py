@@ -262,10 +262,12 @@ def advance(
     while period <= horizon:
         if control.size > 0 and control[0] != 0:
             return STOPPED
-        count = min(min(width, max(16, period // 4)), horizon - period + 1)
-        count = min(count, checkpoints[at] - period + 1)
-        if learns and period <= plan.exploration:
-            count = min(count, plan.exploration - period + 1)
+        count = 1  # known when compiled where rooms are one period wide: a GPU keeps such rooms in registers
+        if width > 1:
+            count = min(min(width, max(16, period // 4)), horizon - period + 1)
+            count = min(count, checkpoints[at] - period + 1)
+            if learns and period <= plan.exploration:
+                count = min(count, plan.exploration - period + 1)
         arrive(world, seed, trial, period, count, room)
         quote(world, plan, sitting.theta, sitting.inverse, seed, trial, period, count, room)
         respond(world, seed, trial, period, count, room)

@@ -206,7 +206,9 @@ def advance(
     while period <= horizon:
         if control.size > 0 and control[0] != 0:
             return STOPPED
-        count = min(min(phi.shape[1], horizon - period + 1), min(look, checkpoints[at]) - period + 1)
+        count = 1  # known when compiled where rooms are one period wide: a GPU keeps such rooms in registers
+        if phi.shape[1] > 1:
+            count = min(min(phi.shape[1], horizon - period + 1), min(look, checkpoints[at]) - period + 1)
         arrive(world, seed, trial, period, count, room)
         quote(world, plan, desk.theta, desk.inverse, ready, seed, trial, period, count, room)
         respond(world, seed, trial, period, count, room)
@@ -258,7 +260,7 @@ def advance(
 
 @step
 def release(plan: NewtonPlan, seed: int, trial: int, desk: Desk, estimate_periods: IntArray) -> None:
-    """Look at the batch after the period reached; end it, and move the belief, where it is time or a trigger says so."""
+    """Look at the batch after the period reached; end it and move the belief where it is time or the trigger asks."""
     place, level = desk.place, desk.place[LEVEL]
     records = place[PERIOD] - 1
     noise = plan.score_noise * plan.score_noise

@@ -1,0 +1,1 @@
+"""Trials on a GPU: one thread a trial, the same steps as on the CPU. Needs the extra `gpu`; nothing else imports it."""
