@@ -348,6 +348,14 @@ def estimate(
     gap = objective_perturbation.minimize(
         world.family, world.slope, records, demand, period - 1, plan.estimate_ridge, tilt, theta, fit
     )
+    return settle(plan, seed, trial, sitting, estimate_periods, gap)
+
+
+@step
+def settle(plan: Plan, seed: int, trial: int, sitting: Sitting, estimate_periods: IntArray, gap: float) -> bool:
+    """Take the minimizer found as the estimate, with its output noise; False where its gap is too wide."""
+    theta, tilt, place = sitting.theta, sitting.small[0], sitting.place
+    period, d = place[PERIOD], theta.size
     if not gap <= TOLERANCE:
         return False
     draw(plan.output_noise, seed, trial, period, tape.OUTPUT_NOISE, tilt)
