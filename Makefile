@@ -3,19 +3,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint types contracts compiled unit coverage bench peers docs clean
+.PHONY: setup demo shop test lint types contracts compiled unit coverage bench peers docs clean
 
 setup: $(VENV)/.ready
 
-$(VENV)/.ready: requirements.txt requirements-dev.txt pyproject.toml
+$(VENV)/.ready: requirements.txt requirements-service.txt requirements-dev.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("hushprice needs Python 3.11 or later, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		-r requirements.txt -r requirements-service.txt -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
 demo: setup
 	$(BIN)/hushprice compare --output demo
+
+# The service behind a simulated shop; it stays up for a look. `make shop EXIT=1` ends.
+shop: setup compiled
+	$(BIN)/python examples/shop.py $(if $(EXIT),--exit)
 
 test: lint types contracts unit coverage
 

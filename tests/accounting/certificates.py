@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import datetime
 import json
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hushprice.accounting import batch_noise, canonical, sensitivity, signing
 from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.batch_statements import BatchFacts
+from hushprice.accounting.batch_statements import BatchFacts, ManualChange, ServiceFacts
 from hushprice.accounting.budget import EpsilonDelta, split
 from hushprice.accounting.calibration import calibrate
 from hushprice.accounting.certificate import FIRST, Certificate, Facts, issue
@@ -83,6 +84,25 @@ def make_batch_facts(
         cap=0.7,
         noise=batch_noise.calibrate(EpsilonDelta(1.0, 1e-6), dimension=2, levels=5, adjacency=adjacency),
     )
+
+
+CHANGES = (
+    ManualChange(date=datetime.date(2026, 9, 1), what="rules", detail='{"floor":5.0}'),
+    ManualChange(date=datetime.date(2026, 9, 3), what="freeze", detail=""),
+)
+
+
+def make_service_facts(
+    records: int | None = 3,
+    changes: tuple[ManualChange, ...] = CHANGES,
+    *,
+    issued: datetime.date = datetime.date(2026, 10, 1),
+    outcome_seconds: float = 3600.0,
+) -> BatchFacts:
+    service = ServiceFacts(
+        product="shirt", outcome_seconds=outcome_seconds, records_per_customer=records, changes=changes
+    )
+    return dataclasses.replace(make_batch_facts(issued=issued), delay=0, service=service)
 
 
 def make_ledger(facts: Facts | BatchFacts) -> Ledger:

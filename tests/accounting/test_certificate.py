@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import pathlib
 import re
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.accounting.certificates import (
+    CHANGES,
     KEY,
     STRANGER,
     field,
@@ -20,6 +22,7 @@ from tests.accounting.certificates import (
     make_batch_facts,
     make_facts,
     make_ledger,
+    make_service_facts,
     parse,
     raw,
     replaced,
@@ -28,9 +31,13 @@ from tests.accounting.certificates import (
 
 from hushprice.accounting import accountant, canonical, certificate, signing, statements, verification
 from hushprice.accounting.adjacency import Adjacency
+from hushprice.accounting.batch_statements import ManualChange
+from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.certificate import Certificate, describe
+from hushprice.accounting.customers import guarantee_of
+from hushprice.accounting.ledger import loss_of_all
 from hushprice.accounting.noise import without_noise
-from hushprice.accounting.verification import STATED, STATED_OF_BATCHES, verify
+from hushprice.accounting.verification import STATED, STATED_OF_BATCHES, STATED_OF_SERVICE, UNPROVABLE, verify
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.errors import InvalidInput
 from hushprice.releasers.noise import System
@@ -39,7 +46,15 @@ FIRST = make(make_facts(estimates=1, issued=datetime.date(2026, 9, 1)))
 SOUND = make(make_facts(), previous=FIRST)
 LOOSE = make(make_facts("published", Gaussian(noise=1.5), Adjacency.ZERO_OUT, estimates=0))
 BATCHES = make(make_batch_facts())
-DOCUMENTS = {"tight": raw(SOUND), "published": raw(LOOSE), "batches": raw(BATCHES)}
+SERVICE = make(make_service_facts())
+UNCAPPED = make(make_service_facts(None, ()))
+DOCUMENTS = {
+    "tight": raw(SOUND),
+    "published": raw(LOOSE),
+    "batches": raw(BATCHES),
+    "service": raw(SERVICE),
+    "uncapped": raw(UNCAPPED),
+}
 LEAVES = [
     pytest.param(which, path, id=f"{which}-{field(doc, path)}")
     for which, doc in DOCUMENTS.items()
@@ -55,6 +70,9 @@ CHOICES = [
     ("CovarianceStream", "PerturbedEstimate", "Batches", "NotPrivate"),
     ("Tree", "Toeplitz"),
     ("2026-10-01", "2026-10-02"),
+    ("2026-09-01", "2026-09-02"),
+    ("2026-09-03", "2026-09-04"),
+    ("freeze", "resume", "rules", "reference price", "restored backup"),
 ]
 
 
@@ -130,12 +148,119 @@ def test_certificates_of_batches_follow_each_other_and_no_other_policys():
         verify(make(make_facts(), previous=BATCHES), previous=BATCHES)
 
 
-@pytest.mark.parametrize(("which", "other"), [("tight", "noisy-newton"), ("batches", "paper")])
-def test_a_certificate_of_one_policy_is_none_of_the_other(which, other):
+@pytest.mark.parametrize(
+    ("which", "other", "where"),
+    [("tight", "noisy-newton", "parameters"), ("batches", "paper", "parameters"), ("service", "paper", "mechanism")],
+)
+def test_a_certificate_of_one_policy_is_none_of_the_other(which, other, where):
     document = DOCUMENTS[which]
     path = next(path for path, _ in leaves(document) if field(document, path) == "mechanism.policy")
-    with pytest.raises(InvalidInput, match=r"^parameters"):
+    with pytest.raises(InvalidInput, match=f"^{where}"):
         verify(parse(resigned(replaced(document, path, other))))
+
+
+def test_a_services_certificate_states_the_guarantee_of_a_customer():
+    found = verify(Certificate.parse(SERVICE.to_json().encode()), public_key=signing.public_half(KEY))
+    loss = loss_of_all(make_ledger(make_service_facts()).allowance, Adjacency.REPLACE_ONE)
+    assert found.customer == guarantee_of([(loss, 3)], 1e-6)
+    assert found.customer.mu == pytest.approx(3 * loss.mu)
+    assert found.customer.epsilon > 3 * found.proven.epsilon
+    assert "proven for a customer with at most 3 records in this product: epsilon" in found.holds[-1]
+    assert set(found.stated) == {*STATED_OF_SERVICE, "outside_the_guarantee"}
+    assert len(set(UNPROVABLE) - set(found.unprovable)) == 1  # not a record each, but a key each
+    assert verify(make(make_service_facts(1))).customer.epsilon == found.proven.epsilon
+    assert "at most 1 record in this" in verify(make(make_service_facts(1))).holds[-1]
+
+
+def test_a_service_without_a_cap_states_no_guarantee_of_a_customer():
+    found = verify(UNCAPPED)
+    assert found.customer is None
+    assert found.unprovable[:-1] == UNPROVABLE
+    assert "every change by hand" in found.unprovable[-1]
+    assert found.stated["outside_the_guarantee"].endswith("no noise covers: 0")
+    assert UNCAPPED.content("result")["customer"] is None
+
+
+def test_a_cap_that_proves_nothing_is_stated_as_no_guarantee():
+    facts = make_service_facts(10_000)
+    facts = dataclasses.replace(
+        facts, noise=dataclasses.replace(facts.noise, score=0.1, claimed=EpsilonDelta(1e6, 1e-6))
+    )
+    assert verify(make(facts)).customer is None
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        (0, "parameters.records_per_customer: Expected `int` >= 1"),
+        (10**9, "parameters.records_per_customer: Expected `int` <= 10000"),
+        (2, "result.customer.epsilon is"),
+        (None, "result.customer is {"),
+    ],
+)
+def test_another_cap_than_the_customers_guarantee_is_about_is_refused(records, message):
+    document = replaced(DOCUMENTS["service"], ("sections", 1, "content", "records_per_customer"), records)
+    with pytest.raises(InvalidInput, match=r"^" + re.escape(message)):
+        verify(parse(resigned(document)))
+
+
+def test_a_customers_guarantee_cannot_be_left_out_or_made_up():
+    left_out = replaced(DOCUMENTS["service"], ("sections", 3, "content", "customer"), None)
+    with pytest.raises(InvalidInput, match=r"^result.customer is None, but the rest of the file gives"):
+        verify(parse(resigned(left_out)))
+    customer = DOCUMENTS["service"]["sections"][3]["content"]["customer"]
+    made_up = replaced(DOCUMENTS["uncapped"], ("sections", 3, "content", "customer"), customer)
+    with pytest.raises(InvalidInput, match=r"^result.customer is"):
+        verify(parse(resigned(made_up)))
+
+
+def test_changes_by_hand_are_listed_outside_the_guarantee():
+    found = verify(SERVICE)
+    assert found.outside_the_guarantee == (
+        {"date": "2026-09-01", "what": "rules", "detail": '{"floor":5.0}'},
+        {"date": "2026-09-03", "what": "freeze", "detail": ""},
+    )
+    assert found.stated["outside_the_guarantee"].endswith(": 2, last 2026-09-01 rules; 2026-09-03 freeze")
+    assert json.loads(json.dumps(found.to_dict()))["customer"]["records"] == 3
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("changes", 0, "date"), "2026-09-04", "outside_the_guarantee.changes[0].date is 2026-09-04, after what"),
+        (("changes", 1, "date"), "2026-10-02", "outside_the_guarantee.changes[1].date is 2026-10-02, after what"),
+        (("changes", 1, "what"), "nothing", "outside_the_guarantee.changes[1].what: Invalid enum value 'nothing'"),
+        (
+            ("changes", 1, "detail"),
+            "x" * 501,
+            "outside_the_guarantee.changes[1].detail: Expected `str` of length <= 500",
+        ),
+        (("changes", 1, "more"), 1, "outside_the_guarantee.changes[1].more is unknown"),
+        (("more",), 1, "outside_the_guarantee.more is unknown"),
+    ],
+)
+def test_a_change_that_is_none_is_refused(place, value, message):
+    document = replaced(DOCUMENTS["service"], ("sections", 4, "content", *place), value)
+    with pytest.raises(InvalidInput, match=r"^" + re.escape(message)):
+        verify(parse(resigned(document)))
+
+
+def test_a_change_by_hand_once_listed_stays_listed():
+    more = (*CHANGES, ManualChange(date=datetime.date(2026, 10, 5), what="resume", detail=""))
+    later = datetime.date(2026, 11, 1)
+    verify(make(make_service_facts(changes=more, issued=later), previous=SERVICE), previous=SERVICE)
+    for fewer in ((), CHANGES[1:], (CHANGES[0], more[2])):
+        with pytest.raises(InvalidInput, match=r"^outside_the_guarantee.changes must begin with all 2 of the previous"):
+            verify(make(make_service_facts(changes=fewer, issued=later), previous=SERVICE), previous=SERVICE)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [make_service_facts(2), make_service_facts(None), make_service_facts(outcome_seconds=60.0), make_batch_facts()],
+)
+def test_a_services_certificate_follows_none_of_other_terms(later):
+    with pytest.raises(InvalidInput, match=r"^parameters"):
+        verify(make(later, previous=SERVICE), previous=SERVICE)
 
 
 def test_a_file_is_read_back_as_it_was_written(tmp_path):
@@ -159,7 +284,8 @@ def test_a_changed_field_is_refused(which, path):
 
 
 NAMED = re.compile(
-    "^$|^(format|previous|sections|(mechanism|parameters|events|result)[.][a-z]|it describes no mechanism: [a-z])"
+    "^$|^(format|previous|sections|(mechanism|parameters|events|result|outside_the_guarantee)[.][a-z]"
+    "|it describes no mechanism: [a-z])"
 )
 
 
@@ -173,8 +299,11 @@ def test_a_forged_field_is_refused_by_name_or_is_merely_stated(which, path):
     refusals = [refusal(json.dumps(resigned(each)).encode()) for each in changed]
     assert [message for message in refusals if not NAMED.search(message)] == []
     # A weaker claim follows from a stronger proof, so it is no lie.
-    stated = STATED_OF_BATCHES if which == "batches" else STATED
-    assert ("" in refusals) == (name in {*stated, "previous", "result.claimed.epsilon"})
+    stated = {"batches": STATED_OF_BATCHES, "service": STATED_OF_SERVICE, "uncapped": STATED_OF_SERVICE}.get(
+        which, STATED
+    )
+    merely = {*stated, "previous", "result.claimed.epsilon"}
+    assert ("" in refusals) == (name in merely or name.startswith("outside_the_guarantee.changes["))
 
 
 def test_the_list_of_what_is_merely_stated():
@@ -303,10 +432,12 @@ def test_a_certificate_follows_the_one_it_names_and_under_one_key():
         (b"\xff\xfe", "it is not UTF-8 text"),
         (b'{"format": "\\ud800"}', "it is not UTF-8 text"),
         (b"[" * 100_000, "it is nested too deeply"),
-        (b" " * 2_000_000, "it is 2000000 bytes long"),
+        (b" " * 9_000_000, "it is 9000000 bytes long"),
         (b"[1]", "it is not a hushprice certificate"),
-        (b'{"format": 2}', "format is 2; this version reads format 1"),
-        (b'{"format": true}', "format is True; this version reads format 1"),
+        (b'{"format": 3}', "format is 3; this version reads formats 1 and 2"),
+        (b'{"format": true}', "format is True; this version reads formats 1 and 2"),
+        (json.dumps({**DOCUMENTS["tight"], "format": 2}).encode(), "sections.name must be mechanism, parameters"),
+        (json.dumps({**DOCUMENTS["service"], "format": 1}).encode(), "sections.name must be mechanism, parameters"),
         (b'{"format": 1}', "Object missing required field `previous`"),
         (json.dumps({**DOCUMENTS["tight"], "more": 1}).encode(), "Object contains unknown field `more`"),
         (json.dumps({**DOCUMENTS["tight"], "signature": 1}).encode(), "signature: Expected `str`, got `int`"),
@@ -378,3 +509,10 @@ def test_a_report_is_plain_data():
 def test_more_estimates_than_records_to_learn_from_are_refused():
     with pytest.raises(InvalidInput, match=r"^events.spent\[1\].count is 2, more than there were records"):
         describe(dataclasses.replace(make_facts(), horizon=2))
+
+
+@pytest.mark.parametrize("name", ["batches", "paper"])
+def test_certificates_from_before_there_was_a_service_still_verify(name):
+    found = verify(Certificate.read(pathlib.Path(__file__).parent / f"format_1_{name}.json"))
+    assert (found.customer, found.outside_the_guarantee) == (None, ())
+    assert found.claimed == EpsilonDelta(1.0, 1e-6)

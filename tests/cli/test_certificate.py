@@ -68,7 +68,9 @@ def test_one_certificate_follows_another(shop: Path, call: Callable) -> None:
     code, out, err = call("verify late.json --previous early.json --format json")
     assert (code, err) == (0, "")
     found = json.loads(out)
-    assert list(found) == ["claimed", "proven", "spent", "holds", "stated", "unprovable"]
+    sections = ["claimed", "proven", "spent", "customer", "holds", "stated", "unprovable", "outside_the_guarantee"]
+    assert list(found) == sections
+    assert (found["customer"], found["outside_the_guarantee"]) == (None, [])  # of the pricing service alone
     assert found["spent"]["epsilon"] <= found["proven"]["epsilon"] <= found["claimed"]["epsilon"] == 1.0
     assert "follows" in found["holds"][-1]
     ran = call("certificate --pricer early.pricer --key shop.key --output again.json --previous late.json")

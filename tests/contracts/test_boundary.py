@@ -8,6 +8,7 @@ import sys
 import pytest
 
 PRICES = ["hushprice.engine.quoter", "hushprice.engine.newton_quoter", "hushprice.optimizer", "hushprice.releases"]
+PRICES += ["hushprice.service.quoter_main", "hushprice.service.routes"]
 PROBE = """
 import importlib, pkgutil, sys
 module = importlib.import_module({name!r})

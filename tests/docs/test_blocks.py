@@ -1,4 +1,7 @@
-"""What the pages show runs: Python blocks, and shell blocks after a line `<!-- runnable -->`."""
+"""What the pages show runs: Python blocks, and shell blocks after a line `<!-- runnable -->`.
+
+Blocks after a line `<!-- session -->` belong together and are for test_sessions.py.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PYTHON = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+PYTHON = re.compile(r"(?<!<!-- session -->\n)^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 SHELL = re.compile(r"^<!-- runnable -->\n```sh\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 

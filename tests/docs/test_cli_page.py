@@ -13,6 +13,14 @@ from hushprice.cli import app
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GROUP: Any = typer.main.get_command(app)
+COMMANDS: dict[str, Any] = {
+    name: command
+    for verb, group in GROUP.commands.items()
+    for name, command in {
+        verb: group,
+        **{f"{verb} {each}": sub for each, sub in getattr(group, "commands", {}).items()},
+    }.items()
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +38,11 @@ def test_the_page_is_up_to_date(page):
     assert page == generated, "run `make docs`"
 
 
-@pytest.mark.parametrize("command", sorted(GROUP.commands))
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_option_of_every_command_is_documented(page, command):
     text = section(page, command)
-    assert GROUP.commands[command].help
-    for parameter in GROUP.commands[command].params:
+    assert COMMANDS[command].help
+    for parameter in COMMANDS[command].params:
         shown = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
         assert f"  {shown} " in text
         assert parameter.help, f"{command} {parameter.opts[0]} has no help text"

@@ -15,6 +15,7 @@ from hushprice.accounting import inexact
 from hushprice.accounting.accountant import epsilon_of
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.calibration import CALIBRATIONS
+from hushprice.accounting.customers import guarantee_of
 from hushprice.accounting.events import NotPrivate
 from hushprice.accounting.ledger import loss_of_all
 from hushprice.demand.families import Gaussian, Poisson
@@ -94,6 +95,17 @@ def test_the_ledger_proves_what_was_spent():
     assert spent == sorted(set(spent))
     assert spent[0] > 0.0
     assert spent[-1] <= learner.ledger.proven.epsilon <= learner.ledger.claimed.epsilon
+
+
+def test_a_customers_records_are_accounted_for_in_mu():
+    ledger = open_pricer(horizon=1000, contexts=1).ledger
+    loss, delta = loss_of_all(ledger.allowance, ledger.adjacency), ledger.claimed.delta
+    assert guarantee_of([(loss, 1)], delta).epsilon == ledger.proven.epsilon
+    assert guarantee_of([(loss, 4)], delta).mu == pytest.approx(4 * loss.mu)
+    assert guarantee_of([(loss, 3), (loss, 4)], delta).mu == pytest.approx(5 * loss.mu)
+    stream = open_pricer(policy="paper", horizon=40, contexts=1).ledger
+    with pytest.raises(InvalidInput, match="Gaussian releases alone"):
+        guarantee_of([(loss_of_all(stream.allowance, stream.adjacency), 2)], delta)
 
 
 def test_what_is_not_private_claims_nothing():

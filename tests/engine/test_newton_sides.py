@@ -130,3 +130,65 @@ def test_a_price_is_a_function_of_releases_a_context_and_a_coin() -> None:
     prices = [quoter.price(CONTEXTS[3], coin) for coin in (0.1, 0.5, 0.9)]
     assert len(set(prices)) == 3
     assert prices == [quoter.price(CONTEXTS[3], coin) for coin in (0.1, 0.5, 0.9)]
+
+
+@pytest.mark.parametrize("make", [opened, live])
+def test_a_slot_that_is_skipped_is_counted_and_adds_nothing(make) -> None:
+    pricer, without = make(), make()
+    absorb(pricer, 2)
+    absorb(without, 2)
+    pricer.learner.skip()
+    pricer.learner.skip(3)
+    assert (pricer.learner.count, without.learner.count) == (6, 2)
+    assert pricer.learner.batch.state() == without.learner.batch.state()
+    pricer.learner.score()
+    with pytest.raises(BudgetExhausted, match="a record may not enter it"):
+        pricer.learner.skip()
+
+
+@pytest.mark.parametrize("make", [opened, live])
+def test_records_learned_together_are_those_learned_one_by_one(make) -> None:
+    rows = np.random.default_rng(3).uniform(-1.0, 1.0, (8, 3))
+    demands = np.arange(8) / 4.0  # some past the bound
+    together, single = make().newton, make().newton
+    for phi, demand in zip(rows, demands, strict=True):
+        assert single.step(phi, float(demand)) == ()
+    assert single.skip() == ()
+    assert together.steps(rows.T, demands, 1) == ()
+    for attribute in ("count", "clipped_features", "clipped_demands"):
+        assert getattr(together.learner, attribute) == getattr(single.learner, attribute) > 0
+    assert together.learner.batch.state() == single.learner.batch.state()
+
+
+def test_no_slot_is_learned_past_the_next_release_unreleased() -> None:
+    engine = opened().newton
+    room = engine.quoter.look
+    with pytest.raises(InvalidInput, match=f"slots must be at most {room}"):
+        engine.skip(room + 1)
+    with pytest.raises(InvalidInput, match=f"slots must be at most {room}"):
+        engine.steps(np.zeros((3, room)), np.zeros(room), 1)
+    assert engine.learner.count == 0
+    made = engine.skip(room)
+    assert [type(each) for each in made] == [CurvatureRelease, ScoreRelease]
+    assert engine.quoter.version == 1
+
+
+def test_a_jump_forgets_the_batch_at_hand_and_never_goes_back() -> None:
+    engine, fresh = opened().newton, opened().newton
+    engine.skip(5)
+    absorb_one = np.array([0.3, -0.2, -0.4])
+    engine.step(absorb_one, 1.0)
+    with pytest.raises(InvalidInput, match="records must be at least 6"):
+        engine.jump(5)
+    engine.jump(9)
+    fresh.jump(9)
+    assert (engine.learner.count, engine.quoter.batch) == (9, 9)
+    assert engine.learner.batch.state() == fresh.learner.batch.state()
+    assert engine.quoter.look > 9
+    engine.skip(engine.quoter.look - 9)
+    assert engine.quoter.version == 1 or engine.learner.blocks == 1
+
+
+def test_the_papers_pricer_has_no_engine_of_noisy_newton() -> None:
+    with pytest.raises(InvalidInput, match="is not run by noisy-newton's engine"):
+        _ = opened(policy="paper", delay=0).newton

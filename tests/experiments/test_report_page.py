@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,8 +18,6 @@ from hushprice.experiments.report import report
 
 VOID = {"meta", "img", "br", "hr", "input", "link", "col", "source", "wbr", "base", "area", "embed", "track"}
 LOADS = {"src", "href", "srcset", "data", "poster", "action", "formaction", "background", "cite", "manifest"}
-NAMES = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "chrome")
-BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
 # The browser talks over descriptors 3 and 4, which the pipe's own may be.
 START = """
 import fcntl, os, sys
@@ -138,9 +135,8 @@ def page(everything: tuple) -> str:
 
 
 @pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    assert BROWSER is not None
-    opened = Browser(BROWSER, tmp_path / "profile")
+def browser(chromium: str, tmp_path: Path) -> Iterator[Browser]:
+    opened = Browser(chromium, tmp_path / "profile")
     yield opened
     opened.close()
 
@@ -164,7 +160,6 @@ def test_a_broken_page_would_be_caught(broken: str) -> None:
         strict.finish()
 
 
-@pytest.mark.skipif(BROWSER is None, reason=f"no browser on PATH: {', '.join(NAMES)}")
 def test_a_browser_shows_all_of_it_and_asks_for_nothing_else(page: str, browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     file.write_text(page)

@@ -8,10 +8,12 @@ from typing import NamedTuple
 import pytest
 from tests.planted import batch_bugs as batch
 from tests.planted import batch_checks as batches
+from tests.planted import customer_bugs as customer
 from tests.planted import engine_checks as engine
 from tests.planted import noise_bugs as noise
 from tests.planted import record_bugs as record
 from tests.planted import release_checks as release
+from tests.planted import service_bugs, service_checks
 from tests.planted.planting import Bug
 
 
@@ -66,6 +68,12 @@ PLANTED = [
     Planted("horizon exceeded", record.horizon_exceeded, release.no_record_past_the_horizon),
     Planted("noise drawn past the horizon", record.drawn_past_the_horizon, release.no_record_past_the_horizon),
     Planted("a refusal that quotes the record", record.refusal_tells, engine.refusals_quote_no_record),
+    Planted("a customer's records counted as one", customer.records_counted_as_one, customer.customers_are_covered),
+    Planted(
+        "a customer's records counted by their root",
+        customer.records_counted_by_their_root,
+        customer.customers_are_covered,
+    ),
     Planted("sensitivity C of a score", batch.score_counted_as_zeroed_out, batches.scores_keep_to_their_share),
     Planted("a record in two score releases", batch.score_in_two_releases, batches.scores_keep_to_their_share),
     Planted("a record in three score releases", batch.score_in_three_releases, batches.scores_keep_to_their_share),
@@ -90,6 +98,36 @@ PLANTED = [
     ),
     Planted("score noise reused between batches", batch.score_noise_reused, batches.scores_keep_to_their_share),
     Planted("batches that end by exact sums", batch.ends_read_exact_sums, batches.batches_end_where_releases_say),
+    Planted(
+        "a release as soon as all outcomes are in",
+        service_bugs.release_when_outcomes_are_in,
+        service_checks.releases_wait_for_the_last_deadline,
+    ),
+    Planted(
+        "a late purchase that revises its slot",
+        service_bugs.late_purchase_revises,
+        service_checks.late_purchases_change_nothing,
+    ),
+    Planted(
+        "a batch drawn again after a restart",
+        service_bugs.redrawn_after_restart,
+        service_checks.restarts_draw_nothing_again,
+    ),
+    Planted(
+        "over-cap quotes counted by the store",
+        service_bugs.over_cap_counted_by_the_store,
+        service_checks.over_cap_quotes_contribute_nothing,
+    ),
+    Planted(
+        "over-cap quotes counted by the learner",
+        service_bugs.over_cap_counted_by_the_learner,
+        service_checks.over_cap_quotes_contribute_nothing,
+    ),
+    Planted(
+        "a restored backup taken for the truth",
+        service_bugs.backup_taken_for_the_truth,
+        service_checks.charged_slots_are_not_learned_again,
+    ),
 ]
 
 REQUIRED = {
@@ -116,6 +154,10 @@ REQUIRED = {
     "a batch's noise without its column",
     "curvature noise reused between blocks",
     "batches that end by exact sums",
+    "a release as soon as all outcomes are in",
+    "a late purchase that revises its slot",
+    "a batch drawn again after a restart",
+    "over-cap quotes counted by the learner",
 }
 
 
@@ -123,7 +165,7 @@ def test_the_list_is_complete() -> None:
     names = [planted.name for planted in PLANTED]
     assert len(set(names)) == len(names)
     assert set(names) >= REQUIRED
-    assert len(names) >= len(REQUIRED) == 23
+    assert len(names) >= len(REQUIRED) == 27
 
 
 @pytest.mark.parametrize("check", dict.fromkeys(planted.check for planted in PLANTED), ids=lambda check: check.__name__)

@@ -86,13 +86,16 @@ def test_the_parts_of_noisy_newton_are_turned_off_by_name() -> None:
         ({"trigger": False}, {"trigger": False}),
         ({"bonus": False}, {"width": 0.0}),
         ({"noise": False}, {"drawn": False}),
+        ({"unit_cost": 0.2}, {"unit_cost": 0.2}),
         ({"adjacency": Adjacency.ZERO_OUT}, {"adjacency": Adjacency.ZERO_OUT}),
     ):
         assert built("noisy-newton", **option).newton == newton(BUDGET.total, **market, **given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "noisy-newton"])
-@pytest.mark.parametrize("option", [{"reference_price": 0.5}, {"trigger": False}, {"bonus": False}, {"noise": False}])
+@pytest.mark.parametrize(
+    "option", [{"reference_price": 0.5}, {"trigger": False}, {"bonus": False}, {"noise": False}, {"unit_cost": 0.1}]
+)
 def test_the_parts_of_noisy_newton_are_refused_elsewhere(name: str, option: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=f"are for policy 'noisy-newton', got '{name}'"):
         built(name, **option)

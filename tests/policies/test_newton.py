@@ -37,7 +37,7 @@ def test_rules_are_made_of_budget_family_and_features_alone() -> None:
     """Neither theta, nor how contexts are distributed, nor a horizon can be said."""
     asked = set(inspect.signature(newton).parameters)
     assert asked == {
-        "claimed", "demand", "features", "adjacency", "reference_price", "width", "trigger", "drawn"
+        "claimed", "demand", "features", "adjacency", "reference_price", "width", "trigger", "drawn", "unit_cost"
     }  # fmt: skip
     assert made() == made()
 
@@ -71,6 +71,42 @@ def test_the_first_belief_is_one_under_which_the_reference_price_is_best(
     best = welfare.clairvoyant_price(demand.family, float(demand.slope), float(theta @ u), float(theta @ v))
     assert best == pytest.approx(held, abs=1e-6)
     assert held == pytest.approx(price, abs=1e-6) or held > price  # further than the ball allows
+
+
+@pytest.mark.parametrize("demand", FAMILIES, ids=str)
+@pytest.mark.parametrize(("cost", "price"), [(0.1, 0.3), (0.3, 0.6), (0.6, 0.95)])
+def test_with_a_unit_cost_the_first_belief_is_one_under_which_the_reference_price_has_the_best_margin(
+    demand: Demand, cost: float, price: float
+) -> None:
+    chosen = by_name("intercept", 2)
+    theta, held = start(demand, chosen, price, cost)
+    assert np.linalg.norm(theta) <= 1.0 + 1e-12
+    u, v = chosen.parts(np.zeros(2))
+    prices = np.linspace(cost, 1.0, 100_001)
+    margin = (prices - cost) * demand.mean(float(theta @ u) + float(theta @ v) * prices)
+    assert prices[np.argmax(margin)] == pytest.approx(held, abs=1e-4)
+    assert held == pytest.approx(price, abs=1e-6) or held > price  # further than the ball allows
+
+
+@pytest.mark.parametrize("demand", FAMILIES, ids=str)
+def test_a_unit_cost_of_zero_changes_no_bit_of_the_rules(demand: Demand) -> None:
+    for features in (main_effects(1), by_name("intercept", 3)):
+        for price in (None, 0.2, 0.7):
+            assert repr(made(demand=demand, features=features, reference_price=price)) == repr(
+                made(demand=demand, features=features, reference_price=price, unit_cost=0.0)
+            )
+
+
+@pytest.mark.parametrize("cost", [-0.1, 1.0, math.nan])
+def test_a_unit_cost_outside_the_prices_is_refused(cost: float) -> None:
+    with pytest.raises(InvalidInput, match=r"^unit_cost must"):
+        made(unit_cost=cost)
+
+
+def test_the_default_reference_price_is_half_way_from_cost_to_the_highest_price() -> None:
+    assert made(demand=Logistic(slope=12.0), unit_cost=0.2).reference_price == 0.6
+    with pytest.raises(InvalidInput, match=r"^reference_price must lie in \[0.2, 1\], got 0.1"):
+        made(unit_cost=0.2, reference_price=0.1)
 
 
 def test_the_shortest_such_belief_is_taken() -> None:

@@ -15,7 +15,7 @@ from hushprice.accounting.events import Batches, grid_of
 from hushprice.errors import InvalidInput
 from hushprice.numerics.jit import COMPILED
 from hushprice.numerics.linear import packed_size
-from hushprice.releasers import exact
+from hushprice.releasers import exact, exact_batches
 from hushprice.releasers.batches import IdealBatch
 from hushprice.releasers.exact_batches import ExactBatch
 from hushprice.releasers.noise import System, Tape
@@ -24,6 +24,9 @@ from hushprice.types import FloatArray
 
 EVENT = Batches(dimension=3, score_noise=1.3, curvature_noise=1.6, levels=6, live=True)
 Contribution = tuple[FloatArray, float, float]  # phi, and what it is multiplied by in the score and the curvature
+
+
+WILD = [(math.nan, 1.0), (1.0, math.inf), (1e300, 1e300), (1.0, -5.0), (-math.inf, 0.0)]
 
 
 class Silent(System):
@@ -52,6 +55,13 @@ def add(batch: Any, each: Contribution) -> None:
     work = np.zeros((ROWS, 1))
     work[2:, 0] = pull, turn
     batch.add(phi.reshape(-1, 1), work)
+
+
+def add_all(batch: Any, all_of_them: list[Contribution]) -> None:
+    work = np.zeros((ROWS, len(all_of_them)))
+    work[2] = [pull for _, pull, _ in all_of_them]
+    work[3] = [turn for _, _, turn in all_of_them]
+    batch.add(np.array([phi for phi, _, _ in all_of_them]).T.copy(), work)
 
 
 def ideal(**noise: float) -> IdealBatch:
@@ -126,6 +136,22 @@ def published(monkeypatch: pytest.MonkeyPatch, level: int, blocks: list[list[Con
     return np.array(signals), batch.score(0)
 
 
+@pytest.mark.parametrize("kind", ["ideal", "exact"])
+def test_records_added_together_are_the_sums_of_records_added_one_by_one(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exact_batches, "MOST_TERMS", 7)
+    made = contributions(3, 40)
+    if kind == "exact":
+        made[5:9] = [(phi, *factors) for (phi, _, _), factors in zip(made[5:9], WILD, strict=False)]
+    together, one_by_one = (ideal() if kind == "ideal" else ExactBatch(event=EVENT, source=Silent()) for _ in range(2))
+    add_all(together, made[:1])
+    add_all(together, made[1:])
+    for each in made:
+        add(one_by_one, each)
+    assert together.state() == one_by_one.state()
+
+
 @pytest.mark.parametrize("level", [0, 1, 4])
 @pytest.mark.parametrize("seed", range(6))
 def test_one_record_moves_a_batch_by_no_more_than_what_is_paid_for(
@@ -160,7 +186,7 @@ def test_a_vector_is_held_to_the_unit_ball_exactly(values: list[float]) -> None:
     assert sum(value * value for value in whole) <= 1 << (2 * exact.UNIT_BITS)
 
 
-@pytest.mark.parametrize("factors", [(math.nan, 1.0), (1.0, math.inf), (1e300, 1e300), (1.0, -5.0), (-math.inf, 0.0)])
+@pytest.mark.parametrize("factors", WILD)
 def test_what_a_family_of_ones_own_makes_of_a_record_is_held_to_its_bounds(factors: tuple[float, float]) -> None:
     batch = ExactBatch(event=EVENT, source=Silent())
     add(batch, (np.array([0.6, -0.8, 0.0]), *factors))

@@ -97,8 +97,9 @@ class Own:
 def test_a_family_of_ones_own_is_weighed_like_the_built_in_one_it_repeats(demand: Demand) -> None:
     theta, inverse, phi, bought = records(5, 3, 20, demand)
     built, own = Scorer(demand=demand, cap=0.7), Scorer(demand=Own(demand), cap=0.7)
-    for i in range(20):
-        works = np.empty((2, scores.ROWS, 1))
-        for scorer, work in zip((built, own), works, strict=True):
-            scorer.weigh(np.ascontiguousarray(phi[:, i : i + 1]), float(bought[i]), theta, inverse, work)
-        np.testing.assert_allclose(works[0, 2:], works[1, 2:], rtol=1e-9, atol=1e-12)
+    for size in (1, 5, 20):
+        for start in range(0, 20, size):
+            works, part = np.empty((2, scores.ROWS, size)), slice(start, start + size)
+            for scorer, work in zip((built, own), works, strict=True):
+                scorer.weigh(np.ascontiguousarray(phi[:, part]), bought[part].astype(float), theta, inverse, work)
+            np.testing.assert_allclose(works[0, 2:], works[1, 2:], rtol=1e-9, atol=1e-12)

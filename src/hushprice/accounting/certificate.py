@@ -1,8 +1,8 @@
 """A signed statement of what a pricer's prices can reveal, complete enough to be recomputed from the file alone.
 
-Four sections in a fixed order, each with a hash of its content and of all before it, and a signature over the last hash
-(docs/certificates.md). There is nothing in it that was computed from a record: how often a release happened depends on
-releases alone, and how often a value was clipped is left out.
+Four sections in a fixed order, or five, each with a hash of its content and of all before it, and a signature over the
+last hash (docs/certificates.md). There is nothing in it that was computed from a record: how often a release happened
+depends on releases alone, and how often a value was clipped is left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hushprice.accounting import canonical, inexact, sensitivity, signing
 from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.batch_statements import BatchFacts, describe_batches
+from hushprice.accounting.batch_statements import OUTSIDE, BatchFacts, describe_batches
 from hushprice.accounting.ledger import Entry, Ledger
 from hushprice.accounting.noise import Noise, events
 from hushprice.accounting.statements import bounded, constants, costs, mechanism, plain
@@ -26,8 +26,9 @@ from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand, steepest
 from hushprice.errors import InvalidInput
 
-FORMAT = 1
-SECTIONS = ("mechanism", "parameters", "events", "result")
+_SECTIONS = ("mechanism", "parameters", "events", "result")
+FORMATS = {1: _SECTIONS, 2: (*_SECTIONS, OUTSIDE)}  # 1: of a pricer; 2: of a product of the pricing service
+SECTIONS = FORMATS[2]
 FIRST = "0" * 64  # stands for the hash before the first section where no certificate came before
 MOST_ESTIMATES = 1_000_000  # more take minutes to account for, so a file could keep its reader busy for ever
 
@@ -55,7 +56,7 @@ class Facts:
 
 
 def describe(facts: Facts | BatchFacts) -> dict[str, dict[str, Any]]:
-    """The four sections. Facts that do not add up are refused by the field."""
+    """The sections. Facts that do not add up are refused by the field."""
     if isinstance(facts, BatchFacts):
         return describe_batches(facts)
     noise, dimension = facts.noise, facts.features.dimension
@@ -135,7 +136,7 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     def content(self, name: str) -> dict[str, Any]:
         """One section."""
-        return self.sections[SECTIONS.index(name)].content
+        return self.sections[FORMATS[self.format].index(name)].content
 
     def to_json(self) -> str:
         """The file's text."""
@@ -151,14 +152,15 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         raw = canonical.decode(text)
         if not isinstance(raw, dict) or "format" not in raw:
             raise InvalidInput("it is not a hushprice certificate")
-        if type(raw["format"]) is not int or raw["format"] != FORMAT:
-            raise InvalidInput(f"format is {raw['format']!r:.20}; this version reads format {FORMAT}")
+        if type(raw["format"]) is not int or raw["format"] not in FORMATS:
+            raise InvalidInput(f"format is {raw['format']!r:.20}; this version reads formats 1 and 2")
         try:
             read = msgspec.convert(raw, cls)
         except msgspec.ValidationError as problem:
             raise InvalidInput(first_words(problem)) from None
-        if tuple(section.name for section in read.sections) != SECTIONS:
-            raise InvalidInput(f"sections.name must be {', '.join(SECTIONS)}, in this order")
+        names = FORMATS[read.format]
+        if tuple(section.name for section in read.sections) != names:
+            raise InvalidInput(f"sections.name must be {', '.join(names)}, in this order")
         if read.previous == FIRST:  # it would hash like none at all
             raise InvalidInput("previous: no certificate has this hash")
         return read
@@ -184,11 +186,12 @@ def issue(
         raise InvalidInput(found)
     before = None if previous is None else previous.hash
     sections, last = [], before or FIRST
-    for name in SECTIONS:
+    chosen = next(number for number, names in FORMATS.items() if names == tuple(contents))
+    for name in FORMATS[chosen]:
         last = canonical.chained(last, contents[name])
         sections.append(Section(name, contents[name], last))
     return Certificate(
-        format=FORMAT,
+        format=chosen,
         previous=before,
         sections=sections,
         public_key=signing.public_half(key),

@@ -10,7 +10,14 @@ from msgspec import Meta, Struct
 
 from hushprice.accounting.adjacency import Adjacency
 from hushprice.accounting.batch_noise import BatchNoise
-from hushprice.accounting.batch_statements import BatchFacts
+from hushprice.accounting.batch_statements import (
+    LONGEST_DETAIL,
+    MOST_RECORDS,
+    OUTSIDE,
+    BatchFacts,
+    ManualChange,
+    ServiceFacts,
+)
 from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.certificate import Certificate, Facts, first_words
 from hushprice.accounting.events import MOST_LEVELS
@@ -79,11 +86,30 @@ class _BatchNoise(Struct):
 class _BatchParameters(Struct):
     adjacency: Adjacency
     cap: Annotated[float, Meta(gt=0.0)]
-    delay: _Count
     demand: _Demand
     features: _Features
     horizon: Annotated[int, Meta(ge=1, le=2**62)]
     noise: _BatchNoise
+
+
+class _Delay(Struct):
+    delay: _Count
+
+
+class _Service(Struct):
+    outcome_seconds: Annotated[float, Meta(gt=0.0)]
+    product: _Text
+    records_per_customer: Annotated[int, Meta(ge=1, le=MOST_RECORDS)] | None
+
+
+class _Change(Struct):
+    date: datetime.date
+    what: Literal["freeze", "resume", "rules", "reference price", "restored backup"]
+    detail: Annotated[str, Meta(max_length=LONGEST_DETAIL)]
+
+
+class _Outside(Struct):
+    changes: list[_Change]
 
 
 class _Entry(Struct):
@@ -104,23 +130,40 @@ _Kind = TypeVar("_Kind")
 def facts_of(certificate: Certificate) -> Facts | BatchFacts:
     """The facts behind a certificate, each of its own type and within bounds, true or not."""
     mechanism = _read(certificate, "mechanism", _Mechanism)
-    return (_paper_facts if mechanism.policy == "paper" else _batch_facts)(certificate, mechanism)
+    if mechanism.policy == "noisy-newton":
+        return _batch_facts(certificate, mechanism)
+    if certificate.format != 1:
+        raise InvalidInput("mechanism.policy must be noisy-newton in a certificate of the pricing service")
+    return _paper_facts(certificate, mechanism)
 
 
 def _batch_facts(certificate: Certificate, mechanism: _Mechanism) -> BatchFacts:
     parameters = _read(certificate, "parameters", _BatchParameters)
     claimed = _read(certificate, "result", _Result).claimed
     noise = parameters.noise
+    service = None if certificate.format == 1 else _service(certificate)
     return BatchFacts(
         issued=mechanism.issued,
         versions=msgspec.to_builtins(mechanism.versions),
         adjacency=parameters.adjacency,
         horizon=parameters.horizon,
-        delay=parameters.delay,
+        delay=_read(certificate, "parameters", _Delay).delay if service is None else 0,
         demand=_demand(parameters.demand),
         features=by_name(parameters.features.map, parameters.features.contexts),
         cap=parameters.cap,
         noise=BatchNoise(score=noise.score, curvature=noise.curvature, levels=noise.levels, claimed=claimed),
+        service=service,
+    )
+
+
+def _service(certificate: Certificate) -> ServiceFacts:
+    stated = _read(certificate, "parameters", _Service)
+    changes = _read(certificate, OUTSIDE, _Outside).changes
+    return ServiceFacts(
+        product=stated.product,
+        outcome_seconds=stated.outcome_seconds,
+        records_per_customer=stated.records_per_customer,
+        changes=tuple(ManualChange(date=each.date, what=each.what, detail=each.detail) for each in changes),
     )
 
 

@@ -14,8 +14,10 @@ import msgspec
 import numpy as np
 
 from hushprice.accounting import canonical, signing
+from hushprice.accounting.batch_statements import OUTSIDE
 from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.certificate import FIRST, SECTIONS, Certificate, Facts, describe
+from hushprice.accounting.customers import CustomerGuarantee
 from hushprice.accounting.facts import facts_of
 from hushprice.accounting.statements import versions
 from hushprice.errors import HushpriceError, InvalidInput, first_line
@@ -40,15 +42,32 @@ STATED_OF_BATCHES = {
     "parameters.horizon": "how many customers are learned from; nothing proven depends on it",
 }
 
+STATED_OF_SERVICE = {
+    **{field: what for field, what in STATED_OF_BATCHES.items() if field != "parameters.delay"},
+    "parameters.outcome_seconds": "how late an outcome may come; nothing proven depends on it",
+    "parameters.product": "the product",
+}
+
+_ONE_RECORD = "that one customer is one record: who comes k times is protected k times less"
+_ONE_KEY = "that one customer has one customer key: who has k of them is protected k times less"
+_ALL_CHANGES = "that every change by hand that moved prices is listed as outside the guarantee"
+
 UNPROVABLE = (
     "that the shop's prices came from this program, unchanged, and from no other use of the records",
     "that every record was held to ||phi|| <= 1 and to the demand's bounds before it was used",
     "that noise was drawn afresh, once, from the source named, and that no old copy of the pricer lived on",
-    "that one customer is one record: who comes k times is protected k times less",
+    _ONE_RECORD,
     "that nothing else about the records was visible: the time a quote took, error messages, logs, clip counts",
     "that the customer's own price stayed between the shop and that customer",
     "that successive certificates are about one pricer, and that there is no other pricer over the same customers",
 )
+
+
+class _Result(msgspec.Struct):
+    claimed: EpsilonDelta
+    proven: EpsilonDelta
+    spent: EpsilonDelta
+    customer: CustomerGuarantee | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,9 +77,11 @@ class Verified:
     claimed: EpsilonDelta
     proven: EpsilonDelta
     spent: EpsilonDelta
+    customer: CustomerGuarantee | None = None  # of all records of a customer, where their number is capped
     holds: tuple[str, ...]
     stated: dict[str, str]  # the field, and what it says
     unprovable: tuple[str, ...]
+    outside_the_guarantee: tuple[dict[str, str], ...] = ()  # changes by hand, as stated
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -76,18 +97,32 @@ def verify(certificate: Certificate, *, public_key: str | None = None, previous:
     if public_key not in (None, certificate.public_key):
         raise InvalidInput(f"public_key is {certificate.public_key}, not the key given, {public_key}")
     recompute(certificate)
-    batches = certificate.content("mechanism")["policy"] == "noisy-newton"
+    service, batches = certificate.format == 2, certificate.content("mechanism")["policy"] == "noisy-newton"
     holds = [*_signature(public_key is not None), *(_of_batches if batches else _recomputed)(certificate)]
-    words = STATED_OF_BATCHES if batches else STATED
+    words = STATED_OF_SERVICE if service else STATED_OF_BATCHES if batches else STATED
     stated = {field: _shown(certificate, field, what) for field, what in words.items()}
+    changes = certificate.content(OUTSIDE)["changes"] if service else []
+    if service:
+        stated[OUTSIDE] = _listed(changes)
     if previous is not None:
         verify(previous)
         _check_follows(certificate, previous)
         holds.append(f"it follows certificate {previous.hash[:16]}...: same parameters, same key, no count went down")
     elif certificate.previous is not None:
         stated["previous"] = f"it follows certificate {certificate.previous[:16]}..., which was not given"
-    result = msgspec.convert(certificate.content("result"), dict[str, EpsilonDelta])
-    return Verified(**result, holds=tuple(holds), stated=stated, unprovable=UNPROVABLE)
+    result = msgspec.convert(certificate.content("result"), _Result)
+    return Verified(
+        **{name: getattr(result, name) for name in result.__struct_fields__},
+        holds=tuple(holds),
+        stated=stated,
+        unprovable=_unprovable(service, result.customer is not None),
+        outside_the_guarantee=tuple(changes),
+    )
+
+
+def _unprovable(service: bool, capped: bool) -> tuple[str, ...]:
+    lines = tuple(_ONE_KEY if capped and line == _ONE_RECORD else line for line in UNPROVABLE)
+    return (*lines, _ALL_CHANGES) if service else lines
 
 
 def recompute(certificate: Certificate) -> None:
@@ -100,7 +135,7 @@ def recompute(certificate: Certificate) -> None:
         if message.startswith(SECTIONS):
             raise InvalidInput(message) from None
         raise InvalidInput(f"it describes no mechanism: {message}") from None  # a negative slope, an infinite distance
-    for name in SECTIONS:
+    for name in expected:
         found = canonical.difference(certificate.content(name), expected[name], name)
         if found is not None:
             raise InvalidInput(found + _other_version(certificate))
@@ -135,6 +170,10 @@ def _check_follows(certificate: Certificate, previous: Certificate) -> None:
         raise InvalidInput(
             f"events.spent counts {now.estimates} estimates, the previous certificate {before.estimates}"
         )
+    if certificate.format == 2:  # so is the previous one, by its parameters
+        listed, earlier = (each.content(OUTSIDE)["changes"] for each in (certificate, previous))
+        if listed[: len(earlier)] != earlier:
+            raise InvalidInput(f"{OUTSIDE}.changes must begin with all {len(earlier)} of the previous certificate")
 
 
 def _signature(known: bool) -> list[str]:
@@ -163,14 +202,27 @@ def _recomputed(certificate: Certificate) -> list[str]:
 def _of_batches(certificate: Certificate) -> list[str]:
     """The same for policy noisy-newton."""
     result, parameters = certificate.content("result"), certificate.content("parameters")
-    claimed, proven = result["claimed"], result["proven"]
+    claimed, proven, customer = result["claimed"], result["proven"], result.get("customer")
     return [
         f"sensitivities of a score and of a curvature, neighbours {parameters['adjacency']}, recomputed",
         f"events recomputed: any number of batches, each of at most {2 ** parameters['noise']['levels']} blocks, grids",
         f"proven for all batches: epsilon {proven['epsilon']:.6g} at delta {proven['delta']:.3g}, recomputed",
         f"claimed covers proven: epsilon {claimed['epsilon']:.6g} at delta {claimed['delta']:.3g}",
         "spent within what was paid for: all batches are one release, paid and spent at the start",
+        *([] if customer is None else [_of_customer(customer)]),
     ]
+
+
+def _of_customer(customer: dict[str, Any]) -> str:
+    most = f"{customer['records']} record" + ("s" if customer["records"] > 1 else "")
+    figure = f"epsilon {customer['epsilon']:.6g} at delta {customer['delta']:.3g} (mu {customer['mu']:.6g})"
+    return f"proven for a customer with at most {most} in this product: {figure}, recomputed"
+
+
+def _listed(changes: list[dict[str, str]]) -> str:
+    """How many, and the last few."""
+    last = "; ".join(f"{each['date']} {each['what']}" for each in changes[-5:])
+    return f"changes by hand that moved prices, which no noise covers: {len(changes)}" + (f", last {last}" * bool(last))
 
 
 def _shown(certificate: Certificate, field: str, what: str) -> str:

@@ -83,7 +83,7 @@ def published(
         record = pair.other if second and n == pair.changed else (phi, float(demand))
         if records and record is not None:
             column = np.array(record[0]).reshape(-1, 1)
-            scorer.weigh(column, record[1], pair.theta, pair.inverse, work)
+            scorer.weigh(column, np.array([record[1]]), pair.theta, pair.inverse, work)
             batch.add(column, work)
         if (n + 1) % _BLOCK == 0:
             released.append(batch.look(n + 1))

@@ -11,9 +11,11 @@ from hushprice.cli.attack import attack
 from hushprice.cli.audit import audit
 from hushprice.cli.certificate import certificate, verify
 from hushprice.cli.compare import compare
+from hushprice.cli.keys import keys
 from hushprice.cli.plan import plan
 from hushprice.cli.privacy import privacy
 from hushprice.cli.reproduce import reproduce
+from hushprice.cli.serve import serve
 from hushprice.cli.simulate import simulate
 from hushprice.cli.sweep import sweep
 from hushprice.cli.theory import theory
@@ -36,6 +38,8 @@ app.command()(verify)
 app.command()(sweep)
 app.command()(theory)
 app.command()(reproduce)
+app.command()(serve)
+app.add_typer(keys, name="keys")
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 

@@ -7,10 +7,14 @@ from hushprice.demand.protocol import Demand
 from hushprice.engine.newton_learner import NewtonLearner
 from hushprice.engine.newton_quoter import NewtonQuoter
 from hushprice.engine.slots import Slots
+from hushprice.errors import InvalidInput
 from hushprice.numerics import tape
 from hushprice.policies.protocol import Policy
 from hushprice.releasers.noise import NoiseSource
+from hushprice.releases import CurvatureRelease, ScoreRelease
 from hushprice.types import FloatArray
+
+Releases = tuple[CurvatureRelease | ScoreRelease, ...]  # none, a curvature, or a curvature and its batch's score
 
 
 class NewtonEngine:
@@ -32,21 +36,62 @@ class NewtonEngine:
     def learn(self, slots: Slots, period: int) -> None:
         """Learn what the quote of this period makes due, and release what is due after that slot.
 
-        A draw that fails is tried again with the next quote: the slots learned decide, and a release that was made is
-        never made anew.
+        A draw that fails is tried again with the next quote.
         """
-        quoter, learner = self.quoter, self.learner
         due = slots.due()
-        if due is not None:
-            learner.absorb(*due, quoter.theta, quoter.inverse)
-        if slots.learned == quoter.look:
+        if due is None:
+            self.release()
+        else:
+            self.step(*due)
+
+    def step(self, phi: FloatArray, demand: float) -> Releases:
+        """Learn the next slot, whose record is given; returns what is released after it."""
+        self.learner.absorb(phi, demand, self.quoter.theta, self.quoter.inverse)
+        return self.release()
+
+    def skip(self, slots: int = 1) -> Releases:
+        """The next slot, or several, contribute nothing and keep their places; returns what is released after them."""
+        self._check_room(slots)
+        self.learner.skip(slots)
+        return self.release()
+
+    def steps(self, phi: FloatArray, demands: FloatArray, skipped: int) -> Releases:
+        """Learn slots up to the next look at most: records, columns of phi, and `skipped` that contribute nothing.
+
+        All are scored at one belief, so that which slots contribute matters and their order does not.
+        """
+        self._check_room(demands.size + skipped)
+        self.learner.absorb_all(phi, demands, self.quoter.theta, self.quoter.inverse)
+        return self.skip(skipped)
+
+    def _check_room(self, slots: int) -> None:
+        """A slot past the next look belongs to another block, and perhaps to another belief."""
+        room = self.quoter.look - self.learner.count
+        if slots > room:
+            raise InvalidInput(f"slots must be at most {room}, those before the next release, got {slots}")
+
+    def release(self) -> Releases:
+        """What is due after the last slot learned. Slots decide, and a release that was made is never made anew."""
+        quoter, learner = self.quoter, self.learner
+        made: Releases = ()
+        if learner.count == quoter.look:
             curvature = learner.curvature()
+            made = (curvature,)
             if quoter.ends(curvature):
-                quoter.accept(learner.score(), curvature)
+                score = learner.score()
+                made = (curvature, score)
+                quoter.accept(score, curvature)
             else:
                 quoter.go_on()
         if learner.ended:
             learner.begin(quoter.level)
+        return made
+
+    def jump(self, records: int) -> None:
+        """Learn no slot up to `records` (any more): the batch at hand is dropped, and one begins after them."""
+        self.learner.check_jump(records)
+        self.quoter.follow(records)
+        self.learner.jump(records, self.quoter.level)
 
     def price(self, u: FloatArray, v: FloatArray, period: int) -> float:
         """The price for a customer whose features are u + p v."""

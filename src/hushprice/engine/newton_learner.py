@@ -6,8 +6,6 @@ once and ends it, its curvature once a block and at most 2^level times. All of i
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from hushprice import checks
@@ -45,8 +43,7 @@ class NewtonLearner:
         self._scorer = Scorer(demand=demand, cap=rules.cap)
         self._dimension = dimension
         self._bounds = lowest(demand), float(demand.bound)
-        self._levels = rules.noise.levels
-        self._work = np.empty((ROWS, 1))
+        self.levels = rules.noise.levels
         self.count = 0  # records, of all batches
         self.clipped_features = 0
         self.clipped_demands = 0
@@ -55,9 +52,24 @@ class NewtonLearner:
     def begin(self, level: int) -> None:
         """The next batch, with at most 2^level blocks. Only once the last one's score is out, or before any record."""
         checks.whole(0, level=level)
-        checks.within(0, self._levels, level=level)
+        checks.within(0, self.levels, level=level)
         if self.count > 0 and not self.ended:
             raise InvalidInput("a batch must end before the next one begins")
+        self._begin(level)
+
+    def check_jump(self, records: int) -> None:
+        """Only forwards: a slot that was learned is never learned again."""
+        checks.whole(0, records=records)
+        if records < self.count:
+            raise InvalidInput(f"records must be at least {self.count}, the slots learned, got {records}")
+
+    def jump(self, records: int, level: int) -> None:
+        """Drop the batch at hand, its sums unreleased, and begin one after slot `records`. No slot is in both."""
+        self.check_jump(records)
+        self.count = records
+        self._begin(level)
+
+    def _begin(self, level: int) -> None:
         self.batch.begin(level)
         self.level = level
         self.blocks = 0  # looked at
@@ -74,21 +86,28 @@ class NewtonLearner:
 
         One that cannot be scored adds nothing, and keeps its slot: what is released when must not depend on it.
         """
+        self.absorb_all(np.reshape(phi, (-1, 1)), np.array([demand], dtype=float), theta, inverse)
+
+    def absorb_all(self, phi: FloatArray, demand: FloatArray, theta: FloatArray, inverse: FloatArray) -> None:
+        """Add records, columns of phi, each as if it were the only one. All keep their slots if one cannot be."""
+        self.skip(demand.size)
+        if phi.shape != (self._dimension, demand.size):
+            raise InvalidInput(f"phi must have {self._dimension} entries a record, got shape {phi.shape}")
+        if not (np.isfinite(phi).all() and np.isfinite(demand).all()):
+            raise InvalidInput("a record must be finite")  # says no more: its values are sensitive
+        columns = np.array(phi, dtype=float, order="C")
+        self.clipped_features += hold_to_unit_ball(columns, 0, demand.size)
+        held = np.clip(demand, *self._bounds)
+        self.clipped_demands += int((held != demand).sum())
+        work = np.empty((ROWS, demand.size))
+        self._scorer.weigh(columns, held, theta, inverse, work)
+        self.batch.add(columns, work)
+
+    def skip(self, slots: int = 1) -> None:
+        """Count slots of the batch. All that they add is their number, whatever records they have."""
         if self.ended:
             raise BudgetExhausted("the batch has ended: a record may not enter it")
-        self.count += 1
-        if phi.shape != (self._dimension,):
-            raise InvalidInput(f"phi must have {self._dimension} entries, got shape {phi.shape}")
-        if not (np.all(np.isfinite(phi)) and math.isfinite(demand)):
-            raise InvalidInput("a record must be finite")  # says no more: its values are sensitive
-        column = phi.reshape(-1, 1).copy()
-        self.clipped_features += hold_to_unit_ball(column, 0, 1)
-        least, most = self._bounds
-        held = min(max(demand, least), most)
-        self.clipped_demands += int(held != demand)
-        self._scorer.weigh(column, held, theta, inverse, self._work)
-        self.batch.add(column, self._work)
-        self._work[:] = 0.0
+        self.count += slots
 
     def curvature(self) -> CurvatureRelease:
         """The batch's curvature so far. Asked again before the next record, it is the same release, not a new one."""

@@ -9,11 +9,11 @@ import numpy as np
 
 from hushprice import checks
 from hushprice.demand import family
-from hushprice.demand.features import FeatureMap
+from hushprice.demand.features import CUSTOM, FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.numerics.linear import packed_size
-from hushprice.optimizer import batching, belief, coefficients, lanes, reference, spread
+from hushprice.optimizer import batching, belief, lanes, reference, single
 from hushprice.policies.newton import BLOCKS, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE, Newton, schedule
 from hushprice.releases import CurvatureRelease, ScoreRelease
 from hushprice.types import FloatArray
@@ -31,6 +31,9 @@ class NewtonQuoter:
         self._price_effect = np.array(features.parts(np.zeros(features.contexts))[1])
         self._search = np.empty(lanes.WORK)
         self._work = np.empty((4 * d + 3, d))
+        self._parts = np.empty((2, d))
+        self._constants = np.array([demand.slope, rules.width, rules.spread, rules.unit_cost], dtype=np.float64)
+        self._compiled = demand.family != family.CUSTOM and features.code != CUSTOM
         self.theta: FloatArray = np.array(rules.center)
         self.precision: FloatArray = PRECISION * np.eye(d)
         self.inverse: FloatArray = np.eye(d) / PRECISION
@@ -82,22 +85,47 @@ class NewtonQuoter:
         """The price for a customer: a function of the context, a public coin and the releases alone."""
         return self.price_of(*self._features.parts(context), uniform)
 
+    def price_of_checked(self, context: FloatArray, uniform: float) -> float:
+        """The same price for a context that was checked before, in one compiled call where all parts are built in."""
+        if not self.ready:
+            return self._unknown(uniform)
+        if not self._compiled:
+            return self.price(context, uniform)
+        return single.price_of_customer(
+            self._features.code,
+            self._demand.family,
+            self._constants,
+            context,
+            uniform,
+            self.theta,
+            self.inverse,
+            self._parts,
+            self._search,
+        )
+
     def price_of(self, u: FloatArray, v: FloatArray, uniform: float) -> float:
         """The price for a customer whose features are u + p v; `uniform` in [0, 1] disperses it."""
         rules, demand = self._rules, self._demand
         if not self.ready:
-            moved = rules.reference_price + rules.dispersion * (2.0 * uniform - 1.0)
-            return float(min(max(moved, 0.0), 1.0))
-        a, b, q0, q1, q2, price = np.empty((6, 1))
-        columns = u.reshape(-1, 1), v.reshape(-1, 1)
-        coefficients.demand_line(self.theta, *columns, 1, a, b)
-        coefficients.bonus_curve(self.inverse, *columns, 1, q0, q1, q2, np.empty((2, 1)))
-        spread.spread_lines(float(rules.spread), 1, np.array([uniform]), a, b, q1, q2)
-        width = float(rules.width)
+            return self._unknown(uniform)
+        cost, width, spread = float(rules.unit_cost), float(rules.width), float(rules.spread)
+        u, v = np.ascontiguousarray(u, dtype=np.float64), np.ascontiguousarray(v, dtype=np.float64)
+        known = self.theta, self.inverse, u, v, spread, float(uniform), cost
+        width = width / (1.0 - cost) if cost > 0.0 else width
         if demand.family == family.CUSTOM:
-            return reference.dense_price(demand, a.item(), b.item(), q0.item(), q1.item(), q2.item(), width)
-        lanes.best_prices(demand.family, float(demand.slope), width, 1, a, b, q0, q1, q2, price, self._search)
-        return float(price[0])
+            lines = np.empty((9, 1))
+            single.lines_for_one(*known, lines)
+            a, b, q0, q1, q2 = lines[:5, 0].tolist()
+            share = reference.dense_price(demand, a, b, q0, q1, q2, width)
+        else:
+            share = float(single.price_for_one(demand.family, float(demand.slope), width, *known, self._search))
+        return min(cost + (1.0 - cost) * share, 1.0) if cost > 0.0 else share
+
+    def _unknown(self, uniform: float) -> float:
+        """Before anything is known: the reference price, dispersed."""
+        rules = self._rules
+        moved = rules.reference_price + rules.dispersion * (2.0 * uniform - 1.0)
+        return float(min(max(moved, rules.unit_cost), 1.0))
 
     def _error(self) -> float:
         """The deviation of an entry of the batch's released curvature, at most."""

@@ -145,6 +145,13 @@ class Pricer:
         return self._engine.learner
 
     @property
+    def newton(self) -> NewtonEngine:
+        """Both sides of noisy-newton."""
+        if not isinstance(self._engine, NewtonEngine):
+            raise InvalidInput(f"policy {self.policy.name!r} is not run by noisy-newton's engine")
+        return self._engine
+
+    @property
     def ledger(self) -> Ledger:
         """What privacy was paid for and what has been spent."""
         return self.learner.ledger
@@ -226,6 +233,7 @@ def open_pricer(
     reference_price: float | None = None,
     trigger: bool = True,
     bonus: bool = True,
+    unit_cost: float = 0.0,
     delay: int = 0,
     source: NoiseSource | None = None,
     simulation: bool = False,
@@ -235,8 +243,10 @@ def open_pricer(
     """A pricer for `horizon` customers, by context length or by schema, with the numerical section's tuning by default.
 
     `epsilon` and `delta` are the totals over the horizon; epsilon is 1 unless it or both of its shares are given.
-    Policy noisy-newton takes `reference_price`, where prices start, and `trigger` and `bonus` turn its parts off. Its
-    guarantee does not depend on the horizon, which is only where learning stops, unless delta is a formula in T.
+    Policy noisy-newton takes `reference_price`, where prices start, and `unit_cost`, a share of the highest price: then
+    (price - unit_cost) x demand is maximized instead of revenue, and no price is below it. `trigger` and `bonus` turn
+    parts of it off. Its guarantee does not depend on the horizon, which is only where learning stops, unless delta is a
+    formula in T.
 
     >>> pricer = open_pricer(horizon=1000, contexts=1)
     >>> pricer.ledger.claimed
@@ -275,6 +285,7 @@ def open_pricer(
             reference_price=reference_price,
             trigger=trigger,
             bonus=bonus,
+            unit_cost=unit_cost,
         ),
         demand=demand,
         features=features,

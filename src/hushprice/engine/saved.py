@@ -14,7 +14,7 @@ import os
 import re
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -23,7 +23,7 @@ from hushprice.engine import saved_newton
 from hushprice.engine.learner import Learner
 from hushprice.engine.quoter import Quoter
 from hushprice.engine.saved_newton import NewtonState
-from hushprice.engine.saved_state import State, common, own_parts, rebuilt, restore_slots, sound_slots
+from hushprice.engine.saved_state import State, array, common, own_parts, plain, rebuilt, restore_slots, sound_slots
 from hushprice.errors import InvalidInput
 from hushprice.policies.protocol import NEWTON
 from hushprice.releasers.covariance import PrivateCov
@@ -34,7 +34,7 @@ from hushprice.releases import CovarianceRelease, EstimateRelease
 if TYPE_CHECKING:
     from hushprice.engine.pricer import Pricer
 
-FORMAT = 3
+FORMAT = 4
 _HEAD = re.compile(rb"hushprice pricer ([0-9]{1,9}) ([0-9a-f]{64})\n")
 AnyPricer = TypeVar("AnyPricer", bound="Pricer")
 
@@ -62,7 +62,7 @@ class _State(State, kw_only=True, forbid_unknown_fields=True, tag="framework"):
 def save(pricer: Pricer, path: Path) -> None:
     """Write `pricer` to `path`, replacing what was there only when all of it is on disk."""
     _refuse_foreign_parts(pricer)
-    body = msgspec.msgpack.encode(_state(pricer), enc_hook=_plain)
+    body = msgspec.msgpack.encode(_state(pricer), enc_hook=plain)
     head = f"hushprice pricer {FORMAT} {hashlib.sha256(body).hexdigest()}\n"
     try:
         _write(path, head.encode() + body)
@@ -85,7 +85,7 @@ def load(kind: type[AnyPricer], path: Path, *, simulation: bool) -> AnyPricer:
     if hashlib.sha256(body).hexdigest().encode() != found[2]:
         raise InvalidInput(f"path {str(path)!r} is damaged: its checksum does not match")
     try:
-        return _pricer(kind, msgspec.msgpack.decode(body, type=_State | NewtonState, dec_hook=_array), simulation)
+        return _pricer(kind, msgspec.msgpack.decode(body, type=_State | NewtonState, dec_hook=array), simulation)
     except (msgspec.DecodeError, OverflowError) as problem:
         raise InvalidInput(f"path {str(path)!r} does not describe a pricer: {problem}") from None
 
@@ -164,18 +164,6 @@ def _refuse_foreign_parts(pricer: Pricer) -> None:
     for part, known in own.items():
         if not known:
             raise InvalidInput(f"{part} is not one of hushprice's own, so the pricer cannot be saved to a file")
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's arrays and numbers in types MessagePack has."""
-    if isinstance(value, np.ndarray):
-        return value.shape, value.astype("<f8").tobytes()
-    return value.item()
-
-
-def _array(kind: type, value: Any) -> np.ndarray:
-    shape, numbers = value
-    return np.frombuffer(numbers, dtype="<f8").reshape(shape).astype(np.float64)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -1,13 +1,13 @@
-"""A pricer of policy noisy-newton on disk: the belief, and the exact sums of the batch at hand. No record is in it."""
+"""Policy noisy-newton on disk: the belief, and the exact sums of the batch at hand. No record is in it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from hushprice.engine.newton_learner import NewtonLearner
+from hushprice.engine.newton import NewtonEngine
 from hushprice.engine.newton_quoter import NewtonQuoter
 from hushprice.engine.saved_state import State, common, restore_slots, sound_slots
 from hushprice.errors import InvalidInput
@@ -27,8 +27,8 @@ class _Released(msgspec.Struct, forbid_unknown_fields=True):
     records: int
 
 
-class NewtonState(State, kw_only=True, forbid_unknown_fields=True, tag="noisy-newton"):
-    """A pricer that runs noisy-newton."""
+class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A NewtonEngine, whoever drives it."""
 
     learned: int
     batch: bytes  # the releaser's own; released noise is in it
@@ -43,15 +43,26 @@ class NewtonState(State, kw_only=True, forbid_unknown_fields=True, tag="noisy-ne
     version: int
     follows: int  # slots learned before the batch began
     look: int
+    clipped: tuple[int, int]  # features, demands
+
+    def __repr__(self) -> str:
+        return "EngineState(<sensitive>)"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:  # msgspec's own lists every field
+        return []
 
 
-def state_of(pricer: Pricer) -> NewtonState:
-    """All of a pricer."""
-    learner: NewtonLearner = pricer.learner
-    quoter: NewtonQuoter = pricer.quoter
+class NewtonState(State, kw_only=True, forbid_unknown_fields=True, tag="noisy-newton"):
+    """A pricer that runs noisy-newton."""
+
+    newton: EngineState
+
+
+def engine_state(engine: NewtonEngine) -> EngineState:
+    """All of an engine."""
+    learner, quoter = engine.learner, engine.quoter
     curvature, score = learner.last_curvature, learner.last_score
-    return NewtonState(
-        **common(pricer, (learner.clipped_features, learner.clipped_demands, pricer.clipped_attributes)),
+    return EngineState(
         learned=learner.count,
         batch=learner.batch.state(),
         level=learner.level,
@@ -65,14 +76,14 @@ def state_of(pricer: Pricer) -> NewtonState:
         version=quoter.version,
         follows=quoter.batch,
         look=quoter.look,
+        clipped=(learner.clipped_features, learner.clipped_demands),
     )
 
 
-def restore(state: NewtonState, pricer: Pricer) -> None:
-    """Make a pricer that nothing happened to the one that was saved."""
-    learner: NewtonLearner = pricer.learner
-    quoter: NewtonQuoter = pricer.quoter
-    _check(state, pricer)
+def restore_engine(state: EngineState, engine: NewtonEngine) -> None:
+    """Make an engine that nothing happened to the one that was saved."""
+    learner, quoter = engine.learner, engine.quoter
+    _check(state, engine)
     quoter.follow(state.follows)
     if not _planned(state, quoter):
         raise InvalidInput("the saved look does not fit the rest of the pricer")
@@ -81,12 +92,30 @@ def restore(state: NewtonState, pricer: Pricer) -> None:
     learner.begin(state.level)
     learner.batch.restore(state.batch, state.level)
     learner.count, learner.blocks = state.learned, state.blocks
-    learner.clipped_features, learner.clipped_demands, pricer.clipped_attributes = state.clipped
+    learner.clipped_features, learner.clipped_demands = state.clipped
     if state.curvature is not None:
         learner.last_curvature = CurvatureRelease(state.curvature.numbers, state.curvature.records, learner.event)
     if state.score is not None:
         learner.last_score = ScoreRelease(state.score.numbers, state.score.records, learner.event)
-    restore_slots(state, pricer, state.learned)
+
+
+def state_of(pricer: Pricer) -> NewtonState:
+    """All of a pricer."""
+    state = engine_state(pricer.newton)
+    return NewtonState(**common(pricer, (*state.clipped, pricer.clipped_attributes)), newton=state)
+
+
+def restore(state: NewtonState, pricer: Pricer) -> None:
+    """Make a pricer that nothing happened to the one that was saved."""
+    learned = state.newton.learned
+    fits = sound_slots(state, pricer, learned) | {
+        "follows": (state.newton.follows == 0) == (state.newton.version == 0),
+        "clipped": min(state.clipped) >= 0 and state.clipped[:2] == state.newton.clipped,
+    }
+    _refuse(fits)
+    restore_engine(state.newton, pricer.newton)
+    pricer.clipped_attributes = state.clipped[2]
+    restore_slots(state, pricer, learned)
 
 
 def own_parts(pricer: Pricer) -> dict[str, bool]:
@@ -94,28 +123,32 @@ def own_parts(pricer: Pricer) -> dict[str, bool]:
     return {"batch": type(pricer.learner.batch) in (IdealBatch, ExactBatch)}
 
 
-def _check(state: NewtonState, pricer: Pricer) -> None:
-    """What types cannot say. A file that fails this was written by something else than `save`."""
-    assert pricer.policy.newton is not None  # as checked before
-    d, learned = pricer.features.dimension, state.learned
-    sound = {
-        "learned": learned >= 0,
-        **sound_slots(state, pricer, learned),
-        "level": 0 <= state.level <= pricer.policy.newton.noise.levels,
-        "follows": 0 <= state.follows <= learned and (state.follows == 0) == (state.version == 0),
-        "version": 0 <= state.version <= learned,
-        "theta": _finite(state.theta, (d,)) and float(state.theta @ state.theta) <= 1.0 + 1e-9,
-        "precision": _finite(state.precision, (d, d)),
-        "inverse": _finite(state.inverse, (d, d)),
-        "curvature": _released(state.curvature, packed_size(d), learned),
-        "score": _released(state.score, d, learned),
-    }
+def _check(state: EngineState, engine: NewtonEngine) -> None:
+    """What types cannot say. A state that fails this was written by something else than `engine_state`."""
+    d, learned = engine.quoter.theta.size, state.learned
+    _refuse(
+        {
+            "learned": learned >= 0,
+            "level": 0 <= state.level <= engine.learner.levels,
+            "follows": 0 <= state.follows <= learned and (state.follows > 0 or state.version == 0),
+            "version": 0 <= state.version <= learned,
+            "theta": _finite(state.theta, (d,)) and float(state.theta @ state.theta) <= 1.0 + 1e-9,
+            "precision": _finite(state.precision, (d, d)),
+            "inverse": _finite(state.inverse, (d, d)),
+            "curvature": _released(state.curvature, packed_size(d), learned),
+            "score": _released(state.score, d, learned),
+            "clipped": min(state.clipped) >= 0,
+        }
+    )
+
+
+def _refuse(sound: dict[str, bool]) -> None:
     for field, fits in sound.items():
         if not fits:
             raise InvalidInput(f"the saved {field} does not fit the rest of the pricer")
 
 
-def _planned(state: NewtonState, quoter: NewtonQuoter) -> bool:
+def _planned(state: EngineState, quoter: NewtonQuoter) -> bool:
     """Is the next look one of the batch's, not behind what was learned, and were there no more blocks than it has?"""
     regular = (state.look - quoter.batch) % quoter.block == 0 or state.look == quoter.end
     return (

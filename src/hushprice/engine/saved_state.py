@@ -115,3 +115,16 @@ def own_parts(pricer: Pricer) -> dict[str, bool]:
         "features": features.name in MAPS and features == by_name(features.name, features.contexts),
         "source": type(pricer.source) in (System, Tape),
     }
+
+
+def plain(value: Any) -> Any:
+    """NumPy's arrays and numbers in types MessagePack has."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.astype("<f8").tobytes()
+    return value.item()
+
+
+def array(kind: type, value: Any) -> np.ndarray:
+    """The array that `plain` took apart."""
+    shape, numbers = value
+    return np.frombuffer(numbers, dtype="<f8").reshape(shape).astype(np.float64)

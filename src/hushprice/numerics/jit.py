@@ -53,11 +53,16 @@ def inlined(function: Function) -> Function:
     return _compile(function, forceinline=True)
 
 
-def _compile(function: Function, *, forceinline: bool) -> Function:
+def brief(function: Function) -> Function:
+    """Compile a step that keeps the interpreter lock: for calls so short that handing it over would cost more."""
+    return _compile(function, forceinline=False, nogil=False)
+
+
+def _compile(function: Function, *, forceinline: bool, nogil: bool = True) -> Function:
     # error_model="numpy": a division never branches to an exception, which would keep loops from being vectorized.
     before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
     try:
-        compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=forceinline)(function)
+        compiled: Any = numba.njit(cache=True, nogil=nogil, error_model="numpy", forceinline=forceinline)(function)
         return cast(Function, compiled)
     finally:
         config.CACHE_DIR = before

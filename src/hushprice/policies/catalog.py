@@ -62,10 +62,13 @@ def build(
     trigger: bool = True,
     bonus: bool = True,
     noise: bool = True,
+    unit_cost: float = 0.0,
 ) -> Policy:
-    """The built-in policy of that name. The last four are for noisy-newton: its parts can be turned off for study."""
-    if name != "noisy-newton" and not (reference_price is None and trigger and bonus and noise):
-        raise InvalidInput(f"reference_price, trigger, bonus and noise are for policy 'noisy-newton', got {name!r}")
+    """The built-in policy of that name. The last five are for noisy-newton: its parts can be turned off for study."""
+    if name != "noisy-newton" and not (reference_price is None and trigger and bonus and noise and unit_cost == 0.0):
+        raise InvalidInput(
+            f"reference_price, trigger, bonus, noise and unit_cost are for policy 'noisy-newton', got {name!r}"
+        )
     if price is not None and name != "fixed":
         raise InvalidInput(f"price is for policy 'fixed' alone, got {price!r} with policy {name!r}")
     if calibration not in CALIBRATIONS:  # also where the policy has no use for one
@@ -102,6 +105,7 @@ def build(
                     width=None if bonus else 0.0,
                     trigger=trigger,
                     drawn=noise,
+                    unit_cost=unit_cost,
                 ),
                 demand=demand,
                 dimension=features.dimension,

@@ -19,6 +19,7 @@ from hushprice.accounting.budget import EpsilonDelta
 from hushprice.demand import family, welfare
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand, lowest, steepest
+from hushprice.errors import InvalidInput
 from hushprice.types import FloatArray
 
 PRECISION = 2.0  # of the first belief, in every direction: a deviation of 0.7 in a ball of radius 1
@@ -55,9 +56,12 @@ class Newton:
     spread: float
     trigger: float  # 0 is off: batches end at public slots only
     drawn: bool = True  # False: all noise is left out, for study, and nothing is claimed
+    unit_cost: float = 0.0  # c: prices maximize (p - c) f, and none is below it
 
     def __post_init__(self) -> None:
-        checks.within(0.0, 1.0, reference_price=self.reference_price, dispersion=self.dispersion)
+        check_cost(self.unit_cost)
+        checks.within(float(self.unit_cost), 1.0, reference_price=self.reference_price)
+        checks.within(0.0, 1.0, dispersion=self.dispersion)
         checks.whole(1, first=self.first)
         checks.positive(cap=self.cap, sampling=self.sampling)
         checks.non_negative(width=self.width, spread=self.spread, trigger=self.trigger)
@@ -73,15 +77,17 @@ def newton(
     width: float | None = None,
     trigger: bool = True,
     drawn: bool = True,
+    unit_cost: float = 0.0,
 ) -> Newton:
     """The rules for a budget, a demand family and a feature map. The horizon is not asked for."""
+    check_cost(unit_cost)
     d = features.dimension
     levels = LEVELS if trigger else 0
     noise = calibrate(claimed, dimension=d, levels=levels, adjacency=adjacency)
     cap = CAP * largest_turn(demand)
-    price = 0.5 if reference_price is None else reference_price
-    checks.within(0.0, 1.0, reference_price=price)
-    center, held = start(demand, features, price)
+    price = 0.5 * (1.0 + unit_cost) if reference_price is None else reference_price
+    checks.within(unit_cost, 1.0, reference_price=price)
+    center, held = start(demand, features, price, unit_cost)
     return Newton(
         noise=noise,
         center=tuple(float(value) for value in TRUST * center),
@@ -95,7 +101,15 @@ def newton(
         spread=SPREAD,
         trigger=TRIGGER if trigger else 0.0,
         drawn=drawn,
+        unit_cost=unit_cost,
     )
+
+
+def check_cost(unit_cost: float) -> None:
+    """A share of the ceiling, below it: at the ceiling nothing can be earned."""
+    checks.within(0.0, 1.0, unit_cost=unit_cost)
+    if unit_cost == 1.0:
+        raise InvalidInput(f"unit_cost must be below 1, the highest price, got {unit_cost!r}")
 
 
 def without_noise(rules: Newton) -> Newton:
@@ -119,9 +133,10 @@ def steepest_within(demand: Demand) -> float:
     return min(steepest(demand), float(np.max(_curve(demand)[1])))
 
 
-def start(demand: Demand, features: FeatureMap, price: float) -> tuple[FloatArray, float]:
+def start(demand: Demand, features: FeatureMap, price: float, unit_cost: float = 0.0) -> tuple[FloatArray, float]:
     """The shortest theta in the unit ball under which `price` is best for the customer x = 0, and the best price then.
 
+    Best is what maximizes (p - c) f over [c, 1]. With p = c + (1 - c) r that is r f(a + b c + b (1 - c) r) up to scale.
     Where the ball has none, the last one on the way there. With few features a price coefficient can be large enough
     to make any price best; with many it cannot, and then a price in the middle is known to be too low.
     """
@@ -129,17 +144,19 @@ def start(demand: Demand, features: FeatureMap, price: float) -> tuple[FloatArra
     length = float(np.linalg.norm(v))
     if length == 0.0 or demand.family not in (family.LOGISTIC, family.POISSON, family.GAUSSIAN):
         return np.zeros(features.dimension), price
-    if demand.family == family.GAUSSIAN:  # -a / (2 b) is best: level and slope of demand in one proportion
+    if demand.family == family.GAUSSIAN:  # (c - a / b) / 2 is best: level and slope of demand in one proportion
         level = float(np.linalg.norm(u))
         if level == 0.0:
             return np.zeros(features.dimension), price
-        theta = 2.0 * price * u / (level * level) - v / (length * length)
+        theta = (2.0 * price - unit_cost) * u / (level * level) - v / (length * length)
         return theta / float(np.linalg.norm(theta)), price
     direction = -v / length
 
     def best(size: float) -> float:
         a, b = size * float(direction @ u), size * float(direction @ v)
-        return float(welfare.clairvoyant_price(demand.family, float(demand.slope), a, b))
+        above = 1.0 - unit_cost
+        share = welfare.clairvoyant_price(demand.family, float(demand.slope), a + b * unit_cost, b * above)
+        return unit_cost + above * float(share)
 
     if best(1.0) > price:
         return direction, best(1.0)

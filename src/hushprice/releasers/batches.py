@@ -31,20 +31,24 @@ class Scorer:
         self._cap = float(cap)
         self._lowest = lowest(demand)
 
-    def weigh(self, phi: FloatArray, demand: float, theta: FloatArray, inverse: FloatArray, work: FloatArray) -> None:
-        """Into the last two rows of work (scores.ROWS, 1). phi is (d, 1) in the unit ball; demand within its bounds."""
-        family, bound = self._demand.family, float(self._demand.bound)
+    def weigh(
+        self, phi: FloatArray, demand: FloatArray, theta: FloatArray, inverse: FloatArray, work: FloatArray
+    ) -> None:
+        """Into the last two rows of work (scores.ROWS, records). phi is (d, records), each column in the unit ball."""
+        family, bound, count = self._demand.family, float(self._demand.bound), demand.size
         if family != CUSTOM:
-            slope, bought = float(self._demand.slope), np.array([demand])
-            scores.weigh(family, slope, self._lowest, bound, self._cap, theta, inverse, phi, bought, 1, work)
+            slope = float(self._demand.slope)
+            scores.weigh(family, slope, self._lowest, bound, self._cap, theta, inverse, phi, demand, count, work)
             return
-        scores.project(theta, inverse, phi, 1, work)
-        away = math.sqrt(3.0 * max(float(work[1, 0]), 0.0))
-        points = work[0, 0] + np.array([-away, 0.0, away])
+        scores.project(theta, inverse, phi, count, work)
         thirds = np.array([1.0, 4.0, 1.0]) / 6.0
-        f, steep = float(thirds @ self._demand.mean(points)), float(thirds @ self._demand.mean_slope(points))
-        norm = math.sqrt(float(work[3, 0]))
-        work[2:, 0] = scores.factors(f, max(steep, 0.0), norm, demand, self._lowest, bound, self._cap)
+        for i in range(count):
+            away = math.sqrt(3.0 * max(float(work[1, i]), 0.0))
+            points = work[0, i] + np.array([-away, 0.0, away])
+            f, steep = float(thirds @ self._demand.mean(points)), float(thirds @ self._demand.mean_slope(points))
+            norm = math.sqrt(float(work[3, i]))
+            given = float(demand[i]), self._lowest, bound, self._cap
+            work[2:, i] = scores.factors(f, max(steep, 0.0), norm, *given)
 
 
 class Batch(Protocol):
@@ -55,7 +59,7 @@ class Batch(Protocol):
         ...
 
     def add(self, phi: FloatArray, work: FloatArray) -> None:
-        """Add a weighed record, phi (d, 1)."""
+        """Add weighed records, phi (d, records)."""
         ...
 
     def look(self, records: int) -> FloatArray:
@@ -93,7 +97,7 @@ class IdealBatch:
         self._running = np.zeros((self._poles.size + 2, self._exact.size))
 
     def add(self, phi: FloatArray, work: FloatArray) -> None:
-        scores.add_up(phi, 1, work, self._score, self._exact)
+        scores.add_up(phi, phi.shape[1], work, self._score, self._exact)
 
     def look(self, records: int) -> FloatArray:
         out = np.empty(self._exact.size)

@@ -177,16 +177,24 @@ def outer(phi: FloatArray, shift: int, frobenius: bool) -> list[int]:
 
     Features are held to the unit ball first.
     """
-    whole = in_unit_ball(phi)
+    return on_grid(square(in_unit_ball(phi)), phi.size, shift, frobenius)
+
+
+def square(whole: list[int]) -> list[int]:
+    """x x', packed, without rounding."""
+    return [left * right for i, left in enumerate(whole) for right in whole[i:]]
+
+
+def on_grid(packed: list[int], dimension: int, shift: int, frobenius: bool) -> list[int]:
+    """A packed matrix in units of 2^-80, rounded to multiples of 2^-shift; off-diagonal times sqrt(2) if asked."""
     bits = 2 * UNIT_BITS - shift
-    row = []
-    for i, left in enumerate(whole):
-        for j in range(i, len(whole)):
-            if frobenius and i != j:
-                row.append(round_bits(left * whole[j] * _ROOT, bits + _ROOT_BITS))
-            else:
-                row.append(round_bits(left * whole[j], bits))
-    return row
+    rounded, at = [], 0
+    for size in range(dimension, 0, -1):
+        rounded.append(round_bits(packed[at], bits))
+        for value in packed[at + 1 : at + size]:
+            rounded.append(round_bits(value * _ROOT, bits + _ROOT_BITS) if frobenius else round_bits(value, bits))
+        at += size
+    return rounded
 
 
 def _dyadic(value: Fraction | float) -> tuple[int, int]:

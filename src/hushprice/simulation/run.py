@@ -24,7 +24,7 @@ from hushprice.simulation.change import Change
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.reference import run_plain
 from hushprice.simulation.result import SimulationResult
-from hushprice.simulation.trial import Job, Trial, run_compiled
+from hushprice.simulation.trial import Job, Trial, check_revenue, run_compiled
 from hushprice.types import IntArray
 
 Progress = Callable[[int, int], None]  # periods done, periods in all
@@ -133,6 +133,7 @@ def prepare(
             )
     if isinstance(policy, Policy):
         policy.check_fits(horizon=horizon, demand=market.demand, dimension=market.dimension)
+        check_revenue(policy.newton)
     if change is not None:
         change.check_fits(market=market, horizon=horizon)
     if customers is not None:

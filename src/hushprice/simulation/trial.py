@@ -9,7 +9,7 @@ import numpy as np
 from hushprice.accounting.budget import PrivacyBudget
 from hushprice.accounting.noise import strategy_of, without_noise
 from hushprice.demand.protocol import lowest
-from hushprice.errors import DidNotConverge
+from hushprice.errors import DidNotConverge, InvalidInput
 from hushprice.optimizer import refresh
 from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.newton import DOUBLINGS, EARLY, Newton, schedule
@@ -149,8 +149,15 @@ def run_newton_trial(job: Job, rules: Newton, world: room.World, number: int, co
     return trial
 
 
+def check_revenue(rules: Newton | None) -> None:
+    """Regret, welfare and the kernel's price search are about revenue, so a policy for margins is refused."""
+    if rules is not None and rules.unit_cost > 0.0:
+        raise InvalidInput(f"unit_cost must be 0 in a simulation, which is about revenue, got {rules.unit_cost!r}")
+
+
 def newton_plan(rules: Newton, market: Market) -> newton.NewtonPlan:
     """noisy-newton's rules as the kernel takes them."""
+    check_revenue(rules)
     strategies = schedule(rules.noise.levels)
     _, effect = market.features.parts(np.zeros(market.features.contexts))
     return newton.NewtonPlan(

@@ -1,0 +1,76 @@
+"""The service as a child process on a SQLite file, with its keys, for as long as a `with` lasts.
+
+Run: python examples/shop_service.py FOLDER
+"""
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.error import URLError
+from urllib.request import urlopen
+
+PATIENCE = 120.0  # seconds; the first start after an update compiles
+
+
+class Service(NamedTuple):
+    """Where it is, and how to get in."""
+
+    url: str
+    operator_url: str
+    keys_file: Path
+    keys: dict[str, str]
+    process: subprocess.Popen[bytes]
+
+    def wait(self) -> None:
+        """Until it ends, or somebody presses Ctrl-C."""
+        with contextlib.suppress(KeyboardInterrupt):
+            self.process.wait()
+
+
+@contextlib.contextmanager
+def serve(folder: Path, free_ports: bool = False) -> Iterator[Service]:
+    """`hushprice serve` on a store in that folder, ready to be asked."""
+    port, operator_port = (_free_port(), _free_port()) if free_ports else (8787, 8788)
+    config, store = folder / "shop.toml", folder / "shop.db"
+    # One machine plays all shoppers, so one key sends what many customers would.
+    settings = {"store": f'"{store}"', "port": port, "operator_port": operator_port, "rate_per_second": 10000}
+    config.write_text("".join(f"{name} = {value}\n" for name, value in settings.items()))
+    command = [str(Path(sys.executable).with_name("hushprice")), "serve", "--config", str(config)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        _wait_until_ready(f"http://127.0.0.1:{port}/readyz", process)
+        keys_file = Path(f"{store}.keys.toml")
+        keys = tomllib.loads(keys_file.read_text())["keys"]
+        yield Service(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{operator_port}", keys_file, keys, process)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_until_ready(address: str, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            sys.exit("the service did not start; its complaint is above")
+        with contextlib.suppress(URLError, OSError), urlopen(address, timeout=1.0):
+            return
+        time.sleep(0.1)
+    sys.exit(f"the service was not ready within {PATIENCE:.0f} seconds")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+if __name__ == "__main__":
+    with serve(Path(sys.argv[1])) as service:
+        print(f"{service.url}, keys in {service.keys_file}")
+        service.wait()

@@ -1,0 +1,81 @@
+"""hushprice serve: the pricing service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Settings (TOML).")]
+Store = Annotated[
+    str | None,
+    typer.Option("--store", metavar="WHERE", help="A file, or postgresql://...  [default: hushprice.db]"),
+]
+
+
+def serve(
+    config: Config = None,
+    store: Store = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option(metavar="N", help="Public port.  [default: 8787]")] = None,
+    operator_port: Annotated[
+        int | None, typer.Option(metavar="N", help="Port for raw figures, admin key only.  [default: 8788]")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option(metavar="ROLE", help="all, or one side: quoter or learner.  [default: all]")
+    ] = None,
+    durable: Annotated[
+        bool | None,
+        typer.Option("--durable/--in-memory", help="Answer a quote after it is stored.  [default: durable]"),
+    ] = None,
+    init: Annotated[bool, typer.Option("--init", help="Prepare a PostgreSQL database, and end.")] = False,
+) -> None:
+    """Run the pricing service: quotes out, outcomes back, and a page at its address.
+
+    The first start makes the store and a file with keys for the admin, the shop and the auditor. Settings come from
+    --config, then HUSHPRICE_* variables (HUSHPRICE_PORT, HUSHPRICE_QUOTES_DURABLE, ...), then the options here.
+
+    Examples:
+
+    \b
+      hushprice serve
+      hushprice serve --config shop.toml --port 9000
+      hushprice serve --store postgresql://localhost/prices --init
+      hushprice serve --store postgresql://localhost/prices --role quoter
+    """
+    import os
+
+    from hushprice.cli.service_extra import needs_service
+    from hushprice.errors import InvalidInput
+
+    with needs_service():
+        from hushprice.service import config as configuration
+
+        flags = {
+            "store": store,
+            "host": host,
+            "port": port,
+            "operator_port": operator_port,
+            "role": role,
+            "quotes.durable": durable,
+        }
+        settings = configuration.read(config, os.environ, flags)
+        if settings.role != "all" and not settings.postgres:
+            raise InvalidInput(f"role {settings.role} needs a PostgreSQL store; one SQLite file is for role all")
+        if init:
+            from hushprice.service.setup import prepare_database
+
+            prepare_database(settings, _say)
+        elif settings.role == "learner":
+            from hushprice.service.learner_main import run as learn
+
+            learn(settings, _say)
+        else:
+            from hushprice.service.quoter_main import run
+
+            run(settings, _say)
+
+
+def _say(line: str) -> None:
+    typer.echo(f"hushprice: {line}", err=True)

@@ -1,0 +1,97 @@
+"""The price for one customer in one compiled step, and prices for the margin over a unit cost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushprice.demand.features import fill
+from hushprice.numerics.jit import brief, step
+from hushprice.optimizer.coefficients import bonus_curve, demand_line
+from hushprice.optimizer.lanes import best_prices
+from hushprice.optimizer.spread import spread_lines
+from hushprice.types import FloatArray
+
+
+@step
+def above_cost(
+    cost: float, count: int, a: FloatArray, b: FloatArray, q0: FloatArray, q1: FloatArray, q2: FloatArray
+) -> None:
+    """Coefficients in r instead of p = c + (1 - c) r, in place: the search for revenue then finds the best margin.
+
+    (p - c) f(a + b p) + width sqrt(q(p)) is (1 - c) times r f(a' + b' r) + width / (1 - c) sqrt(q'(r)), and r in [0, 1]
+    are the prices from cost to ceiling.
+    """
+    above = 1.0 - cost
+    for i in range(count):
+        a[i] += b[i] * cost
+        b[i] *= above
+        q0[i] += cost * (q1[i] + cost * q2[i])
+        q1[i] = above * (q1[i] + 2.0 * cost * q2[i])
+        q2[i] *= above * above
+
+
+@step
+def lines_for_one(
+    theta: FloatArray,
+    inverse: FloatArray,
+    u: FloatArray,
+    v: FloatArray,
+    spread: float,
+    uniform: float,
+    cost: float,
+    lines: FloatArray,
+) -> None:
+    """a, b, q0, q1, q2 of one customer into the first rows of `lines` (9, 1), spread and above cost."""
+    a, b, q0, q1, q2, uniforms = lines[0], lines[1], lines[2], lines[3], lines[4], lines[5]
+    left, right = u.reshape(-1, 1), v.reshape(-1, 1)
+    demand_line(theta, left, right, 1, a, b)
+    bonus_curve(inverse, left, right, 1, q0, q1, q2, lines[7:9])
+    uniforms[0] = uniform
+    spread_lines(spread, 1, uniforms, a, b, q1, q2)
+    if cost > 0.0:
+        above_cost(cost, 1, a, b, q0, q1, q2)
+
+
+@step
+def price_for_one(
+    family: int,
+    slope: float,
+    width: float,
+    theta: FloatArray,
+    inverse: FloatArray,
+    u: FloatArray,
+    v: FloatArray,
+    spread: float,
+    uniform: float,
+    cost: float,
+    work: FloatArray,
+) -> float:
+    """The r that is best for a customer whose features are u + p v; p itself where there is no cost."""
+    lines = np.empty((9, 1))
+    lines_for_one(theta, inverse, u, v, spread, uniform, cost, lines)
+    best_prices(family, slope, width, 1, lines[0], lines[1], lines[2], lines[3], lines[4], lines[6], work)
+    return lines[6, 0]
+
+
+@brief
+def price_of_customer(
+    features: int,
+    family: int,
+    constants: FloatArray,
+    context: FloatArray,
+    uniform: float,
+    theta: FloatArray,
+    inverse: FloatArray,
+    parts: FloatArray,
+    work: FloatArray,
+) -> float:
+    """The best price for a context: a live quote in one call. constants are slope, width, spread, cost; parts (2, d).
+
+    It keeps the interpreter lock, so threads may share parts and work.
+    """
+    slope, width, spread, cost = constants[0], constants[1], constants[2], constants[3]
+    u, v = parts[0], parts[1]
+    fill(features, context.reshape(-1, 1), 1, u.reshape(-1, 1), v.reshape(-1, 1))
+    width = width / (1.0 - cost) if cost > 0.0 else width
+    share = price_for_one(family, slope, width, theta, inverse, u, v, spread, uniform, cost, work)
+    return min(cost + (1.0 - cost) * share, 1.0) if cost > 0.0 else share

@@ -1,0 +1,59 @@
+"""What a product promises and has spent, from its declaration and its last release: public figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hushprice.accounting.customers import CustomerGuarantee
+from hushprice.service.certificates import customer_of, customers_of
+from hushprice.service.held import Held
+from hushprice.service.messages import AllPrivacy, CustomerLevel, Label, Left, Pair, Privacy
+
+_NOTE = (
+    "All batches together are one release that is paid for at once: from the first release on, all of it is spent, "
+    "and no later release costs more."
+)
+_FIXED = "Every customer gets the reference price: no record is read, so nothing is revealed or spent."
+_FIELDS = ("claimed", "proven", "spent", "left", "customer", "quotes", "learned", "releases", "versions")
+_PUBLIC: dict[str, Label] = dict.fromkeys(_FIELDS, "public")
+
+
+def privacy_of(held: Held) -> Privacy:
+    """The body of GET /v1/products/{name}/privacy."""
+    product, policy = held.product, held.policy
+    assert policy.claimed is not None
+    assert policy.proven is not None
+    claimed = Pair(policy.claimed.epsilon, policy.claimed.delta)
+    proven = Pair(policy.proven.epsilon, policy.proven.delta)
+    spent = proven if held.release is not None else Pair(0.0, 0.0)
+    return Privacy(
+        product=product.name,
+        policy=product.policy,
+        adjacency=policy.adjacency.value,
+        claimed=claimed,
+        proven=proven,
+        spent=spent,
+        left=Left(max(0.0, claimed.epsilon - spent.epsilon)),
+        customer=_level(customer_of(product)),
+        horizon=product.horizon,
+        quotes=held.slots,
+        learned=held.learned,
+        learning=held.ended is None,
+        learning_ended=held.ended,
+        releases=held.sequence,
+        versions=held.version,
+        next_release_after_slot=None if held.quoter is None or held.ended == "horizon" else held.quoter.look,
+        note=_FIXED if held.quoter is None else _NOTE,
+        labels=_PUBLIC,
+    )
+
+
+def privacy_of_all(listed: Iterable[Held]) -> AllPrivacy:
+    """The body of GET /v1/privacy."""
+    products = list(listed)
+    together = customers_of([held.product for held in products]) if products else None
+    return AllPrivacy([privacy_of(held) for held in products], _level(together), "public")
+
+
+def _level(found: CustomerGuarantee | None) -> CustomerLevel | None:
+    return None if found is None else CustomerLevel(found.records, found.epsilon, found.delta, found.mu)

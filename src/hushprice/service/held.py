@@ -1,0 +1,104 @@
+"""One product as a quoting process holds it: its declaration, its rules, and the belief of the last release."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from hushprice.engine.newton_quoter import NewtonQuoter
+from hushprice.errors import InvalidInput
+from hushprice.service import problems
+from hushprice.service.belief import Belief, held_to
+from hushprice.service.prices import Charged, PriceRules, Tariff
+from hushprice.service.product import Product, policy_of, quoter_of, reader_of, schema_of, tariff_of
+from hushprice.service.quick_context import QuickReader
+from hushprice.service.store.protocol import StoredProduct, StoredRelease
+
+Ended = Literal["horizon", "policy fixed"]
+_product = msgspec.json.Decoder(Product).decode
+_rules = msgspec.json.Decoder(PriceRules).decode
+_belief = msgspec.json.Decoder(Belief).decode
+
+
+class Held:
+    """Everything a quote needs, worked out before it is asked. Replaced, never changed, except for counts."""
+
+    def __init__(self, stored: StoredProduct, release: StoredRelease | None, product: Product | None = None) -> None:
+        self.stored = stored
+        self.release = release
+        self.product = product or _product(stored.spec)
+        self.rules = _rules(stored.rules)
+        self.slots = stored.slots
+        self.clipped = 0  # customers with a number out of its bounds; raw, for the operator alone
+        changed = None if stored.reference_price is None else stored.reference_price * self.product.ceiling
+        # The share was made from a price with so many decimals; this is that price again.
+        changed = None if changed is None else round(changed, self.product.decimals)
+        self.tariff: Tariff = tariff_of(self.product, self.rules, changed)
+        self.reader = reader_of(self.product)
+        self._quick = QuickReader(schema_of(self.product), len(self.reader.names))
+        self.policy = policy_of(self.product)
+        self.quoter: NewtonQuoter | None = None
+        if self.product.policy != "fixed":
+            self.quoter = quoter_of(self.product, changed)
+            if release is not None:
+                held_to(self.quoter, _belief(release.belief))
+        self.personal = self.quoter is not None and stored.status == "open"
+        self.version = 0 if release is None else release.version
+
+    @property
+    def sequence(self) -> int:
+        """Releases so far."""
+        return 0 if self.release is None else self.release.sequence
+
+    @property
+    def learned(self) -> int:
+        """Slots learned up to the last release."""
+        return 0 if self.release is None else self.release.records
+
+    @property
+    def ended(self) -> Ended | None:
+        """Why nothing is learned from a new quote. Pricing goes on. (A frozen product is learned at its one price.)"""
+        if self.product.policy == "fixed":
+            return "policy fixed"
+        return "horizon" if self.slots >= self.product.horizon else None
+
+    @property
+    def reference(self) -> Charged:
+        """The public price: for a holdout, a frozen product, a fixed policy."""
+        return self.tariff.reference
+
+    def context(self, attributes: dict[str, float | bool | str] | None, context: list[float] | None) -> bytes:
+        """A customer's context as a record keeps it, or a Problem that names the field and no value."""
+        quick = self._quick.read(attributes, context)
+        if quick is not None:
+            return quick
+        try:
+            read = self.reader.read(attributes, context)
+            self.clipped += bool(read.clipped)
+            return read.context.astype("<f8").tobytes()
+        except InvalidInput as problem:
+            text = str(problem)
+            first = text.split(" ", 1)[0]
+            raise problems.invalid(first if first.startswith(("attributes", "context")) else None, text) from None
+
+    def price(self, context: bytes, uniform: float) -> Charged:
+        """The price charged to a customer; `uniform` in [0, 1) disperses it, and 1/2 leaves it where it is."""
+        if not self.personal:
+            return self.tariff.reference
+        assert self.quoter is not None
+        # A bytearray, because the compiled search is compiled for arrays that can be written to.
+        read = np.frombuffer(bytearray(context), dtype="<f8")
+        return self.tariff.charge(self.quoter.price_of_checked(read, uniform))
+
+    def same_but_slots(self, stored: StoredProduct, sequence: int) -> bool:
+        """Is there nothing new about the product?"""
+        before = self.stored
+        return (
+            before.spec == stored.spec
+            and before.status == stored.status
+            and before.rules == stored.rules
+            and before.reference_price == stored.reference_price
+            and self.sequence == sequence
+        )

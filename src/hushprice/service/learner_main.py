@@ -1,0 +1,110 @@
+"""The learning process: learns under a lease, and serves the operator's port. Its side of the wall holds records."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+
+import uvloop
+
+from hushprice.accounting import signing
+from hushprice.errors import HushpriceError, InvalidInput
+from hushprice.service import server, setup, sockets, state
+from hushprice.service.app import Application
+from hushprice.service.board import Board
+from hushprice.service.config import Settings
+from hushprice.service.learning import Learning
+from hushprice.service.operator import operator_calls
+from hushprice.service.processes import heard, watch_parent
+from hushprice.service.routes.table import READS
+from hushprice.service.store import open_store
+from hushprice.service.store.protocol import StoreUnavailable
+
+_FAREWELL = 10.0  # seconds to end cleanly after the parent is gone
+
+
+def run(settings: Settings, say: Callable[[str], None]) -> None:
+    """Learn until a signal ends it: role learner."""
+    with sockets.listen(settings.host, settings.operator_port, "operator_port") as listening:
+        setup.customer_secret(settings, say)
+        _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"), child=False)
+
+
+def _run(settings: Settings, listening: socket.socket, started: Callable[[], None], *, child: bool) -> None:
+    logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
+    address = settings.learner_address.reveal()
+    key_file = settings.beside_store(".signing.pem")
+    if not key_file.exists():
+        signing.new_key(key_file)
+    key = signing.read_key(key_file)
+    stopping = threading.Event()
+    clipped: dict[str, int] = {}  # by the quoter beside this process, where there is one
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        if child:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the parent says when to end
+            loop.add_signal_handler(signal.SIGTERM, stop.set)
+            gone = _parent_gone(loop, stop)
+            threading.Thread(target=watch_parent, args=(clipped.update, gone), daemon=True).start()
+        else:
+            server.on_signals(stop)
+        learning = Learning(open_store(address, "learner"), signing_key=key)
+        thread = threading.Thread(target=_learn, args=(learning, stopping), name="hushprice-learner")
+        thread.start()
+        try:
+            service = await state.start(
+                settings, lambda: open_store(address, "learner"), b"", Board(None), quotes=False
+            )
+            figures = operator_calls(learning, lambda: open_store(address, "learner"), clipped)
+            await server.serve(Application(service, (*READS, *figures)), listening, started=started, stop=stop)
+            await service.stop()
+        finally:
+            stopping.set()
+            await asyncio.to_thread(thread.join)
+
+    try:
+        uvloop.run(main())
+    except StoreUnavailable as problem:
+        raise InvalidInput(f"store: {problem}") from None
+
+
+def _learn(learning: Learning, stopping: threading.Event) -> None:
+    try:
+        learning.run(stopping)
+    except BaseException as problem:  # what it says may come from a record
+        logging.getLogger("hushprice.service").error("the learner failed: %s", type(problem).__name__)
+        os._exit(1)  # started again, it reads everything back
+
+
+def _parent_gone(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> Callable[[], None]:
+    def ended() -> None:
+        loop.call_soon_threadsafe(stop.set)
+        threading.Event().wait(_FAREWELL)
+        os._exit(1)
+
+    return ended
+
+
+def main() -> None:
+    """As a child: settings come over the pipe, with the operator's socket."""
+    child = heard(sys.stdin.buffer.readline())
+    assert child.listening is not None
+    try:
+        _run(child.settings, socket.socket(fileno=child.listening), lambda: None, child=True)
+    except HushpriceError as problem:
+        sys.stderr.write(f"hushprice: learner: {problem}\n")
+        sys.exit(2)
+    sys.stderr.flush()
+    os._exit(0)  # everything is stored and closed; unloading compiled code would take another second
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""The learner's loop: one process, under a lease, learns what is due of every product and stores what it releases.
+
+A release leaves this process only through `commit`, together with the state it came from. Whatever goes wrong before,
+what is held in memory is forgotten and read back: a release that was stored is used as it is, and noise that was not
+stored was seen by nobody. docs/proofs/operation.md says why that is enough.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hushprice.errors import HushpriceError
+from hushprice.service.certifying import Certifier
+from hushprice.service.learner import ProductLearner
+from hushprice.service.learner_state import Clipped
+from hushprice.service.store.protocol import (
+    LEASE,
+    LearnerStore,
+    LeaseLost,
+    Seen,
+    StoredProduct,
+    StoreUnavailable,
+)
+
+CHUNK = 2000  # slots between two commits, at most
+RENEW = 1.0  # seconds between two renewals of the lease
+PAUSE = 0.2  # seconds to wait where nothing is due
+RETRY = 60.0  # seconds that a product which failed is left alone
+NICE = 10  # quoting comes first
+
+_log = logging.getLogger(__name__)
+
+
+class FitSeconds(msgspec.Struct):
+    """How long learning a block and storing its release took: for the operator alone, it depends on records."""
+
+    count: int = 0
+    total: float = 0.0
+    largest: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.count += 1
+        self.total += seconds
+        self.largest = max(self.largest, seconds)
+
+
+class Learning:
+    """Learns for one store. `turn` is one pass over all products, `run` goes on until it is stopped."""
+
+    def __init__(
+        self,
+        store: LearnerStore,
+        *,
+        signing_key: Ed25519PrivateKey | None = None,
+        now: Callable[[], float] = time.time,
+        chunk: int = CHUNK,
+    ) -> None:
+        self.holder = secrets.token_hex(16)
+        self.fit_seconds: dict[str, FitSeconds] = {}
+        self.set_aside: dict[str, float] = {}  # products that failed, and when each is tried again
+        self._uncertified: dict[str, float] = {}
+        self._store = store
+        self._now = now
+        self._chunk = chunk
+        self._renewed = -math.inf
+        self._learners: dict[str, ProductLearner] = {}
+        self._certifier = None if signing_key is None else Certifier(store, signing_key)
+
+    def run(self, stop: threading.Event) -> None:
+        """Learn until `stop` is set, then let go of the lease."""
+        _step_back()
+        try:
+            while not stop.is_set():
+                stop.wait(0.0 if self.turn() else PAUSE)
+        finally:
+            with contextlib.suppress(StoreUnavailable):
+                self._store.drop_lease(self.holder)
+
+    def turn(self) -> bool:
+        """Learn a chunk of every product; is more due? A lost lease or a failing store forgets what is in memory."""
+        try:
+            self._keep_lease()
+            more = [self._tried(product) for product in self._store.products()]
+            return any(more)
+        except (LeaseLost, StoreUnavailable) as problem:
+            _log.warning("learning starts over: %s", type(problem).__name__)
+            self._forget()
+            return False
+
+    def clipped(self, product: str) -> Clipped:
+        """Raw counts of a product, for the operator alone."""
+        learner = self._learners.get(product)
+        return Clipped() if learner is None else learner.clipped
+
+    def _tried(self, product: StoredProduct) -> bool:
+        """One product's failure never stops the others, and is not explained: an error may quote a record."""
+        name = product.name
+        if self._now() < self.set_aside.get(name, -math.inf):
+            return False
+        try:
+            self._keep_lease()
+            return self._advance(product)
+        except (LeaseLost, StoreUnavailable):
+            raise
+        except Exception as problem:
+            _log.error("product %s is set aside: %s", name, type(problem).__name__)
+            learner = self._learners.pop(name, None)
+            # Noise may have caused it. Drawing again until it does not would be a choice among draws.
+            drawn = learner is not None and learner.drawn
+            self.set_aside[name] = math.inf if drawn else self._now() + RETRY
+            return False
+
+    def _advance(self, product: StoredProduct) -> bool:
+        learner = self._learner(product)
+        slots = self._store.due(product.name, learner.learned, self._chunk)
+        full = len(slots) == self._chunk
+        while slots:
+            started = time.perf_counter()
+            slots = slots[learner.learn(slots, self._now()) :]
+            if learner.pending or not slots:
+                self._commit(learner, started)
+        self._certify(learner)
+        return full
+
+    def _certify(self, learner: ProductLearner) -> None:
+        """A certificate that cannot be issued stops no learning."""
+        name = learner.product.name
+        if self._certifier is None or self._now() < self._uncertified.get(name, -math.inf):
+            return
+        try:
+            self._certifier.issue_if_due(learner, self._now())
+        except HushpriceError as problem:  # made of public numbers, so its text may be told
+            _log.error("product %s has no new certificate: %s", name, problem)
+            self._uncertified[name] = self._now() + RETRY
+
+    def _commit(self, learner: ProductLearner, started: float) -> None:
+        released = bool(learner.pending)
+        self._store.commit(self.holder, learner.state(), learner.pending, self._now())
+        learner.committed()
+        if released:
+            name = learner.product.name
+            self.fit_seconds.setdefault(name, FitSeconds()).add(time.perf_counter() - started)
+
+    def _learner(self, product: StoredProduct) -> ProductLearner:
+        """The product's learner as it is stored, at or past the highest release that any quoter has used."""
+        learner = self._learners.get(product.name) or self._read(product)
+        seen = self._store.highest_seen(product.name)
+        if seen is not None and seen.sequence > learner.sequence:
+            learner = self._behind(product, seen)
+        self._learners[product.name] = learner
+        return learner
+
+    def _read(self, product: StoredProduct) -> ProductLearner:
+        learner = ProductLearner(product.spec)
+        stored = self._store.state(product.name)
+        if stored is not None:
+            learner.restore(stored)
+        return learner
+
+    def _behind(self, product: StoredProduct, seen: Seen) -> ProductLearner:
+        """The store has less than was used: an older backup was restored. What was charged is not learned again."""
+        learner = self._read(product)  # not from memory, which may itself be what is old
+        if seen.sequence > learner.sequence:
+            _log.warning("product %s: the store is older than release %d, skipping on", product.name, seen.sequence)
+            self._store.skip_to(self.holder, seen, self._now())
+            learner.jump(seen)
+            self._store.commit(self.holder, learner.state(), [], self._now())
+        return learner
+
+    def _keep_lease(self) -> None:
+        now = self._now()
+        if 0.0 <= now - self._renewed < RENEW:
+            return
+        if not self._store.take_lease(self.holder, now):
+            raise LeaseLost("another learner holds the lease")
+        if not 0.0 <= now - self._renewed < LEASE:
+            self._learners.clear()  # another may have held it in between, and have released
+        self._renewed = now
+
+    def _forget(self) -> None:
+        self._learners.clear()
+        self._renewed = -math.inf
+
+
+def _step_back() -> None:
+    """Let others have the processor first; on Linux this is about the calling thread alone."""
+    if hasattr(os, "setpriority"):
+        os.setpriority(os.PRIO_PROCESS, 0, max(NICE, os.getpriority(os.PRIO_PROCESS, 0)))

@@ -1,0 +1,29 @@
+"""So many requests a second for each API key. A flood would eat the horizon: every quote takes a slot."""
+
+from __future__ import annotations
+
+LARGEST_BATCH = 100  # quotes in one request; a full bucket must hold one
+
+
+class Limits:
+    """A bucket of tokens a key: it holds one second's worth, and fills as time goes by."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._full = max(rate, float(LARGEST_BATCH))
+        self._buckets: dict[str, tuple[float, float]] = {}  # tokens left, and when that was
+
+    def take(self, key: str, now: float, count: int = 1) -> float:
+        """Take `count` tokens; returns 0, or the seconds to wait where there are too few and none was taken.
+
+        >>> limits = Limits(200.0)
+        >>> limits.take("shop", 0.0, 200), limits.take("shop", 0.0), limits.take("shop", 0.005)
+        (0.0, 0.005, 0.0)
+        """
+        left, then = self._buckets.get(key, (self._full, now))
+        left = min(self._full, left + (now - then) * self._rate)
+        if left < count:
+            self._buckets[key] = (left, now)
+            return (count - left) / self._rate
+        self._buckets[key] = (left - count, now)
+        return 0.0

@@ -1,0 +1,81 @@
+"""Figures for Prometheus, written by hand: a counter and a histogram need no library.
+
+Public figures only. How many outcomes came and what they said is computed from customers' records, and a number read
+off them again and again is a release that nobody paid for: such figures are on the operator's port alone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import NamedTuple
+
+_BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+
+
+class ProductFigures(NamedTuple):
+    """What is public of a product and changes with time."""
+
+    name: str
+    slots: int
+    releases: int
+    learned: int
+    claimed: float
+    spent: float
+
+
+class Latencies:
+    """A histogram of how long quotes took, from the request's head to its answer."""
+
+    def __init__(self) -> None:
+        self._counts = [0] * (len(_BOUNDS) + 1)
+        self._seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        """One more quote."""
+        self._counts[bisect_left(_BOUNDS, seconds)] += 1
+        self._seconds += seconds
+
+    @property
+    def count(self) -> int:
+        """Quotes so far."""
+        return sum(self._counts)
+
+    def lines(self, name: str) -> list[str]:
+        """The histogram as Prometheus reads it: counts up to and including each bound."""
+        written, total = [], 0
+        for bound, count in zip((*_BOUNDS, "+Inf"), self._counts, strict=True):
+            total += count
+            written.append(f'{name}_bucket{{le="{bound}"}} {total}')
+        return [*written, f"{name}_sum {self._seconds:.6f}", f"{name}_count {total}"]
+
+
+def render(
+    latencies: Latencies, products: Iterable[ProductFigures], *, store_up: bool, learner_up: bool, buffered: int
+) -> str:
+    """Everything, as text."""
+    listed = list(products)
+    text: list[str] = []
+
+    def family(name: str, kind: str, help: str, lines: list[str]) -> None:
+        text.extend([f"# HELP {name} {help}", f"# TYPE {name} {kind}", *lines])
+
+    def by_product(name: str, kind: str, help: str, field: str) -> None:
+        family(name, kind, help, [f'{name}{{product="{each.name}"}} {getattr(each, field)}' for each in listed])
+
+    name = "hushprice_quote_seconds"
+    family(name, "histogram", "Time to answer a request for a quote.", latencies.lines(name))
+    by_product("hushprice_quotes_total", "counter", "Slots given, over all quoters.", "slots")
+    by_product("hushprice_releases_total", "counter", "Releases made.", "releases")
+    by_product("hushprice_slots_learned_total", "counter", "Slots learned up to the last release.", "learned")
+    by_product("hushprice_epsilon_claimed", "gauge", "The budget.", "claimed")
+    by_product("hushprice_epsilon_spent", "gauge", "What of it is spent.", "spent")
+    family("hushprice_store_up", "gauge", "1 while the store answers.", [f"hushprice_store_up {int(store_up)}"])
+    family("hushprice_learner_up", "gauge", "1 while a learner works.", [f"hushprice_learner_up {int(learner_up)}"])
+    family(
+        "hushprice_quotes_buffered",
+        "gauge",
+        "Quotes that wait for the store.",
+        [f"hushprice_quotes_buffered {buffered}"],
+    )
+    return "\n".join(text) + "\n"

@@ -1,0 +1,71 @@
+// The service's answers. Paths are relative, so the page also works behind a proxy that adds a prefix.
+
+const KEY = "hushprice-key";
+const TIMEOUT = 5000; // ms
+
+export class Refused extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export class Away extends Error {}
+
+// Of this tab only: sessionStorage ends with it, and no cookie goes along with other requests.
+export const session = {
+  get key() {
+    return sessionStorage.getItem(KEY);
+  },
+  set key(value) {
+    if (value) sessionStorage.setItem(KEY, value);
+    else sessionStorage.removeItem(KEY);
+  },
+};
+
+export async function ask(path, { key = session.key, accept = [] } = {}) {
+  const headers = key ? { Authorization: `Bearer ${key}` } : {};
+  let response;
+  try {
+    response = await fetch(path, { headers, cache: "no-store", signal: AbortSignal.timeout(TIMEOUT) });
+  } catch {
+    throw new Away("The service does not answer.");
+  }
+  const body = await response.json().catch(() => null);
+  if (response.ok || accept.includes(response.status)) return body;
+  if (response.status === 502 || response.status === 504) throw new Away("The service does not answer.");
+  throw new Refused(response.status, body?.error?.message ?? `The service answered ${response.status}.`);
+}
+
+const of = (name, part) => `v1/products/${encodeURIComponent(name)}/${part}`;
+
+export const products = async (options) => {
+  const body = await ask("v1/products", options);
+  return Array.isArray(body) ? body : body.products;
+};
+export const allPrivacy = (options) => ask("v1/privacy", options);
+export const privacy = (name) => ask(of(name, "privacy"));
+export const report = (name) => ask(of(name, "report"));
+export const ready = () => ask("readyz", { accept: [503] });
+export const figures = (name) => ask(`v1/operator/products/${encodeURIComponent(name)}/figures`);
+let operatorPort; // asked once: a port does not become another
+
+// Asking for what is refused would only fill the log, so the page looks first: a key tells its role in front, and the
+// description of a port tells whether it is the operator's. The service checks both itself.
+export async function whyNoFigures(key) {
+  if (/^hp_(auditor|shop)_/.test(key)) return "Signed in. Raw figures need an admin key.";
+  operatorPort ??= Object.keys((await ask("openapi.json")).paths ?? {}).some(
+    (path) => path.startsWith("/v1/operator/"),
+  );
+  return operatorPort ? null : "Signed in. Raw figures are on the operator's port only.";
+}
+
+export const certificatePath = (name) => of(name, "certificate");
+
+export function prices(name, x, y, steps = 24) {
+  const query = new URLSearchParams({ x, steps: String(steps) });
+  if (y) query.set("y", y);
+  return ask(`${of(name, "prices")}?${query}`);
+}
+
+export const demand = (name, point) => ask(`${of(name, "demand")}?${new URLSearchParams(point)}`);

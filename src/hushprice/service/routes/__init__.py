@@ -1,0 +1,1 @@
+"""The calls, one file a noun. Each translates: reads a message, asks one thing, writes a message."""

@@ -1,0 +1,66 @@
+"""What the calls of one process share. Nothing here is a record: quotes leave by the writer and do not come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hushprice.service.board import Board
+from hushprice.service.config import Settings
+from hushprice.service.limits import Limits
+from hushprice.service.metrics import Latencies
+from hushprice.service.processes import LearnerProcess
+from hushprice.service.reader import Reader
+from hushprice.service.store.protocol import QuoterStore, Seen
+from hushprice.service.writer import Writer
+
+
+@dataclass(slots=True)
+class Service:
+    """One process's side of the service, between start and stop."""
+
+    settings: Settings
+    customer_secret: bytes
+    board: Board
+    reader: Reader
+    writer: Writer
+    limits: Limits
+    latencies: Latencies
+    learner: LearnerProcess | None = None  # the child, where this process started one
+
+    @property
+    def learner_up(self) -> bool:
+        """Does somebody learn? A child that failed holds its lease for some seconds more."""
+        return self.board.learner_up and (self.learner is None or self.learner.running)
+
+    @property
+    def store_up(self) -> bool:
+        """Does the store answer?"""
+        return not (self.writer.away or self.reader.away)
+
+    async def stop(self) -> None:
+        """Store what waits, and close the store."""
+        await self.reader.close()
+        await self.writer.close()
+
+
+async def start(
+    settings: Settings,
+    open_store: Callable[[], QuoterStore],
+    customer_secret: bytes,
+    board: Board,
+    *,
+    quotes: bool = True,
+) -> Service:
+    """Open the store twice, for reading and for writing, and look at it once. `quotes`: does this process quote?"""
+    writer = Writer(open_store(), beats=quotes)
+
+    def report(seen: list[Seen]) -> None:
+        future = writer.call(lambda store: store.report_seen(seen))
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # told again at the next start
+
+    reader = Reader(open_store(), board, report)
+    await reader.start()
+    if board.all_seen():
+        report(board.all_seen())
+    return Service(settings, customer_secret, board, reader, writer, Limits(settings.rate_per_second), Latencies())

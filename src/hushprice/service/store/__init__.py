@@ -1,0 +1,30 @@
+"""Where the service keeps everything: one SQLite file, or PostgreSQL for more than one machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, overload
+
+from hushprice.errors import InvalidInput
+from hushprice.service.store.protocol import LearnerStore, QuoterStore
+
+
+@overload
+def open_store(uri: str, role: Literal["learner"]) -> LearnerStore: ...
+@overload
+def open_store(uri: str, role: Literal["quoter"]) -> QuoterStore: ...
+def open_store(uri: str, role: Literal["learner", "quoter"]) -> LearnerStore | QuoterStore:
+    """The store at a file's path, or at postgresql://...; only a learner's creates tables in PostgreSQL."""
+    if uri.startswith(("postgresql://", "postgres://")):
+        if role == "learner":
+            from hushprice.service.store.postgres_learner import LearnerPostgres
+
+            return LearnerPostgres(uri)
+        from hushprice.service.store.postgres import QuoterPostgres
+
+        return QuoterPostgres(uri)
+    if "://" in uri:
+        raise InvalidInput(f"store: must be a file's path or postgresql://..., got {uri.split('://')[0]}://...")
+    from hushprice.service.store.sqlite import SqliteStore
+
+    return SqliteStore(Path(uri))

@@ -1,0 +1,204 @@
+"""The decisions of a store that a guarantee rests on, one line each, and what is counted for the operator.
+
+`postgres_functions.sql` makes the same decisions in the database, where a quoter's role cannot see what they read.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hushprice.errors import InvalidInput
+from hushprice.service.store.protocol import (
+    GRACE,
+    Figures,
+    LearnerState,
+    LeaseLost,
+    NewOutcome,
+    NewQuote,
+    Seen,
+    StoredRelease,
+)
+
+WAITING, RECORDED, LATE, FORGOTTEN = range(4)
+
+COUNTED = (
+    "quoted",
+    "bought",
+    "declined",
+    "expired",
+    "repeated",
+    "conflicting",
+    "late",
+    "over_cap",
+    "forgotten",
+    "holdout_quotes",
+    "holdout_revenue",
+    "personal_quotes",
+    "personal_revenue",
+)
+
+
+def in_time(clock: float, deadline: float) -> bool:
+    """May an outcome still be taken? `is_due` is the opposite: a slot is never learned while its outcome may change."""
+    return clock < deadline
+
+
+def is_due(clock: float, deadline: float) -> bool:
+    return deadline <= clock
+
+
+def within_cap(counted: int, cap: int | None, known: bool) -> bool:
+    """Does one more record count? A customer without a key cannot be held to a cap, so no record of theirs counts."""
+    return cap is None or (known and counted < cap)
+
+
+def moved(service: float, beat: float | None, behind: float | None, now: float) -> tuple[float, float, float | None]:
+    """The clock after a beat: (service, beat, behind).
+
+    Of several clocks the one that is ahead counts, beat by beat. Where it has been silent for GRACE (its machine is
+    gone, or somebody set the clock back), those behind it take over from where they are. The service's clock itself
+    never goes back, and never moves by more than GRACE at once.
+
+    >>> moved(10.0, 100.0, None, 100.5), moved(10.0, 100.0, None, 200.0)
+    ((10.5, 100.5, None), (10.0, 200.0, None))
+    >>> moved(10.0, 100.0, None, 90.0), moved(10.0, 100.0, 85.0, 90.0)
+    ((10.0, 100.0, 90.0), (10.0, 90.0, None))
+    """
+    if beat is None or now > beat + GRACE:
+        return service, now, None
+    if now >= beat:
+        return service + (now - beat), now, None
+    if behind is not None and now >= behind + GRACE:
+        return service, now, None
+    return service, beat, now if behind is None else min(behind, now)
+
+
+def check_written(quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]) -> None:
+    """SQLite would turn a number that is none into no outcome at all."""
+    if not all(math.isfinite(outcome.demand) for outcome in outcomes):
+        raise InvalidInput("demand: must be a finite number")
+    if not all(math.isfinite(quote.price) and math.isfinite(quote.window) for quote in quotes):
+        raise InvalidInput("price, window: must be finite numbers")
+
+
+class Progress(NamedTuple):
+    """Where a product is, by the number of its row."""
+
+    product: int
+    slots: int
+    learned: int
+    sequence: int
+    skipped: int
+    skipped_releases: int
+
+
+def check_state(state: LearnerState, releases: Sequence[StoredRelease], at: Progress) -> None:
+    """May this state follow the stored one? A ledger equals its releases only if they are numbered without gaps."""
+    learned, sequence = max(at.learned, at.skipped), max(at.sequence, at.skipped_releases)
+    if learned > state.learned or sequence > state.sequence - len(releases):
+        raise LeaseLost(f"{state.product}: another learner is at slot {learned}, release {sequence}")
+    numbers = [(release.product, release.sequence) for release in releases]
+    if numbers != [(state.product, number) for number in range(sequence + 1, state.sequence + 1)]:
+        raise InvalidInput(f"releases: must be the product's own, numbered {sequence + 1} to {state.sequence}")
+    if state.learned > at.slots:
+        raise InvalidInput(f"learned: must be at most {at.slots}, the slots given, got {state.learned}")
+
+
+def release_row(product: int, release: StoredRelease) -> tuple[Any, ...]:
+    """As the table of releases has it: the product by its number."""
+    return (product, *msgspec.structs.astuple(release)[1:])
+
+
+def first_due(product: str, after: int, at: Progress) -> int:
+    """The slot that may be handed out next: none that was learned, and none that a lost release was made of."""
+    if after < at.learned:
+        raise LeaseLost(f"{product}: another learner has learned slot {at.learned}")
+    return max(after, at.skipped) + 1
+
+
+def reference(price: float) -> str:
+    """The detail of a change "reference price"."""
+    return f"{price:g} of the ceiling"
+
+
+def skipped(seen: Seen) -> str:
+    """The detail of a change "restored backup"."""
+    return (
+        f"the store was older than release {seen.sequence}, which a price had used;"
+        f" slots up to {seen.records} were charged and are not learned again"
+    )
+
+
+def quote_id(text: str) -> bytes | None:
+    """The 16 bytes of a quote's id; None where it is no such id."""
+    try:
+        return bytes.fromhex(text) if len(text) == 32 else None
+    except ValueError:
+        return None
+
+
+def today() -> int:
+    return int(time.time() // 86400)
+
+
+def day_name(day: int) -> str:
+    """
+    >>> day_name(0)
+    '1970-01-01'
+    """
+    return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
+
+
+def figures_of(counted: Sequence[float]) -> Figures:
+    """Of the numbers named in COUNTED, in that order. Who is not waiting is in exactly one of the others."""
+    pairs = zip(COUNTED, counted, strict=True)
+    named: dict[str, Any] = {name: float(n) if name.endswith("revenue") else int(n) for name, n in pairs}
+    waiting = named["quoted"] - sum(named[name] for name in ("bought", "declined", "expired", "forgotten"))
+    return Figures(waiting=waiting, **named)
+
+
+class Tally:
+    """Counts of one transaction by product and day, added to the stored ones at its end."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[int, int], dict[str, float]] = {}
+
+    def add(self, product: int, day: int, name: str, amount: float = 1) -> None:
+        counts = self._counts.get((product, day))
+        if counts is None:
+            counts = self._counts[product, day] = dict.fromkeys(COUNTED, 0)
+        counts[name] += amount
+
+    def rows(self) -> list[tuple[float, ...]]:
+        return [(*place, *counts.values()) for place, counts in self._counts.items()]
+
+
+TALLY = (
+    f"INSERT INTO tally (product, day, {', '.join(COUNTED)}) VALUES (?, ?{', ?' * len(COUNTED)})"
+    f" ON CONFLICT DO UPDATE SET {', '.join(f'{name} = {name} + excluded.{name}' for name in COUNTED)}"
+)
+
+
+# Of both databases, which write the product's name and the schema in their own ways.
+INSPECT = """WITH at AS (
+        SELECT id, slots, skipped_slots, skipped_releases, coalesce(learned, 0) AS learned, service
+        FROM {schema}product LEFT JOIN {schema}learner ON learner.product = product.id CROSS JOIN {schema}clock
+        WHERE name = {name}),
+    own AS (
+        SELECT quote.slot, deadline, status, context, learned, service, skipped_slots
+        FROM at JOIN {schema}quote ON quote.product = at.id
+        LEFT JOIN {schema}record ON record.product = quote.product AND record.slot = quote.slot)
+    SELECT slots, skipped_slots, skipped_releases,
+        (SELECT count(*) FROM own),
+        (SELECT count(*) FROM own WHERE slot > skipped_slots),
+        (SELECT coalesce(sum(quoted), 0) FROM {schema}tally WHERE tally.product = at.id),
+        (SELECT count(*) FROM {schema}record WHERE record.product = at.id AND record.slot <= at.learned),
+        (SELECT count(*) FROM own WHERE slot > learned AND slot > skipped_slots AND status <> 3 AND context IS NULL),
+        (SELECT count(*) FROM own WHERE slot <= learned AND slot > skipped_slots AND deadline > service)
+    FROM at"""

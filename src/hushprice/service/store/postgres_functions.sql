@@ -1,0 +1,284 @@
+-- All that a quoter's role may do to records. They run with the owner's rights and return statuses, never a context or
+-- an outcome. Locks, always in this order: the advisory lock, then products by number.
+--
+-- The advisory lock 0x68757368 keeps outcomes and the service's clock apart. Who stores outcomes shares it from before
+-- the clock is read until the commit; who moves the clock has it alone. So when the clock has passed a deadline, every
+-- outcome that was taken before it is visible to the learner, and none is taken any more.
+
+CREATE OR REPLACE FUNCTION hushprice.lock_clock(alone boolean) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    -- Otherwise what is read after the lock could be older than the lock.
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'the transaction must be read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    IF alone THEN
+        PERFORM pg_advisory_xact_lock(1752527720);
+    ELSE
+        PERFORM pg_advisory_xact_lock_shared(1752527720);
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION hushprice.product_number(given text) RETURNS integer LANGUAGE plpgsql
+SET search_path = pg_catalog, hushprice, pg_temp AS $$
+DECLARE number integer;
+BEGIN
+    SELECT id INTO number FROM product WHERE name = given;
+    IF number IS NULL THEN
+        RAISE EXCEPTION 'no such product' USING ERRCODE = 'no_data_found';
+    END IF;
+    RETURN number;
+END $$;
+
+-- Counts of one transaction, a list of objects, added to the stored ones.
+CREATE OR REPLACE FUNCTION hushprice.add_tally(counts jsonb) RETURNS void LANGUAGE sql
+SET search_path = pg_catalog, hushprice, pg_temp AS $$
+    INSERT INTO tally AS t
+    SELECT product, day, coalesce(sum(quoted), 0), coalesce(sum(bought), 0), coalesce(sum(declined), 0),
+        coalesce(sum(expired), 0), coalesce(sum(repeated), 0), coalesce(sum(conflicting), 0), coalesce(sum(late), 0),
+        coalesce(sum(over_cap), 0), coalesce(sum(forgotten), 0), coalesce(sum(holdout_quotes), 0),
+        coalesce(sum(holdout_revenue), 0), coalesce(sum(personal_quotes), 0), coalesce(sum(personal_revenue), 0)
+    FROM jsonb_to_recordset(counts) AS c (
+        product integer, day integer, quoted bigint, bought bigint, declined bigint, expired bigint, repeated bigint,
+        conflicting bigint, late bigint, over_cap bigint, forgotten bigint, holdout_quotes bigint,
+        holdout_revenue float8, personal_quotes bigint, personal_revenue float8)
+    GROUP BY product, day
+    ON CONFLICT (product, day) DO UPDATE SET
+        quoted = t.quoted + excluded.quoted, bought = t.bought + excluded.bought,
+        declined = t.declined + excluded.declined, expired = t.expired + excluded.expired,
+        repeated = t.repeated + excluded.repeated, conflicting = t.conflicting + excluded.conflicting,
+        late = t.late + excluded.late, over_cap = t.over_cap + excluded.over_cap,
+        forgotten = t.forgotten + excluded.forgotten, holdout_quotes = t.holdout_quotes + excluded.holdout_quotes,
+        holdout_revenue = t.holdout_revenue + excluded.holdout_revenue,
+        personal_quotes = t.personal_quotes + excluded.personal_quotes,
+        personal_revenue = t.personal_revenue + excluded.personal_revenue;
+$$;
+
+CREATE OR REPLACE FUNCTION hushprice.counted_outcome(
+    product integer, day integer, holdout boolean, price float8, demand float8, times integer
+) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+    SELECT jsonb_build_object(
+        'product', product, 'day', day, CASE WHEN demand > 0.0 THEN 'bought' ELSE 'declined' END, times,
+        CASE WHEN holdout THEN 'holdout_revenue' ELSE 'personal_revenue' END, times * price * demand);
+$$;
+
+-- Quotes first; null in the answer is the quote as asked.
+CREATE OR REPLACE FUNCTION hushprice.store_quotes(quotes jsonb, clock float8, today integer) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, hushprice, pg_temp AS $$
+DECLARE
+    q record;
+    old record;
+    names text[];
+    numbers integer[];
+    last bigint[];
+    asked bytea[];
+    stored bytea[];
+    place integer;
+    counted bigint;
+    within boolean;
+    tallied jsonb[] := '{}';
+    given jsonb[] := '{}';
+BEGIN
+    SELECT array_agg(name), array_agg(id), array_agg(slots) INTO names, numbers, last
+        FROM product WHERE name IN (SELECT a ->> 'product' FROM jsonb_array_elements(quotes) a);
+    -- A commit may have stored them whose answer never came: asking again must not take second slots.
+    asked := ARRAY(SELECT decode(a ->> 'id', 'hex') FROM jsonb_array_elements(quotes) a);
+    stored := ARRAY(SELECT quote.id FROM quote WHERE quote.id = ANY (asked));
+    FOR q IN SELECT * FROM ROWS FROM (jsonb_to_recordset(quotes) AS (
+        id text, product text, key text, context text, price float8, charged text, expires float8, version bigint,
+        holdout boolean, "window" float8, cap bigint, customer text, idempotency text, fingerprint text
+    )) WITH ORDINALITY ORDER BY ordinality LOOP
+        IF decode(q.id, 'hex') = ANY (stored) THEN
+            given := given || 'null'::jsonb;
+            CONTINUE;
+        END IF;
+        IF q.idempotency IS NOT NULL THEN
+            SELECT encode(quote.id, 'hex') AS id, quote.fingerprint, quote.charged, quote.expires, quote.version INTO old
+                FROM quote WHERE quote.key = q.key AND quote.idempotency = decode(q.idempotency, 'base64');
+            IF FOUND THEN
+                given := given || CASE WHEN old.fingerprint IS DISTINCT FROM decode(q.fingerprint, 'base64')
+                    THEN '{"id": "", "charged": "", "expires": 0.0, "version": 0, "fresh": false, "conflict": true}'
+                    ELSE to_jsonb(old) - 'fingerprint' || '{"fresh": false}' END;
+                CONTINUE;
+            END IF;
+        END IF;
+        place := array_position(names, q.product);
+        IF place IS NULL THEN
+            RAISE EXCEPTION 'no such product' USING ERRCODE = 'no_data_found';
+        END IF;
+        -- The product's row is locked, so its slots are given in the order of commits, without gaps.
+        last[place] := last[place] + 1;
+        within := true;
+        IF q.cap IS NOT NULL THEN
+            SELECT count(*) INTO counted FROM (SELECT 1 FROM quote
+                WHERE quote.customer = decode(q.customer, 'base64') AND quote.product = numbers[place] AND quote.counts
+                LIMIT q.cap) AS own;
+            SELECT counted + coalesce(sum(records), 0) INTO counted FROM used_cap
+                WHERE used_cap.customer = decode(q.customer, 'base64') AND used_cap.product = numbers[place];
+            within := q.customer IS NOT NULL AND counted < q.cap;
+        END IF;
+        INSERT INTO quote VALUES (
+            numbers[place], last[place], decode(q.id, 'hex'), q.key, q.price, q.holdout, within, clock + q."window",
+            today, 0, NULL, decode(q.customer, 'base64'), decode(q.idempotency, 'base64'),
+            CASE WHEN q.idempotency IS NOT NULL THEN decode(q.fingerprint, 'base64') END,
+            CASE WHEN q.idempotency IS NOT NULL THEN q.charged END,
+            CASE WHEN q.idempotency IS NOT NULL THEN q.expires END,
+            CASE WHEN q.idempotency IS NOT NULL THEN q.version END);
+        INSERT INTO record VALUES (numbers[place], last[place], decode(q.context, 'base64'));
+        tallied := tallied || jsonb_build_object(
+            'product', numbers[place], 'day', today, 'quoted', 1, 'over_cap', (NOT within)::integer,
+            CASE WHEN q.holdout THEN 'holdout_quotes' ELSE 'personal_quotes' END, 1);
+        given := given || 'null'::jsonb;
+    END LOOP;
+    UPDATE product SET slots = new.slots FROM unnest(numbers, last) AS new (id, slots) WHERE product.id = new.id;
+    PERFORM add_tally(to_jsonb(tallied));
+    RETURN to_jsonb(given);
+END $$;
+
+CREATE OR REPLACE FUNCTION hushprice.store_outcomes(outcomes jsonb, clock float8) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, hushprice, pg_temp AS $$
+DECLARE
+    o record;
+    q record;
+    told jsonb[] := '{}';
+    tallied jsonb[] := '{}';
+BEGIN
+    FOR o IN SELECT * FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (quote text, key text, demand float8))
+        WITH ORDINALITY ORDER BY ordinality
+    LOOP
+        SELECT * INTO q FROM quote WHERE id = decode(o.quote, 'hex') AND quote.key = o.key AND status <> 3;
+        IF NOT FOUND THEN
+            told := told || '{"status": "unknown"}'::jsonb;
+        ELSIF q.status = 0 AND clock < q.deadline THEN
+            UPDATE quote SET status = 1, demand = o.demand WHERE product = q.product AND slot = q.slot;
+            told := told || '{"status": "recorded"}'::jsonb;
+            tallied := tallied || counted_outcome(q.product, q.day, q.holdout, q.price, o.demand, 1);
+        ELSIF q.status = 0 THEN
+            UPDATE quote SET status = 2, demand = o.demand WHERE product = q.product AND slot = q.slot;
+            told := told || '{"status": "late"}'::jsonb;
+            tallied := tallied || jsonb_build_object('product', q.product, 'day', q.day, 'late', 1);
+        ELSIF q.demand <> o.demand THEN
+            told := told || '{"status": "conflict"}'::jsonb;
+            tallied := tallied || jsonb_build_object('product', q.product, 'day', q.day, 'conflicting', 1);
+        ELSE
+            told := told || jsonb_build_object('status', CASE q.status WHEN 1 THEN 'recorded' ELSE 'late' END,
+                'repeat', true);
+            tallied := tallied || jsonb_build_object('product', q.product, 'day', q.day, 'repeated', 1);
+        END IF;
+    END LOOP;
+    PERFORM add_tally(to_jsonb(tallied));
+    RETURN to_jsonb(told);
+END $$;
+
+CREATE OR REPLACE FUNCTION hushprice.write(quotes jsonb, outcomes jsonb, today integer) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+DECLARE
+    now float8;
+    told bytea[];
+    concerned integer[];
+    given jsonb;
+BEGIN
+    PERFORM lock_clock(false);
+    SELECT service INTO now FROM clock;
+    -- Arrays, so that the index is used whatever the planner believes about the table.
+    told := ARRAY(SELECT decode(a ->> 'quote', 'hex') FROM jsonb_array_elements(outcomes) a);
+    concerned := ARRAY(SELECT DISTINCT product FROM quote WHERE quote.id = ANY (told));
+    PERFORM 1 FROM product
+        WHERE name IN (SELECT a ->> 'product' FROM jsonb_array_elements(quotes) a)
+        OR id = ANY (concerned) ORDER BY id FOR NO KEY UPDATE;
+    given := store_quotes(quotes, now, today);
+    RETURN jsonb_build_object('given', given, 'told', store_outcomes(outcomes, now));
+END $$;
+
+-- decisions.moved in Python says the same.
+CREATE OR REPLACE FUNCTION hushprice.beat(now float8) RETURNS float8
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+DECLARE
+    grace CONSTANT float8 := 5.0;
+    c record;
+BEGIN
+    PERFORM lock_clock(true);
+    SELECT * INTO c FROM clock;
+    IF c.beat IS NULL OR now > c.beat + grace OR (now < c.beat AND now >= c.behind + grace) THEN
+        UPDATE clock SET beat = now, behind = NULL;
+    ELSIF now >= c.beat THEN
+        UPDATE clock SET service = service + (now - c.beat), beat = now, behind = NULL;
+        RETURN c.service + (now - c.beat);
+    ELSE
+        UPDATE clock SET behind = least(behind, now);
+    END IF;
+    RETURN c.service;
+END $$;
+
+CREATE OR REPLACE FUNCTION hushprice.report_seen(seen jsonb) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+    INSERT INTO seen AS s
+    SELECT product, max(sequence), max(records)
+    FROM jsonb_to_recordset(seen) AS (product text, sequence bigint, records bigint) GROUP BY product ORDER BY product
+    ON CONFLICT (product) DO UPDATE
+    SET sequence = greatest(s.sequence, excluded.sequence), records = greatest(s.records, excluded.records);
+$$;
+
+CREATE OR REPLACE FUNCTION hushprice.add_product(given text, spec bytea, rules bytea, now float8) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+    INSERT INTO product (name, spec, rules, created) VALUES (given, spec, rules, now);
+$$;
+
+CREATE OR REPLACE FUNCTION hushprice.set_status(given text, new text, now float8) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+DECLARE number integer := product_number(given);
+BEGIN
+    UPDATE product SET status = new WHERE id = number AND status <> new;
+    IF FOUND THEN
+        INSERT INTO change (product, at, what, detail)
+            VALUES (number, now, CASE new WHEN 'frozen' THEN 'freeze' ELSE 'resume' END, '');
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION hushprice.set_rules(given text, new bytea, detail text, now float8) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+DECLARE number integer := product_number(given);
+BEGIN
+    UPDATE product SET rules = new WHERE id = number;
+    INSERT INTO change (product, at, what, detail) VALUES (number, now, 'rules', detail);
+END $$;
+
+CREATE OR REPLACE FUNCTION hushprice.set_reference_price(given text, new float8, detail text, now float8) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+DECLARE number integer := product_number(given);
+BEGIN
+    UPDATE product SET reference_price = new WHERE id = number;
+    INSERT INTO change (product, at, what, detail) VALUES (number, now, 'reference price', detail);
+END $$;
+
+-- Leaves tombstones, and the number of records that a release may hold, so that nobody gets a second cap.
+CREATE OR REPLACE FUNCTION hushprice.forget(who bytea) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+DECLARE
+    q record;
+    now float8;
+    tallied jsonb[] := '{}';
+BEGIN
+    PERFORM lock_clock(true);
+    SELECT service INTO now FROM clock;
+    PERFORM 1 FROM product WHERE id IN (SELECT product FROM quote WHERE customer = who) ORDER BY id FOR NO KEY UPDATE;
+    FOR q IN SELECT quote.*, coalesce(learned, 0) AS learned
+        FROM quote LEFT JOIN learner ON learner.product = quote.product WHERE customer = who
+    LOOP
+        tallied := tallied || jsonb_build_object('product', q.product, 'day', q.day, 'forgotten', 1,
+            CASE WHEN q.holdout THEN 'holdout_quotes' ELSE 'personal_quotes' END, -1);
+        IF q.status = 1 THEN
+            tallied := tallied || counted_outcome(q.product, q.day, q.holdout, q.price, q.demand, -1);
+        ELSIF q.slot <= q.learned THEN
+            tallied := tallied || jsonb_build_object('product', q.product, 'day', q.day, 'expired', -1);
+        END IF;
+    END LOOP;
+    -- A learner may hold every slot that is due, in a release or about to be.
+    INSERT INTO used_cap AS u
+        SELECT who, product, count(*) FROM quote WHERE customer = who AND counts AND deadline <= now GROUP BY product
+        ON CONFLICT (customer, product) DO UPDATE SET records = u.records + excluded.records;
+    DELETE FROM record USING quote
+        WHERE quote.customer = who AND record.product = quote.product AND record.slot = quote.slot;
+    UPDATE quote SET status = 3, demand = NULL, counts = false, price = 0.0, customer = NULL, idempotency = NULL,
+        fingerprint = NULL, charged = NULL, expires = NULL, version = NULL WHERE customer = who;
+    PERFORM add_tally(to_jsonb(tallied));
+END $$;

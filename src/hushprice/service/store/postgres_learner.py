@@ -1,0 +1,163 @@
+"""The learner's side of PostgreSQL, which owns the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any
+
+import psycopg
+
+from hushprice.service.store import decisions, postgres_setup
+from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Progress
+from hushprice.service.store.postgres import QuoterPostgres
+from hushprice.service.store.protocol import (
+    LEASE,
+    ApiKey,
+    Figures,
+    Inspection,
+    LearnerState,
+    LeaseLost,
+    Seen,
+    Slot,
+    StoredRelease,
+    UnknownProduct,
+)
+
+_SUMS = ", ".join(f"coalesce(sum({name}), 0)" for name in decisions.COUNTED)
+
+_EXPIRED = """SELECT hushprice.add_tally(coalesce(jsonb_agg(silent), '[]')) FROM (
+    SELECT product, day, count(*) AS expired FROM hushprice.quote
+    WHERE product = %s AND slot > %s AND slot <= %s AND status IN (%s, %s) GROUP BY product, day) AS silent"""
+_ERASE = "DELETE FROM hushprice.record WHERE product = %s AND slot <= %s"
+
+
+class LearnerPostgres(QuoterPostgres):
+    """Keeps the promises of LearnerStore. Opening it creates or upgrades the schema."""
+
+    _name = "hushprice learner"
+
+    @staticmethod
+    def _ready(connection: psycopg.Connection[Any]) -> None:
+        postgres_setup.bring_up(connection)
+
+    def take_lease(self, holder: str, now: float) -> bool:
+        query = """UPDATE hushprice.lease SET holder = %s, until = %s WHERE holder IS NULL OR holder = %s OR until <= %s
+            RETURNING 1"""
+        return bool(self._link.rows(query, (holder, now + LEASE, holder, now)))
+
+    def drop_lease(self, holder: str) -> None:
+        query = "UPDATE hushprice.lease SET holder = NULL, until = 0.0 WHERE holder = %s RETURNING 1"
+        self._link.rows(query, (holder,))
+
+    def state(self, product: str) -> LearnerState | None:
+        query = """SELECT name, learned, sequence, state, ledger
+            FROM hushprice.learner JOIN hushprice.product ON product.id = learner.product WHERE name = %s"""
+        rows = self._link.rows(query, (product,))
+        return LearnerState(*rows[0]) if rows else None
+
+    def due(self, product: str, after: int, limit: int) -> list[Slot]:
+        """In one statement, which sees the clock and the slots of one moment."""
+        at = self._progress(product)
+        first = decisions.first_due(product, after, at)
+        rows = self._link.rows(
+            """SELECT slot, context, price, CASE status WHEN %s THEN demand END, counts, deadline, service
+            FROM hushprice.quote LEFT JOIN hushprice.record USING (product, slot) CROSS JOIN hushprice.clock
+            WHERE product = %s AND slot >= %s ORDER BY slot LIMIT %s""",
+            (RECORDED, at.product, first, limit),
+        )
+        ready = takewhile(lambda row: decisions.is_due(row[6], row[5]), rows)
+        return [Slot(*row[:5]) for place, row in enumerate(ready, first) if row[0] == place]
+
+    def _progress(self, product: str, lock: str = "") -> Progress:
+        rows = self._link.rows(
+            f"""SELECT id, slots, coalesce(learned, 0), coalesce(sequence, 0), skipped_slots, skipped_releases
+            FROM hushprice.product LEFT JOIN hushprice.learner ON learner.product = product.id
+            WHERE name = %s {lock}""",
+            (product,),
+        )
+        if not rows:
+            raise UnknownProduct(product)
+        return Progress(*rows[0])
+
+    def _held(self, connection: psycopg.Connection[Any], holder: str, product: str) -> Progress:
+        """The lease, then the product, both locked until the commit.
+
+        By name alone: until another takes it, the lease is its last holder's, whatever clocks say.
+        """
+        if connection.execute("SELECT holder FROM hushprice.lease FOR UPDATE").fetchone() != (holder,):
+            raise LeaseLost("another learner holds the lease")
+        return self._progress(product, "FOR NO KEY UPDATE OF product")
+
+    def commit(self, holder: str, state: LearnerState, releases: Sequence[StoredRelease], now: float) -> None:
+        with self._link.transaction() as connection:
+            at = self._held(connection, holder, state.product)
+            decisions.check_state(state, releases, at)
+            connection.cursor().executemany(
+                "INSERT INTO hushprice.release VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
+                [decisions.release_row(at.product, release) for release in releases],
+            )
+            connection.execute(
+                """INSERT INTO hushprice.learner VALUES (%s, %s, %s, %s, %s) ON CONFLICT (product) DO UPDATE
+                SET learned = excluded.learned, sequence = excluded.sequence, state = excluded.state,
+                ledger = excluded.ledger""",
+                (at.product, state.learned, state.sequence, state.state, state.ledger),
+            )
+            connection.execute(_EXPIRED, (at.product, at.learned, state.learned, WAITING, LATE))
+            connection.execute(_ERASE, (at.product, state.learned))
+
+    def highest_seen(self, product: str) -> Seen | None:
+        rows = self._link.rows("SELECT product, sequence, records FROM hushprice.seen WHERE product = %s", (product,))
+        return Seen(*rows[0]) if rows else None
+
+    def skip_to(self, holder: str, seen: Seen, now: float) -> None:
+        """The learner's own state stays behind: until a learner has stored a new one, each finds that it must skip."""
+        with self._link.transaction() as connection:
+            at = self._held(connection, holder, seen.product)
+            if at.skipped >= seen.records and at.skipped_releases >= seen.sequence:
+                return
+            connection.execute(
+                """UPDATE hushprice.product SET slots = greatest(slots, %(records)s),
+                skipped_slots = greatest(skipped_slots, %(records)s),
+                skipped_releases = greatest(skipped_releases, %(sequence)s) WHERE id = %(id)s""",
+                {"records": seen.records, "sequence": seen.sequence, "id": at.product},
+            )
+            connection.execute(_ERASE, (at.product, seen.records))
+            connection.execute(
+                "INSERT INTO hushprice.change (product, at, what, detail) VALUES (%s, %s, 'restored backup', %s)",
+                (at.product, now, decisions.skipped(seen)),
+            )
+
+    def add_certificate(self, product: str, certificate: bytes, now: float) -> None:
+        query = """INSERT INTO hushprice.certificate SELECT id, %s, %s FROM hushprice.product WHERE name = %s
+            ON CONFLICT (product) DO UPDATE SET at = excluded.at, body = excluded.body RETURNING 1"""
+        if not self._link.rows(query, (now, certificate, product)):
+            raise UnknownProduct(product)
+
+    def add_api_key(self, key: ApiKey) -> None:
+        query = """INSERT INTO hushprice.api_key VALUES (%s, %s, %s) ON CONFLICT (name) DO UPDATE
+            SET role = excluded.role, digest = excluded.digest RETURNING 1"""
+        self._link.rows(query, (key.name, key.role, key.digest))
+
+    def remove_api_key(self, name: str) -> None:
+        self._link.rows("DELETE FROM hushprice.api_key WHERE name = %s RETURNING 1", (name,))
+
+    def figures(self, product: str) -> Figures:
+        number = self._progress(product).product
+        rows = self._link.rows(f"SELECT {_SUMS} FROM hushprice.tally WHERE product = %s", (number,))
+        return decisions.figures_of(rows[0])
+
+    def daily_figures(self, product: str, days: int) -> list[tuple[str, Figures]]:
+        query = f"""SELECT day, {", ".join(decisions.COUNTED)} FROM hushprice.tally WHERE product = %s
+            ORDER BY day DESC LIMIT %s"""
+        rows = self._link.rows(query, (self._progress(product).product, days))
+        return [(decisions.day_name(day), decisions.figures_of(counted)) for day, *counted in reversed(rows)]
+
+    def inspect(self, product: str) -> Inspection:
+        query = decisions.INSPECT.format(schema="hushprice.", name="%s")
+        with self._link.transaction() as connection:
+            connection.execute("SET LOCAL statement_timeout = 0; SET LOCAL enable_seqscan = on")
+            rows = connection.execute(query.encode(), (product,)).fetchall()
+        if not rows:
+            raise UnknownProduct(product)
+        return Inspection(*map(int, rows[0]))

@@ -1,0 +1,109 @@
+"""One connection to PostgreSQL that commits durably, and is made anew after it broke."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import errors
+
+from hushprice.errors import InvalidInput, first_line
+from hushprice.service.store.protocol import StoreUnavailable
+
+# Nothing may wait for ever: not for a server that is gone, a lock, or a process that hangs in its transaction.
+_CONNECT: dict[str, Any] = {
+    "connect_timeout": 3,
+    "tcp_user_timeout": 5000,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+}
+# A plan made while a table was empty reads all of it, and would be kept when it is not: indexes, always.
+_SESSION = """SELECT set_config('enable_seqscan', 'off', false),
+    set_config('lock_timeout', '5s', false), set_config('statement_timeout', '30s', false),
+    set_config('idle_in_transaction_session_timeout', '30s', false),
+    set_config('default_transaction_isolation', 'read committed', false),
+    set_config('synchronous_commit',
+        CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
+    current_setting('fsync')"""
+
+_SAID: tuple[tuple[type[psycopg.Error], str], ...] = (
+    (errors.DiskFull, "cannot grow: the disk is full"),
+    (errors.LockNotAvailable, "is locked by another process"),
+    (errors.DeadlockDetected, "is locked by another process"),
+    (errors.QueryCanceled, "took too long"),
+    (errors.ReadOnlySqlTransaction, "is read-only"),
+    (errors.TooManyConnections, "has no connection left"),
+    (errors.AdminShutdown, "is shutting down"),
+    (errors.CannotConnectNow, "is starting or shutting down"),
+)
+
+
+class Link:
+    """`ready` is asked of every new connection before anything else."""
+
+    def __init__(self, uri: str, name: str, ready: Callable[[psycopg.Connection[Any]], None] | None = None) -> None:
+        self._uri, self._name, self._ready = uri, name, ready
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[psycopg.Connection[Any]]:
+        with self._explained(), self._connected().transaction():
+            assert self._connection is not None
+            yield self._connection
+
+    def rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """One statement is one transaction, and one round trip."""
+        with self._explained():
+            return self._connected().execute(query.encode(), values).fetchall()
+
+    def _connected(self) -> psycopg.Connection[Any]:
+        if self._connection is None:
+            try:
+                connection = psycopg.connect(self._uri, autocommit=True, application_name=self._name, **_CONNECT)
+            except psycopg.ProgrammingError as problem:  # of the address; the server has not been asked
+                raise InvalidInput(f"store: not an address of PostgreSQL: {first_line(problem)}") from None
+            try:
+                self._begin(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _begin(self, connection: psycopg.Connection[Any]) -> None:
+        row = connection.execute(_SESSION).fetchone()
+        if row is None or row[-1] != "on":
+            raise InvalidInput("store: the server runs with fsync off, so that what it acknowledges may be lost")
+        if self._ready is not None:
+            with connection.transaction():
+                self._ready(connection)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Failures as StoreUnavailable in one line. Of what the server says, no text that could quote a record."""
+        try:
+            yield
+        except (errors.UniqueViolation, errors.NoDataFound):
+            raise
+        except psycopg.Error as problem:
+            if self._connection is not None and self._connection.closed:
+                self.close()
+            raise StoreUnavailable(f"the store on PostgreSQL {_said(problem)}") from None
+
+
+def _said(problem: psycopg.Error) -> str:
+    for kind, text in _SAID:
+        if isinstance(problem, kind):
+            return text
+    if isinstance(problem, errors.InsufficientPrivilege):
+        return f"refused: {problem.diag.message_primary}"
+    if problem.sqlstate is None:
+        return f"cannot be reached: {first_line(problem)}"
+    return f"failed: {type(problem).__name__} ({problem.sqlstate})"

@@ -1,0 +1,251 @@
+"""A store in one SQLite file, for one machine: a quoter's and a learner's process may have it open at once."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from hushprice.service.store import decisions, sqlite_file, sqlite_learning, sqlite_quotes
+from hushprice.service.store.protocol import (
+    ApiKey,
+    Change,
+    DuplicateProduct,
+    Figures,
+    Given,
+    Inspection,
+    LearnerState,
+    NewOutcome,
+    NewQuote,
+    Seen,
+    Slot,
+    StoredProduct,
+    StoredRelease,
+    Told,
+    UnknownProduct,
+)
+from hushprice.service.store.sqlite_turns import WAIT, Turns, patiently
+
+_RELEASE = """SELECT name, sequence, version, kind, records, batch, numbers, belief, at
+    FROM release JOIN product ON product.id = release.product WHERE name = ?"""
+_SUMS = ", ".join(f"ifnull(sum({name}), 0)" for name in decisions.COUNTED)
+
+
+class SqliteStore:
+    """Keeps the promises of QuoterStore and LearnerStore. Every write is one transaction that begins by locking."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._turns = Turns(path)
+        try:
+            self._connection = sqlite_file.connect(path)
+        except BaseException:
+            self._turns.close()
+            raise
+
+    def __repr__(self) -> str:
+        return f"SqliteStore({str(self._path)!r})"
+
+    def close(self) -> None:
+        self._connection.close()
+        self._turns.close()
+
+    @contextmanager
+    def _transaction(self, write: bool) -> Iterator[sqlite3.Connection]:
+        connection = self._connection
+        with sqlite_file.explained(self._path):
+            if write:
+                self._turns.begin(connection)
+            else:  # the first read fixes what the others see
+                patiently(connection, time.monotonic() + WAIT, "BEGIN", "SELECT 1 FROM clock")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _writing(self) -> Any:
+        return self._transaction(write=True)
+
+    def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._transaction(write=False) as connection:
+            return list(connection.execute(query, values))
+
+    # ---- what a quoter reads -----------------------------------------------------------------------------------------
+
+    def products(self) -> list[StoredProduct]:
+        query = "SELECT name, spec, status, rules, reference_price, slots, created FROM product ORDER BY id"
+        return [StoredProduct(*row) for row in self._rows(query)]
+
+    def api_keys(self) -> list[ApiKey]:
+        return [ApiKey(*row) for row in self._rows("SELECT name, role, digest FROM api_key ORDER BY name")]
+
+    def changes(self, product: str) -> list[Change]:
+        query = """SELECT name, at, what, detail FROM change JOIN product ON product.id = change.product
+            WHERE name = ? ORDER BY change.id"""
+        return [Change(*row) for row in self._rows(query, product)]
+
+    def releases(self, product: str, after: int = 0) -> list[StoredRelease]:
+        rows = self._rows(_RELEASE + " AND sequence > ? ORDER BY sequence", product, after)
+        return [StoredRelease(*row) for row in rows]
+
+    def latest_release(self, product: str) -> StoredRelease | None:
+        rows = self._rows(_RELEASE + " ORDER BY sequence DESC LIMIT 1", product)
+        return StoredRelease(*rows[0]) if rows else None
+
+    def certificate(self, product: str) -> bytes | None:
+        query = "SELECT body FROM certificate WHERE product = (SELECT id FROM product WHERE name = ?)"
+        rows = self._rows(query, product)
+        return rows[0][0] if rows else None
+
+    def learner_alive(self, now: float) -> bool:
+        return bool(self._rows("SELECT 1 FROM lease WHERE holder IS NOT NULL AND until > ?", now))
+
+    # ---- what a quoter writes ----------------------------------------------------------------------------------------
+
+    def write(self, quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]) -> tuple[list[Given], list[Told]]:
+        decisions.check_written(quotes, outcomes)
+        try:
+            return self._write(quotes, outcomes, look=False)
+        except sqlite3.IntegrityError:  # an id that is stored already: asked again after a commit that was not heard of
+            return self._write(quotes, outcomes, look=True)
+
+    def _write(
+        self, quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome], look: bool
+    ) -> tuple[list[Given], list[Told]]:
+        tally = decisions.Tally()
+        with self._writing() as connection:
+            clock = sqlite_quotes.clock(connection)
+            stored = sqlite_quotes.stored_already(connection, quotes) if look else set()
+            fresh = [quote for quote in quotes if quote.id not in stored]
+            new = iter(sqlite_quotes.store_quotes(connection, fresh, clock, decisions.today(), tally))
+            given = [
+                Given(quote.id, quote.charged, quote.expires, quote.version, True) if quote.id in stored else next(new)
+                for quote in quotes
+            ]
+            told = sqlite_quotes.store_outcomes(connection, outcomes, clock, tally)
+            connection.executemany(decisions.TALLY, tally.rows())
+        return given, told
+
+    def beat(self, now: float) -> float:
+        with self._writing() as connection:
+            service, beat, behind = connection.execute("SELECT service, beat, behind FROM clock").fetchone()
+            clock = decisions.moved(service, beat, behind, now)
+            connection.execute("UPDATE clock SET service = ?, beat = ?, behind = ?", clock)
+        return clock[0]
+
+    def report_seen(self, seen: Sequence[Seen]) -> None:
+        with self._writing() as connection:
+            connection.executemany(
+                """INSERT INTO seen VALUES (?, ?, ?) ON CONFLICT DO UPDATE
+                SET sequence = max(sequence, excluded.sequence), records = max(records, excluded.records)""",
+                [(one.product, one.sequence, one.records) for one in seen],
+            )
+
+    def forget(self, customer: bytes) -> None:
+        tally = decisions.Tally()
+        with self._writing() as connection:
+            sqlite_quotes.forget(connection, customer, sqlite_quotes.clock(connection), tally)
+            connection.executemany(decisions.TALLY, tally.rows())
+
+    # ---- what an admin changes ---------------------------------------------------------------------------------------
+
+    def add_product(self, name: str, spec: bytes, rules: bytes, now: float) -> None:
+        try:
+            with self._writing() as connection:
+                connection.execute(
+                    "INSERT INTO product (name, spec, rules, created) VALUES (?, ?, ?, ?)", (name, spec, rules, now)
+                )
+        except sqlite3.IntegrityError:
+            raise DuplicateProduct(name) from None
+
+    def set_status(self, product: str, status: Literal["open", "frozen"], now: float) -> None:
+        self._change(product, "status", status, now, "freeze" if status == "frozen" else "resume", "", only_new=True)
+
+    def set_rules(self, product: str, rules: bytes, detail: str, now: float) -> None:
+        self._change(product, "rules", rules, now, "rules", detail)
+
+    def set_reference_price(self, product: str, price: float, now: float) -> None:
+        self._change(product, "reference_price", price, now, "reference price", decisions.reference(price))
+
+    def _change(
+        self, product: str, column: str, value: Any, now: float, what: str, detail: str, only_new: bool = False
+    ) -> None:
+        with self._writing() as connection:
+            number = sqlite_quotes.product_number(connection, product)
+            query = f"UPDATE product SET {column} = ?1 WHERE id = ?2" + f" AND {column} IS NOT ?1" * only_new
+            if connection.execute(query, (value, number)).rowcount:
+                connection.execute(
+                    "INSERT INTO change (product, at, what, detail) VALUES (?, ?, ?, ?)", (number, now, what, detail)
+                )
+
+    # ---- the learner's -----------------------------------------------------------------------------------------------
+
+    def take_lease(self, holder: str, now: float) -> bool:
+        with self._writing() as connection:
+            return sqlite_learning.take_lease(connection, holder, now)
+
+    def drop_lease(self, holder: str) -> None:
+        with self._writing() as connection:
+            connection.execute("UPDATE lease SET holder = NULL, until = 0.0 WHERE holder = ?", (holder,))
+
+    def state(self, product: str) -> LearnerState | None:
+        query = """SELECT name, learned, sequence, state, ledger
+            FROM learner JOIN product ON product.id = learner.product WHERE name = ?"""
+        rows = self._rows(query, product)
+        return LearnerState(*rows[0]) if rows else None
+
+    def due(self, product: str, after: int, limit: int) -> list[Slot]:
+        with self._transaction(write=False) as connection:
+            return sqlite_learning.due(connection, product, after, limit)
+
+    def commit(self, holder: str, state: LearnerState, releases: Sequence[StoredRelease], now: float) -> None:
+        tally = decisions.Tally()
+        with self._writing() as connection:
+            sqlite_learning.commit(connection, holder, state, releases, tally)
+            connection.executemany(decisions.TALLY, tally.rows())
+
+    def highest_seen(self, product: str) -> Seen | None:
+        rows = self._rows("SELECT product, sequence, records FROM seen WHERE product = ?", product)
+        return Seen(*rows[0]) if rows else None
+
+    def skip_to(self, holder: str, seen: Seen, now: float) -> None:
+        with self._writing() as connection:
+            sqlite_learning.skip_to(connection, holder, seen, now)
+
+    def add_certificate(self, product: str, certificate: bytes, now: float) -> None:
+        with self._writing() as connection:
+            number = sqlite_quotes.product_number(connection, product)
+            connection.execute("INSERT OR REPLACE INTO certificate VALUES (?, ?, ?)", (number, now, certificate))
+
+    def add_api_key(self, key: ApiKey) -> None:
+        with self._writing() as connection:
+            values = (key.name, key.role, key.digest)
+            connection.execute("INSERT OR REPLACE INTO api_key (name, role, digest) VALUES (?, ?, ?)", values)
+
+    def remove_api_key(self, name: str) -> None:
+        with self._writing() as connection:
+            connection.execute("DELETE FROM api_key WHERE name = ?", (name,))
+
+    def figures(self, product: str) -> Figures:
+        with self._transaction(write=False) as connection:
+            number = sqlite_quotes.product_number(connection, product)
+            row = connection.execute(f"SELECT {_SUMS} FROM tally WHERE product = ?", (number,)).fetchone()
+        return decisions.figures_of(row)
+
+    def daily_figures(self, product: str, days: int) -> list[tuple[str, Figures]]:
+        with self._transaction(write=False) as connection:
+            query = f"SELECT day, {', '.join(decisions.COUNTED)} FROM tally WHERE product = ? ORDER BY day DESC LIMIT ?"
+            rows = connection.execute(query, (sqlite_quotes.product_number(connection, product), days)).fetchall()
+        return [(decisions.day_name(day), decisions.figures_of(counted)) for day, *counted in reversed(rows)]
+
+    def inspect(self, product: str) -> Inspection:
+        rows = self._rows(decisions.INSPECT.format(schema="", name="?"), product)
+        if not rows:
+            raise UnknownProduct(product)
+        return Inspection(*rows[0])

@@ -1,0 +1,120 @@
+"""A SQLite file: opened durably, created for its owner alone, recognized, and its failures said in one line."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+
+from hushprice.errors import InvalidInput, first_line
+from hushprice.service.store.protocol import StoreUnavailable
+from hushprice.service.store.sqlite_turns import WAIT
+
+APPLICATION = 0x68757368  # "hush"
+VERSION = 1
+
+_SAID = {
+    sqlite3.SQLITE_BUSY: "is locked by another process",
+    sqlite3.SQLITE_LOCKED: "is locked by another process",
+    sqlite3.SQLITE_READONLY: "is read-only",
+    sqlite3.SQLITE_FULL: "cannot grow: the disk is full",
+    sqlite3.SQLITE_CORRUPT: "is damaged; restore a backup",
+    sqlite3.SQLITE_NOTADB: "is not a SQLite database",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened",
+    sqlite3.SQLITE_IOERR: "cannot be read or written",
+    sqlite3.SQLITE_PERM: "may not be opened by this user",
+}
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Failures of the database as StoreUnavailable; one line, no record in it. Integrity errors are the caller's."""
+    try:
+        yield
+    except sqlite3.IntegrityError:
+        raise
+    except sqlite3.Error as problem:
+        code = getattr(problem, "sqlite_errorcode", 0) & 0xFF  # without the extension
+        raise StoreUnavailable(f"the store {path} {_SAID.get(code, 'failed: ' + first_line(problem))}") from None
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the file, after creating it where there is none. InvalidInput where it is a file of something else."""
+    with explained(path):
+        _create(path)
+        connection = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
+        try:
+            _recognize(connection, path)
+            for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
+                connection.execute(f"PRAGMA {setting}")
+            # Fewer, larger moves from the log to the file, and room for the index of random ids.
+            connection.execute("PRAGMA wal_autocheckpoint = 4000")
+            connection.execute("PRAGMA cache_size = -65536")
+            _migrate(connection, path)
+            connection.execute("PRAGMA busy_timeout = 0")  # from here on, sqlite_turns.py waits
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _create(path: Path) -> None:
+    """SQLite gives its two other files the permissions of this one."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o600))
+    except OSError as problem:
+        raise StoreUnavailable(f"the store {path} cannot be opened: {problem.strerror}") from None
+
+
+def _recognize(connection: sqlite3.Connection, path: Path) -> None:
+    """Before anything is changed in it."""
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        empty = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None
+    except sqlite3.DatabaseError as problem:
+        if getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_NOTADB:
+            raise InvalidInput(f"store: {path} is not a SQLite database") from None
+        raise
+    if application != APPLICATION and not (empty and application == 0 and version == 0):
+        raise InvalidInput(f"store: {path} is a database of another program")
+    if version > VERSION:
+        raise InvalidInput(f"store: {path} has version {version}, this program knows up to {VERSION}")
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring the schema to VERSION, in one transaction; another process may be about to do the same."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        _recognize(connection, path)
+        for number in range(version + 1, VERSION + 1):
+            script = resources.files(__package__).joinpath(f"sqlite_{number}.sql").read_text(encoding="utf-8")
+            for statement in statements(script):
+                connection.execute(statement)
+        if version < VERSION:
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("UPDATE clock SET one = 1")  # a file that is read-only should be told of at the start
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def statements(script: str) -> Iterator[str]:
+    """One by one: `executescript` would commit in between.
+
+    >>> list(statements("SELECT 1; -- one;\\nSELECT 2;"))
+    ['SELECT 1; -- one;\\n', 'SELECT 2;']
+    """
+    start = ""
+    for line in script.splitlines(keepends=True):
+        start += line
+        if sqlite3.complete_statement(start):
+            yield start
+            start = ""

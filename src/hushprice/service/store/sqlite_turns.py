@@ -1,0 +1,74 @@
+"""Turns between processes that write one SQLite file.
+
+SQLite lets those who wait try again at intervals of their own, so a process that writes all the time keeps another out
+for seconds. Here whoever waits holds the turn, and who has just written must wait for the turn: nobody writes twice
+while another waits. A lock on a file of its own, which the kernel frees when a process dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+import time
+from pathlib import Path
+
+from hushprice.service.store.protocol import StoreUnavailable
+
+WAIT = 5.0  # seconds for another process that writes
+_PAUSE = 0.0002
+
+
+class Turns:
+    """One connection's; `begin` returns inside a transaction, or raises sqlite3.OperationalError (SQLITE_BUSY)."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = os.open(path.with_name(path.name + "-turn"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError as problem:
+            raise StoreUnavailable(f"the store {path} cannot be opened: {problem.strerror}") from None
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def begin(self, connection: sqlite3.Connection) -> None:
+        end = time.monotonic() + WAIT
+        self._take(end)
+        try:
+            patiently(connection, end, "BEGIN IMMEDIATE")
+        finally:
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def _take(self, end: float) -> None:
+        """Who has it is waiting for the database, so it will not have it for long.
+
+        Turns are a courtesy: past the end, or on a disk that knows no such locks, go without.
+        """
+        while time.monotonic() <= end:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_PAUSE)
+            except OSError:
+                return
+            else:
+                return
+
+
+def patiently(connection: sqlite3.Connection, end: float, *statements: str) -> None:
+    """Run them, from the first one again where another process was in the way."""
+    while True:
+        try:
+            for statement in statements:
+                connection.execute(statement)
+            return
+        except sqlite3.OperationalError as problem:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(_PAUSE)

@@ -1,0 +1,260 @@
+"""The thread that writes: takes everything that waits and stores it in one transaction (group commit).
+
+While the store is away, quotes are answered at once, kept here, and stored when it is back; outcomes are refused,
+because a shop that was told "recorded" will not tell again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from hushprice.service.store.protocol import Given, NewOutcome, NewQuote, QuoterStore, StoreUnavailable, Told
+
+BEAT = 0.5  # seconds between two beats of the service's clock
+PATIENCE = 2.0  # seconds a request waits for the store before the store counts as away
+BUFFER = 10_000  # quotes kept while the store is away; those after them are answered and not stored
+GATHER = 0.02  # seconds that quotes which nobody waits for are gathered
+LARGEST = 1_000  # items in one transaction, so that none waits for a very long one
+_PAUSE = 0.2  # seconds between two tries to reach the store
+
+log = logging.getLogger("hushprice.service")
+Value = TypeVar("Value")
+Waiting = tuple[NewQuote | NewOutcome | Callable[[QuoterStore], Any], "asyncio.Future[Any] | None", float]
+
+
+class Writer:
+    """Belongs to one event loop, which alone calls its methods; the thread alone uses the store."""
+
+    def __init__(self, store: QuoterStore, *, beats: bool = True) -> None:
+        self._store = store
+        self._beats = beats
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[Waiting] = deque()
+        self._kept: deque[NewQuote] = deque()  # by the thread alone, except for its length
+        self._promised: dict[tuple[str, bytes], NewQuote] = {}  # since the store went away
+        self._oldest = 0.0  # when the first of those at the store got there; 0: nothing is at the store
+        self._wake = threading.Event()
+        self._stopping = False
+        self._gathering = False
+        self._last_beat = 0.0
+        self.away = False
+        self._at_store: list[Waiting] = []
+        self._watch = self._loop.call_later(PATIENCE / 4, self._look)
+        self._thread = threading.Thread(target=self._run, name="hushprice-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def backlog(self) -> int:
+        """What waits to be written."""
+        return len(self._waiting)
+
+    @property
+    def buffered(self) -> int:
+        """Quotes that wait for the store to come back."""
+        return len(self._kept)
+
+    def quote(self, quote: NewQuote) -> asyncio.Future[Given | None]:
+        """Store a quote. The future holds None where the store is away: the quote is kept, and stands as it is."""
+        future: asyncio.Future[Given | None] = self._loop.create_future()
+        if not self.away:
+            self._promised.clear()
+            self._put((quote, future, time.monotonic()))
+            return future
+        future.set_result(self._promised_before(quote))
+        if future.result() is None:
+            self._put((quote, None, time.monotonic()))
+        return future
+
+    def _promised_before(self, quote: NewQuote) -> Given | None:
+        """While the store is away, the quote that the same Idempotency-Key got before, as the store would answer."""
+        if quote.idempotency is None:
+            return None
+        before = self._promised.setdefault((quote.key, quote.idempotency), quote)
+        if before is quote:
+            return None
+        conflict = before.fingerprint != quote.fingerprint
+        return Given(before.id, before.charged, before.expires, before.version, fresh=False, conflict=conflict)
+
+    def quote_later(self, quote: NewQuote) -> None:
+        """Store a quote that is answered already: with others, a moment later."""
+        self._waiting.append((quote, None, time.monotonic()))
+        if not self._gathering:
+            self._gathering = True
+            self._loop.call_later(GATHER, self._gathered)
+
+    def _gathered(self) -> None:
+        self._gathering = False
+        self._wake.set()
+
+    def outcome(self, outcome: NewOutcome) -> asyncio.Future[Told]:
+        """Store an outcome; StoreUnavailable where the store is away."""
+        future: asyncio.Future[Told] = self._loop.create_future()
+        if self.away:
+            future.set_exception(StoreUnavailable("away"))
+        else:
+            self._put((outcome, future, time.monotonic()))
+        return future
+
+    def call(self, work: Callable[[QuoterStore], Value]) -> asyncio.Future[Value]:
+        """Do something else with the store, in the same order."""
+        future: asyncio.Future[Value] = self._loop.create_future()
+        self._put((work, future, time.monotonic()))
+        return future
+
+    async def close(self) -> None:
+        """Store what waits, then end the thread."""
+        self._watch.cancel()
+        self._stopping = True
+        self._wake.set()
+        await asyncio.to_thread(self._thread.join)
+
+    def _put(self, item: Waiting) -> None:
+        self._waiting.append(item)
+        if not self._wake.is_set():
+            self._wake.set()
+
+    def _look(self) -> None:
+        """Let nobody wait for a store that hangs: answers go out, and the thread keeps what it has in hand."""
+        self._watch = self._loop.call_later(PATIENCE / 4, self._look)
+        oldest = self._oldest
+        if oldest and time.monotonic() - oldest > PATIENCE:
+            self.away = True
+            for item, future, _ in (*self._at_store, *self._waiting):
+                if future is not None and not future.done():
+                    if isinstance(item, NewQuote):
+                        future.set_result(None)
+                    else:
+                        future.set_exception(StoreUnavailable("the store does not answer"))
+
+    # What follows runs in the thread.
+
+    def _run(self) -> None:
+        while True:
+            self._wake.wait(BEAT / 2)
+            self._wake.clear()
+            while self._waiting:
+                self._step()
+                self._beat()
+            if self._kept or self.away:
+                self._come_back()
+            self._beat()
+            if self._stopping and not self._waiting:
+                break
+        if self._kept:
+            log.error("%d quotes were given and not stored: the store is away", len(self._kept))
+        self._store.close()
+
+    def _step(self) -> None:
+        """One transaction with all that waits, or one call."""
+        taken: list[Waiting] = []
+        while self._waiting and len(taken) < LARGEST:
+            if callable(self._waiting[0][0]) and taken:
+                break
+            taken.append(self._waiting.popleft())
+            if callable(taken[0][0]):
+                break
+        if self._kept and not callable(taken[0][0]):
+            self._come_back()  # slots in the order of the quotes
+        if self.away and not callable(taken[0][0]):
+            self._answer(taken, StoreUnavailable("away"))
+            return
+        self._at_store, self._oldest = taken, taken[0][2]
+        try:
+            work = taken[0][0]
+            results = [work(self._store)] if callable(work) else self._write([item for item, _, _ in taken])
+            self._came_back()
+            self._answer(taken, results)
+        except Exception as problem:
+            if isinstance(problem, StoreUnavailable):
+                self._left(problem)
+            elif not callable(taken[0][0]):
+                log.error("the store refused a write: %s", type(problem).__name__)
+            self._answer(taken, problem)
+        finally:
+            self._at_store, self._oldest = [], 0.0
+
+    def _write(self, items: Sequence[Any]) -> list[Given | Told]:
+        quotes = [item for item in items if isinstance(item, NewQuote)]
+        outcomes = [item for item in items if isinstance(item, NewOutcome)]
+        given, told = self._store.write(quotes, outcomes)
+        every, other = iter(given), iter(told)
+        return [next(every) if isinstance(item, NewQuote) else next(other) for item in items]
+
+    def _answer(self, taken: list[Waiting], results: Sequence[Any] | Exception) -> None:
+        """Tell those who wait, in one step of the event loop. Quotes of a failed write are kept."""
+        answers: list[tuple[asyncio.Future[Any], Any]] = []
+        for index, (item, future, _) in enumerate(taken):
+            result = results if isinstance(results, Exception) else results[index]
+            if isinstance(result, StoreUnavailable) and isinstance(item, NewQuote):
+                result = None
+                if len(self._kept) < BUFFER:
+                    self._kept.append(item)
+                    if item.idempotency is not None:
+                        self._promised.setdefault((item.key, item.idempotency), item)
+            if future is not None:
+                answers.append((future, result))
+        if answers:
+            self._loop.call_soon_threadsafe(_settle, answers)
+
+    def _come_back(self) -> None:
+        """Try the store again, with quotes that were kept."""
+        first: list[NewQuote] = []
+        try:
+            while self._kept:
+                first = [self._kept[index] for index in range(min(LARGEST, len(self._kept)))]
+                self._store.write(first, [])
+                for _ in first:
+                    self._kept.popleft()
+                first = []
+            if self.away:
+                self._probe()
+            self._came_back()
+        except StoreUnavailable as problem:
+            self._left(problem)
+            time.sleep(0.0 if self._stopping else _PAUSE)
+        except Exception as problem:  # quotes that no store will take must not hold up those after them
+            log.error("%d quotes could not be stored: %s", len(first), type(problem).__name__)
+            for _ in first:
+                self._kept.popleft()
+
+    def _probe(self) -> None:
+        """A write where this process may write of its own accord, so that a read-only store does not count as back."""
+        if self._beats:
+            self._store.beat(time.time())
+        else:
+            self._store.learner_alive(time.time())
+
+    def _beat(self) -> None:
+        now = time.monotonic()
+        if not self._beats or self.away or now - self._last_beat < BEAT:
+            return
+        self._last_beat = now
+        try:
+            self._store.beat(time.time())
+        except StoreUnavailable as problem:
+            self._left(problem)
+
+    def _left(self, problem: StoreUnavailable) -> None:
+        if not self.away:
+            log.warning("the store is away: %s", problem)
+        self.away = True
+
+    def _came_back(self) -> None:
+        if self.away:
+            log.warning("the store is back")
+        self.away = False
+
+
+def _settle(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
+    for future, result in answers:
+        if not future.done():
+            if isinstance(result, Exception):
+                future.set_exception(result)
+            else:
+                future.set_result(result)

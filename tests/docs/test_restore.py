@@ -1,0 +1,83 @@
+"""Backup and restore as docs/operations.md has them: an old backup goes on after what was charged, and says so."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hushprice.client import Client, Quote, Refused, UnknownQuote
+
+ROOT = Path(__file__).resolve().parents[2]
+SERVE = runpy.run_path(str(ROOT / "examples" / "shop_service.py"))["serve"]
+PRODUCT = {
+    "name": "coffee",
+    "currency": "EUR",
+    "ceiling": 10.0,
+    "contexts": 1,
+    "epsilon": 5.0,
+    "horizon": 10_000,
+    "quote_seconds": 0.5,
+    "outcome_seconds": 0.5,
+}
+
+
+def backup(folder: Path) -> None:
+    """The documented command, for the store of this test."""
+    (code,) = re.findall(r"^python -c '(import sqlite3.*)'$", (ROOT / "docs" / "operations.md").read_text(), flags=re.M)
+    command = [sys.executable, "-c", code.replace("hushprice.db", "shop.db")]
+    subprocess.run(command, cwd=folder, check=True)
+
+
+def soon(ask: Callable[[], Any]) -> Any:
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        try:
+            if answer := ask():
+                return answer
+        except Refused:
+            pass
+        time.sleep(0.1)
+    raise AssertionError("nothing came")
+
+
+def sell(shop: Client, count: int) -> Quote:
+    quotes = [shop.quote("coffee", context=[number % 7 / 7]) for number in range(count)]
+    return quotes[-1]
+
+
+def test_an_old_backup_draws_nothing_again(tmp_path):
+    with SERVE(tmp_path, True) as service, Client(service.url, service.keys["admin"], timeout=10.0) as admin:
+        admin.create_product(**PRODUCT)
+        sell(admin, 80)
+        soon(lambda: admin.report("coffee")["releases"])
+        backup(tmp_path)
+        last = sell(admin, 400)
+        soon(lambda: admin.privacy("coffee")["learned"] > 300)
+        used = admin.report("coffee")["releases"][-1]
+    kept = (tmp_path / "shop.db.seen").read_bytes()
+
+    (tmp_path / "backup.db").replace(tmp_path / "shop.db")
+    for name in ("shop.db-wal", "shop.db-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+    assert (tmp_path / "shop.db.seen").read_bytes() == kept
+
+    with SERVE(tmp_path, True) as service, Client(service.url, service.keys["admin"], timeout=10.0) as admin:
+        changes = soon(lambda: admin.report("coffee")["changes"])
+        assert [change["what"] for change in changes] == ["restored backup"]
+        assert f"release {used['sequence']}" in changes[0]["detail"]
+        with pytest.raises(UnknownQuote):
+            admin.outcome(last, purchased=True)
+        old = admin.report("coffee")["releases"]
+        assert old[-1]["sequence"] < used["sequence"]
+        sell(admin, 600)
+        fresh = soon(lambda: [each for each in admin.report("coffee")["releases"] if each not in old])
+        assert fresh[0]["sequence"] == used["sequence"] + 1
+        assert min(each["records"] for each in fresh) > used["records"]

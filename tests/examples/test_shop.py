@@ -1,0 +1,35 @@
+"""The simulated shop runs to its end: a real service, real HTTP, a report, and nothing left behind."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def test_the_shop_sells_learns_reports_and_closes():
+    command = [sys.executable, str(EXAMPLES / "shop.py"), "--exit", "--shoppers", "400"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    out = done.stdout
+    releases, learned, visits = re.findall(r"(\d+) releases, from ([\d,]+) of ([\d,]+) visits", out)[0]
+    assert int(releases) >= 1
+    assert 0 < int(learned) <= int(visits) == 400
+    assert "epsilon claimed 2, proven 2, spent 2" in out
+    assert "because the service was away: 0. Outcomes that came late: 0." in out
+    for column in ("price at the start", "at the end", "reference", "best fixed", "best personal"):
+        assert column in out
+    assert re.search(r"Sold a visit: [\d.]+ at personal prices, [\d.]+ to the holdout", out)
+    assert re.search(r"Page: http://127\.0\.0\.1:\d+/", out)
+    (keys,) = re.findall(r"Keys: (\S+\.keys\.toml)", out)
+    assert not Path(keys).parent.exists()
+    assert "Traceback" not in done.stderr
+
+
+def test_the_parts_of_the_shop_explain_themselves():
+    for name, words in (("shoppers.py", "best price"), ("shop_report.py", "Best fixed")):
+        done = subprocess.run([sys.executable, str(EXAMPLES / name)], capture_output=True, text=True, check=True)
+        assert words in done.stdout

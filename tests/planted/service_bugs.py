@@ -1,0 +1,58 @@
+"""Bugs in the running service: when slots are due, what late purchases change, restarts, and whose records count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from tests.planted.planting import changed
+
+from hushprice.service.learner import ProductLearner
+from hushprice.service.learning import Learning
+from hushprice.service.store import decisions, sqlite_learning
+
+
+def _due_when_complete(real: Callable[..., Any]) -> Callable[..., Any]:
+    def due(connection: Any, *given: Any) -> Any:
+        (waiting,) = connection.execute("SELECT count(*) FROM quote WHERE status = 0").fetchone()
+        with pytest.MonkeyPatch.context() as patch:
+            if not waiting:
+                patch.setattr(decisions, "is_due", lambda clock, deadline: True)
+            return real(connection, *given)
+
+    return due
+
+
+def _noise_forgotten(real: Callable[..., Any]) -> Callable[..., Any]:
+    def restore(self: ProductLearner, stored: Any) -> None:
+        real(self, stored)
+        if self._engine is not None and self._engine.learner.blocks > 0:
+            # The curvature since the batch began is summed up again, and drawn with fresh noise.
+            self._engine.learner.blocks, self._engine.learner.last_curvature = 0, None
+            self._engine.learner.batch.begin(self._engine.learner.level)
+
+    return restore
+
+
+def _every_slot_counts(real: Callable[..., Any]) -> Callable[..., Any]:
+    def records(self: ProductLearner, slots: Any) -> Any:
+        return real(self, [msgspec.structs.replace(slot, counts=True) for slot in slots])
+
+    return records
+
+
+def _charged_slots_learned_again(real: Callable[..., Any]) -> Callable[..., Any]:
+    def behind(self: Learning, product: Any, seen: Any) -> ProductLearner:
+        return self._read(product)
+
+    return behind
+
+
+release_when_outcomes_are_in = changed(sqlite_learning, "due", _due_when_complete)
+late_purchase_revises = changed(decisions, "in_time", lambda real: lambda clock, deadline: True)
+redrawn_after_restart = changed(ProductLearner, "restore", _noise_forgotten)
+over_cap_counted_by_the_store = changed(decisions, "within_cap", lambda real: lambda counted, cap, known: True)
+over_cap_counted_by_the_learner = changed(ProductLearner, "_records", _every_slot_counts)
+backup_taken_for_the_truth = changed(Learning, "_behind", _charged_slots_learned_again)

@@ -1,0 +1,122 @@
+"""What must hold of the running service, on a store in a file. Each check raises AssertionError otherwise."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.service.learning_runs import BOUGHT, CONTEXTS, WINDOW, Shop, many_blocks, public, same_noise
+
+from hushprice.service.store.protocol import LEASE, Seen
+
+
+@contextmanager
+def opened() -> Iterator[Shop]:
+    with tempfile.TemporaryDirectory() as folder, many_blocks():
+        shop = Shop(Path(folder))
+        try:
+            yield shop
+        finally:
+            shop.close()
+
+
+def shown(act: Callable[[Shop], None]) -> list[Any]:
+    """What everybody may see of a shop that `act` happens to, with the same noise every time."""
+    with opened() as shop, same_noise():
+        act(shop)
+        return public(shop.releases())
+
+
+def learn(shop: Shop, turns: int = 40, **more: Any) -> None:
+    learning = shop.learning(**more)
+    for _ in range(turns):
+        learning.turn()
+
+
+def releases_wait_for_the_last_deadline() -> None:
+    """Outcomes of all customers, of some and of none: the same releases, at the same times, none too early."""
+
+    def seen(told: int) -> list[int]:
+        with opened() as shop, same_noise():
+            learning, counts = shop.learning(), []
+            for n in range(20):
+                identity = shop.quote(n)
+                if n < told:
+                    shop.tell(identity, 0.0)
+            for _ in range(int(WINDOW) + 2):
+                learning.turn()
+                counts.append(len(shop.releases()))
+                shop.wait(1.0)
+            return counts
+
+    complete, some, none = seen(20), seen(10), seen(0)
+    assert complete == some == none
+    assert complete[int(WINDOW) - 1] == 0 < complete[-1]
+
+
+def late_purchases_change_nothing() -> None:
+    def served(shop: Shop, late: bool) -> None:
+        for n in range(30):
+            shop.quote(n)
+        shop.wait(WINDOW)
+        if late:
+            for identity in shop.ids:
+                shop.tell(identity, 1.0)
+        learn(shop, 3)
+
+    assert shown(lambda shop: served(shop, True)) == shown(lambda shop: served(shop, False))
+
+
+def restarts_draw_nothing_again() -> None:
+    """A learner that is started anew after every few slots releases what one that runs on does."""
+
+    def served(shop: Shop, restart: bool) -> None:
+        shop.serve(stop=60)
+        shop.wait(WINDOW)
+        learning = shop.learning(chunk=5)
+        for _ in range(15):
+            learning.turn()
+            if restart:
+                shop.store.drop_lease(learning.holder)
+                learning = shop.learning(chunk=5)
+
+    assert shown(lambda shop: served(shop, True)) == shown(lambda shop: served(shop, False))
+
+
+def over_cap_quotes_contribute_nothing() -> None:
+    """A customer with a cap of two comes ten times; what the last eight are like and buy is in no release."""
+
+    def served(shop: Shop, other: bool) -> None:
+        for n in range(40):
+            mine, over = n < 10, 2 <= n < 10
+            context = -CONTEXTS[n] if other and over else None
+            identity = shop.quote(n, context=context, customer=b"me" if mine else b"c%d" % n, cap=2)
+            shop.tell(identity, 1.0 - BOUGHT[n] if other and over else BOUGHT[n])
+        shop.wait(WINDOW)
+        learn(shop, 3)
+
+    first, second = (shown(lambda shop, o=other: served(shop, o)) for other in (False, True))
+    assert first == second
+    assert len(first) > 3
+
+
+def charged_slots_are_not_learned_again() -> None:
+    """After a restored backup releases are of slots after those that somebody has seen the effect of."""
+    with opened() as shop, tempfile.TemporaryDirectory() as folder:
+        shop.serve(stop=20)
+        shop.back_up(Path(folder, "backup"))
+        shop.wait(WINDOW)
+        learn(shop, 2)
+        used = shop.releases()[-1]
+        shop.restore_backup(Path(folder, "backup"))
+        shop.store.report_seen([Seen("tea", used.sequence, used.records)])
+        shop.wait(WINDOW + LEASE)
+        learn(shop, 2)
+        shop.serve(20, 60)
+        shop.wait(WINDOW)
+        learn(shop, 2, chunk=1000)
+        assert shop.learned() == 60
+        assert all(each.batch >= used.records and each.sequence > used.sequence for each in shop.releases())

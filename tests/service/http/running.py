@@ -1,0 +1,115 @@
+"""A server in a thread: real uvicorn, real connections, and a store of the test's own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvloop
+
+from hushprice.service import keys, server, sockets, state
+from hushprice.service.app import Application
+from hushprice.service.board import Board
+from hushprice.service.config import build
+from hushprice.service.routes.table import CALLS
+from hushprice.service.seen import SeenFile
+from hushprice.service.store import open_store
+from hushprice.service.store.protocol import ApiKey
+from hushprice.service.warm import warm_up
+
+SECRET = b"a secret of the tests, 32 bytes."
+KEYS = {
+    "admin": "hp_admin_for_tests",
+    "shop": "hp_shop_for_tests",
+    "other": "hp_other_shop_for_tests",
+    "auditor": "hp_auditor_for_tests",
+}
+SCHEMA = {
+    "attributes": [
+        {"kind": "number", "name": "age", "low": 18, "high": 98},
+        {"kind": "boolean", "name": "member"},
+        {"kind": "category", "name": "region", "levels": ["south", "north"]},
+    ]
+}
+PRODUCT = {"name": "umbrella", "currency": "EUR", "ceiling": 40.0, "schema": SCHEMA, "slope": 12.0}
+CUSTOMER = {"age": 41, "member": True, "region": "north"}
+
+
+def ask(**more: Any) -> dict[str, Any]:
+    """A request for a quote."""
+    return {"product": "umbrella", "attributes": CUSTOMER, **more}
+
+
+class Running:
+    """A server that runs, and clients for it."""
+
+    def __init__(self, url: str, service: state.Service, store: str, loop: asyncio.AbstractEventLoop) -> None:
+        self.url = url
+        self.service = service
+        self.store = store
+        self.loop = loop
+        self._clients: list[httpx.Client] = []
+
+    def client(self, key: str | None = None) -> httpx.Client:
+        headers = {} if key is None else {"authorization": f"Bearer {KEYS[key]}"}
+        made = httpx.Client(base_url=self.url, headers=headers, timeout=20.0, trust_env=False)
+        self._clients.append(made)
+        return made
+
+    def create(self, **more: Any) -> dict[str, Any]:
+        answer = self.client("admin").post("/v1/products", json={**PRODUCT, **more})
+        assert answer.status_code == 201, answer.text
+        return dict(answer.json())
+
+    def quote(self, key: str = "shop", **more: Any) -> dict[str, Any]:
+        answer = self.client(key).post("/v1/quotes", json=ask(**more))
+        assert answer.status_code == 201, answer.text
+        return dict(answer.json())
+
+    def close(self) -> None:
+        for each in self._clients:
+            each.close()
+
+
+def add_keys(store: str) -> None:
+    opened = open_store(store, "learner")
+    for name, key in KEYS.items():
+        role: Any = "shop" if name == "other" else name
+        opened.add_api_key(ApiKey(name, role, keys.digest(key)))
+    opened.close()
+
+
+@contextmanager
+def running(store: str, folder: Path, quoter: str | None = None, **settings: Any) -> Iterator[Running]:
+    """A quoting process's server, without a learner. `quoter` is the quoter's own address of the store."""
+    warm_up()  # as a real start does, before it listens
+    add_keys(store)
+    chosen = build({"store": quoter or store, "rate_per_second": 1e6, **settings})
+    listening = sockets.listen("127.0.0.1", 0, "port")
+    ready = threading.Event()
+    found: dict[str, Any] = {}
+
+    async def main() -> None:
+        found["stop"], found["loop"] = asyncio.Event(), asyncio.get_running_loop()
+        board = Board(SeenFile(folder / "seen.json"))
+        service = await state.start(chosen, lambda: open_store(quoter or store, "quoter"), SECRET, board)
+        found["service"] = service
+        await server.serve(Application(service, CALLS), listening, started=ready.set, stop=found["stop"])
+        await service.stop()
+
+    thread = threading.Thread(target=lambda: uvloop.run(main()))
+    thread.start()
+    assert ready.wait(60.0)
+    made = Running(sockets.address(listening), found["service"], store, found["loop"])
+    try:
+        yield made
+    finally:
+        made.close()
+        found["loop"].call_soon_threadsafe(found["stop"].set)
+        thread.join()
+        listening.close()

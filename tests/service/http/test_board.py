@@ -1,0 +1,171 @@
+"""What a quoter prices by: the newest release, written down on disk before the first price made of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from tests.service.http.running import PRODUCT, Running, add_keys, ask, running
+
+from hushprice.errors import InvalidInput
+from hushprice.service.belief import Belief, belief_of, held_to
+from hushprice.service.board import Board
+from hushprice.service.product import Product, quoter_of, tariff_of
+from hushprice.service.randomness import random_bytes
+from hushprice.service.seen import SeenFile
+from hushprice.service.store import open_store
+from hushprice.service.store.protocol import LearnerState, LearnerStore, Seen, StoredRelease
+
+SPEC = msgspec.convert(PRODUCT, Product)
+
+
+def belief(version: int = 1) -> Belief:
+    """A belief under which prices differ between customers."""
+    quoter = quoter_of(SPEC)
+    quoter.theta = np.array([0.0, 0.3, -0.2, 0.3, 0.85])
+    quoter.ready, quoter.version = True, version
+    return belief_of(quoter)
+
+
+def release(store: LearnerStore, sequence: int = 1) -> None:
+    """What the learner does, with numbers of the test's own."""
+    assert store.take_lease("test", time.time())
+    made = StoredRelease(
+        "umbrella", sequence, sequence, "score", 0, 0, b"", msgspec.json.encode(belief(sequence)), time.time()
+    )
+    state = LearnerState("umbrella", 0, sequence, b"", b"{}")
+    store.commit("test", state, [made], time.time())
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    path = str(tmp_path / "shop.db")
+    add_keys(path)
+    opened = open_store(path, "learner")
+    opened.add_product("umbrella", msgspec.json.encode(SPEC), b"{}", time.time())
+    yield opened
+    opened.close()
+
+
+def test_a_new_release_reaches_quotes_within_a_second(fresh: Running) -> None:
+    store = open_store(fresh.store, "learner")
+    try:
+        assert fresh.quote()["version"] == 0
+        release(store)
+        time.sleep(1.0)
+        assert fresh.quote()["version"] == 1
+        body = fresh.client().get("/v1/products/umbrella/privacy").json()
+        assert (body["releases"], body["versions"], body["spent"]) == (1, 1, body["proven"])
+    finally:
+        store.close()
+
+
+def test_a_price_is_that_of_the_belief_after_rules(tmp_path: Path, store: LearnerStore) -> None:
+    release(store)
+    board = Board(None)
+    board.refresh(store)
+    held = board.products["umbrella"]
+    slow = held_to(quoter_of(SPEC), belief())
+    for age in (18, 41, 98):
+        context = held.context({"age": age, "member": True, "region": "north"}, None)
+        assert held.price(context, 0.3) == tariff_of(SPEC).charge(slow.price(np.frombuffer(context), 0.3))
+    ages = [held.context({"age": age, "member": True, "region": "north"}, None) for age in (18, 98)]
+    assert held.price(ages[0], 0.5) != held.price(ages[1], 0.5)
+
+
+def test_a_release_is_on_disk_before_it_is_priced_by(
+    tmp_path: Path, store: LearnerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = SeenFile(tmp_path / "seen.json")
+    board = Board(file)
+    board.refresh(store)
+    release(store)
+    order: list[str] = []
+
+    def written(path: Path, content: bytes) -> None:
+        order.append(f"written while version {board.products['umbrella'].version} was held")
+        raise OSError("no space")
+
+    monkeypatch.setattr("hushprice.service.seen._write", written)
+    with pytest.raises(OSError, match="no space"):
+        board.refresh(store)
+    assert order == ["written while version 0 was held"]
+    assert board.products["umbrella"].version == 0  # what is not on disk is not used
+    monkeypatch.undo()
+    assert board.refresh(store) == [Seen("umbrella", 1, 0)]
+    assert board.products["umbrella"].version == 1
+    assert SeenFile(tmp_path / "seen.json").all() == [Seen("umbrella", 1, 0)]
+
+
+def test_what_was_seen_never_goes_back(tmp_path: Path) -> None:
+    file = SeenFile(tmp_path / "seen.json")
+    assert file.note([Seen("a", 5, 100), Seen("b", 1, 10)]) == [Seen("a", 5, 100), Seen("b", 1, 10)]
+    assert file.note([Seen("a", 4, 90), Seen("b", 2, 20)]) == [Seen("b", 2, 20)]
+    assert sorted(file.all(), key=lambda seen: seen.product) == [Seen("a", 5, 100), Seen("b", 2, 20)]
+
+
+def test_a_damaged_seen_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "seen.json").write_text('[{"product": "a"')
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        SeenFile(tmp_path / "seen.json")
+
+
+def test_what_was_seen_is_reported_at_the_next_start(tmp_path: Path) -> None:
+    SeenFile(tmp_path / "seen.json").note([Seen("umbrella", 7, 300)])
+    with running(str(tmp_path / "shop.db"), tmp_path) as server:
+        server.create()
+    with running(str(tmp_path / "shop.db"), tmp_path) as server:
+        store = open_store(server.store, "learner")
+        try:
+            assert _soon(lambda: store.highest_seen("umbrella")) == Seen("umbrella", 7, 300)
+        finally:
+            store.close()
+
+
+def _soon(found: Any) -> Any:
+    for _ in range(50):
+        if found() is not None:
+            break
+        time.sleep(0.05)
+    return found()
+
+
+def test_a_holdout_is_drawn_by_a_coin_that_knows_no_customer(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same random bytes give the same answer for every customer, and others another."""
+    fresh.create(name="held", holdout=0.3, reference_price=17.0)
+    customers = [{"age": age, "member": member, "region": "south"} for age in (18, 60, 98) for member in (True, False)]
+    for share, held in ((0.29, True), (0.31, False)):
+        coin = (int(share * 2**53) << 11).to_bytes(8, "little")
+        drawn = functools.partial(_bytes, coin)
+        monkeypatch.setattr("hushprice.service.routes.quotes.random_bytes", drawn)
+        prices = {fresh.quote(product="held", attributes=customer)["price"] for customer in customers}
+        assert (prices == {17.0}) == held
+
+
+def _bytes(coin: bytes) -> bytes:
+    """A fresh id, this coin, and always the same dispersion."""
+    return os.urandom(16) + coin + b"\x37" * 8
+
+
+def test_ids_and_coins_are_never_used_twice() -> None:
+    drawn = [random_bytes() for _ in range(2000)]
+    assert len({each[:16] for each in drawn}) == len({each[16:] for each in drawn}) == 2000
+    assert {len(each) for each in drawn} == {32}
+
+
+def test_every_quote_has_a_slot_whatever_its_price(fresh: Running) -> None:
+    fresh.create(name="held", holdout=0.5)
+    fresh.create(name="capped", records_per_customer=1)
+    for _ in range(6):
+        fresh.quote(product="held")
+        fresh.quote(product="capped", customer="one")
+    time.sleep(0.7)
+    listed = {each["name"]: each["quotes"] for each in fresh.client().get("/v1/products").json()["products"]}
+    assert listed == {"umbrella": 0, "held": 6, "capped": 6}
+    assert fresh.client("shop").post("/v1/quotes", json=ask()).status_code == 201

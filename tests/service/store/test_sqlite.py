@@ -1,0 +1,227 @@
+"""What only a SQLite file has to promise: durability, who may read it, and one line where it fails."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.service.store.samples import CONTEXT, PRODUCT, give, given, learn, pass_time, quote, release, tell
+
+from hushprice.errors import InvalidInput
+from hushprice.service.store import open_store, sqlite_file, sqlite_turns
+from hushprice.service.store.consistency import problems
+from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
+from hushprice.service.store.sqlite import SqliteStore
+
+ONE_LINE = r"\A[^\n]*\Z"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "hushprice.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(path)
+    store.add_product(PRODUCT, b"{}", b"{}", 1000.0)
+    yield store
+    store.close()
+
+
+def setting(store: SqliteStore, name: str) -> object:
+    return store._connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def test_commits_are_durable_and_what_is_erased_is_overwritten(store: SqliteStore) -> None:
+    wanted = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1}
+    assert {name: setting(store, name) for name in wanted} == wanted
+
+
+def test_the_file_and_its_companions_are_for_the_owner_alone(store: SqliteStore, path: Path) -> None:
+    given(store)
+    files = [path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")]
+    assert [file.stat().st_mode & 0o777 for file in files] == [0o600] * 3
+
+
+def test_a_learned_context_is_not_in_the_file_any_more(store: SqliteStore, path: Path) -> None:
+    context = b"a context to be erased once learned"
+    give(store, quote(context=context))
+    store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert context in path.read_bytes()
+    pass_time(store, 20.0)
+    learn(store, 1, release(1, 1))
+    store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert context not in path.read_bytes()
+
+
+def test_a_file_locked_by_another_process_is_unavailable_and_then_back(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_turns, "WAIT", 0.05)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match="locked by another process"):
+        given(store)
+    assert store.products()[0].slots == 0  # reading goes on
+    other.execute("ROLLBACK")
+    other.close()
+    assert len(given(store)) == 1
+
+
+def test_a_full_disk_stores_nothing_and_loses_nothing(store: SqliteStore) -> None:
+    (name,) = given(store)
+    tell(store, name)
+    store._connection.execute(f"PRAGMA max_page_count = {setting(store, 'page_count')}")
+    with pytest.raises(StoreUnavailable, match="disk is full"):
+        given(store, 200, context=CONTEXT * 100)
+    assert tell(store, name).repeat
+    store._connection.execute("PRAGMA max_page_count = 1000000")
+    given(store)
+    assert store.products()[0].slots == 2
+    assert problems(store) == []
+
+
+def test_a_read_only_file_is_said_to_be_one(store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Permissions do not hold an administrator, so the file is opened as one that may only be read."""
+    real = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda path, **more: real(f"file:{path}?mode=ro", uri=True, **more))
+    with pytest.raises(StoreUnavailable, match="read-only"):
+        SqliteStore(path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="an administrator may write every file")
+def test_a_file_without_permission_is_said_to_be_read_only(store: SqliteStore, path: Path) -> None:
+    path.chmod(0o400)
+    with pytest.raises(StoreUnavailable, match=ONE_LINE):
+        SqliteStore(path)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="No such file or directory"):
+        open_store(str(tmp_path / "none" / "hushprice.db"), "learner")
+    with pytest.raises(StoreUnavailable, match=ONE_LINE):
+        open_store(str(tmp_path), "learner")
+
+
+def test_files_of_others_are_refused_and_left_as_they_were(path: Path) -> None:
+    path.write_text("Dear diary, " * 1000)
+    before = path.read_bytes()
+    with pytest.raises(InvalidInput, match="not a SQLite database"):
+        SqliteStore(path)
+    assert path.read_bytes() == before
+    path.unlink()
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE quote (a)")
+    other.commit()
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(InvalidInput, match="another program"):
+        SqliteStore(path)
+    assert path.read_bytes() == before
+
+
+def test_a_file_of_a_newer_version_is_refused(store: SqliteStore, path: Path) -> None:
+    store._connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(InvalidInput, match="version 99"):
+        SqliteStore(path)
+
+
+def test_a_damaged_file_is_said_to_be_damaged(path: Path) -> None:
+    store = SqliteStore(path)
+    store.add_product(PRODUCT, b"{}" * 3000, b"{}", 1000.0)
+    given(store, 500)
+    store.close()
+    content = bytearray(path.read_bytes())
+    content[4096:] = os.urandom(len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(StoreUnavailable, match="damaged"):
+        _used(path)
+
+
+def _used(path: Path) -> None:
+    store = SqliteStore(path)
+    try:
+        given(store)
+    finally:
+        store.close()
+
+
+def test_an_address_of_something_else_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"mysql://\.\.\."):
+        open_store("mysql://user:password@host", "learner")
+
+
+def test_two_processes_that_start_at_once_make_one_store(path: Path) -> None:
+    code = "import sys; from hushprice.service.store import open_store; open_store(sys.argv[1], 'quoter').close()"
+    processes = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(3)]
+    assert [process.wait() for process in processes] == [0, 0, 0]
+    store = SqliteStore(path)
+    assert store.products() == []
+    store.close()
+
+
+def test_a_process_that_writes_all_the_time_keeps_nobody_out(store: SqliteStore, path: Path) -> None:
+    busy, end = SqliteStore(path), threading.Event()
+
+    def write() -> None:
+        while not end.is_set():
+            given(busy, 5)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    waits = []
+    for now in range(20):
+        began = time.monotonic()
+        store.beat(float(now))
+        waits.append(time.monotonic() - began)
+        time.sleep(0.005)
+    end.set()
+    thread.join()
+    busy.close()
+    assert sorted(waits)[15] < 0.2, waits  # seconds each, without turns
+    assert problems(store) == []
+
+
+def test_every_query_of_a_start_and_of_a_quote_uses_an_index(store: SqliteStore) -> None:
+    """So that a million quotes cost a start nothing."""
+    plans: list[str] = []
+
+    def explain(statement: str) -> None:
+        if statement.lstrip().startswith(("SELECT", "UPDATE", "DELETE")) and "sqlite_schema" not in statement:
+            asked.append(statement)
+
+    asked: list[str] = []
+    store._connection.set_trace_callback(explain)
+    new = quote(customer=b"ann", cap=3, idempotency=b"k", fingerprint=b"f")
+    give(store, new, quote(idempotency=b"k"))
+    tell(store, new.id)
+    _start(store)
+    store.forget(b"ann")
+    store._connection.set_trace_callback(None)
+    for statement in asked:
+        for row in store._connection.execute("EXPLAIN QUERY PLAN " + statement):
+            plans.append(row[3])
+    scans = {plan for plan in plans if plan.startswith("SCAN") and "subquery" not in plan}
+    assert len(plans) > 20
+    assert scans <= {"SCAN clock", "SCAN lease", "SCAN product", "SCAN CONSTANT ROW"}, scans
+
+
+def _start(store: LearnerStore) -> None:
+    pass_time(store, 20.0)
+    learn(store, 1, release(1, 1))
+    store.products(), store.latest_release(PRODUCT), store.releases(PRODUCT, 1), store.changes(PRODUCT)
+    store.state(PRODUCT), store.due(PRODUCT, 1, 10), store.highest_seen(PRODUCT), store.certificate(PRODUCT)
+    store.figures(PRODUCT), store.daily_figures(PRODUCT, 3), store.learner_alive(1.0)
+
+
+def test_the_schema_is_one_statement_after_the_other() -> None:
+    assert len(list(sqlite_file.statements("CREATE TABLE a (b); CREATE TABLE c (d);\n"))) == 1
+    assert list(sqlite_file.statements("-- only a comment\n")) == []
