@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
 from hushprice.demand import family, features, welfare
 from hushprice.numerics import functions, tape
@@ -20,7 +19,8 @@ from hushprice.optimizer import alone, climb, coefficients, curve, lanes, spread
 from hushprice.releasers import scores
 from hushprice.sensitive import records
 from hushprice.simulation import contexts, kernel, newton
-from hushprice.simulation.gpu.twins import SIMULATED, Twins, device_step
+from hushprice.simulation.gpu.toolkit import SIMULATED, device_step
+from hushprice.simulation.gpu.twins import Twins
 
 _COEFFICIENTS = np.uint32(0xD2511F53), np.uint32(0xCD9E8D57)
 _WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
@@ -149,16 +149,3 @@ def narrowed(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
         return value.astype(np.float32)
     return value
-
-
-def on_device(value: Any) -> Any:
-    """The same with its arrays on the device."""
-    if isinstance(value, tuple):
-        parts = [on_device(each) for each in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return cuda.to_device(value) if isinstance(value, np.ndarray) else value
-
-
-def bounded(kernel: Any, registers: int) -> Any:
-    """Compile a kernel that takes at most so many registers a thread."""
-    return cuda.jit(kernel) if SIMULATED else cuda.jit(kernel, max_registers=registers)
