@@ -16,10 +16,10 @@ from hushprice.demand import family
 from hushprice.numerics.linear import packed_size
 from hushprice.releasers import objective_perturbation as solver
 from hushprice.releasers import score as passes
-from hushprice.releasers.score import BLOCK as RECORDS
 from hushprice.simulation.gpu.steps import twins
-from hushprice.simulation.gpu.toolkit import BLOCK as THREADS
-from hushprice.simulation.gpu.toolkit import cuda
+from hushprice.simulation.gpu.toolkit import BLOCK, cuda
+
+RECORDS = passes.BLOCK  # summed before the next ones, as on a CPU
 
 
 @functools.cache
@@ -29,7 +29,7 @@ def minimize(d: int) -> Any:
 
     @cuda.jit(device=True)
     def total(mine, shared):  # type: ignore[no-untyped-def]
-        i, step = cuda.threadIdx.x, THREADS // 2
+        i, step = cuda.threadIdx.x, BLOCK // 2
         shared[i] = mine
         cuda.syncthreads()
         while step > 0:
@@ -43,7 +43,7 @@ def minimize(d: int) -> Any:
 
     @cuda.jit(device=True)
     def most(mine, shared):  # type: ignore[no-untyped-def]
-        i, step = cuda.threadIdx.x, THREADS // 2
+        i, step = cuda.threadIdx.x, BLOCK // 2
         shared[i] = mine
         cuda.syncthreads()
         while step > 0:
@@ -61,7 +61,7 @@ def minimize(d: int) -> Any:
         for i in range(numbers):
             sums[i] = 0.0
         for block in range(0, count, every * RECORDS):  # of every so many blocks of records the first, as on a CPU
-            for record in range(block + cuda.threadIdx.x, min(block + RECORDS, count), THREADS):
+            for record in range(block + cuda.threadIdx.x, min(block + RECORDS, count), BLOCK):
                 z = 0.0
                 for j in range(d):
                     x[j] = phi[j, record]
@@ -85,7 +85,7 @@ def minimize(d: int) -> Any:
     @cuda.jit(device=True)
     def longest(phi, count, shared):  # type: ignore[no-untyped-def]
         largest = 0.0
-        for record in range(cuda.threadIdx.x, count, THREADS):
+        for record in range(cuda.threadIdx.x, count, BLOCK):
             norm2 = 0.0
             for j in range(d):
                 norm2 += phi[j, record] * phi[j, record]

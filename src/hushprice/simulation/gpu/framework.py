@@ -20,11 +20,11 @@ from hushprice.policies.protocol import FIXED, LEARNING, Policy
 from hushprice.releasers import objective_perturbation
 from hushprice.simulation import kernel as steps
 from hushprice.simulation.change import world_of
-from hushprice.simulation.gpu.fit import THREADS, minimize
+from hushprice.simulation.gpu.fit import minimize
 from hushprice.simulation.gpu.kept import DONE, GOES_ON, Kept, bytes_kept
 from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
 from hushprice.simulation.gpu.steps import narrowed, twins
-from hushprice.simulation.gpu.toolkit import bounded, cuda, on_device, over
+from hushprice.simulation.gpu.toolkit import BLOCK, bounded, cuda, on_device, over
 from hushprice.simulation.hindsight import best_fixed_price
 from hushprice.simulation.kernel import DUE, PERIOD, Sitting
 from hushprice.simulation.room import FAILED, TOTALS, Plan, Stretch
@@ -125,7 +125,7 @@ def kernels(shape: Shape) -> Kernels:
         t = cuda.blockIdx.x
         if state.place[t, PLACES] == 0:
             return
-        local, shared, blank = cuda.local.array, cuda.shared.array(THREADS, float64), cuda.local.array((1, 1), float64)
+        local, shared, blank = cuda.local.array, cuda.shared.array(BLOCK, float64), cuda.local.array((1, 1), float64)
         place, theta, inverse = local(PLACES, int64), local(d, float64), local((d, d), float64)
         copy(state.place[t], place)
         copy(state.theta[t], theta)
@@ -179,9 +179,7 @@ class Turns:
             self._world, self._hot, job.seed, numbers.start, trials, job.horizon, kept, self._state
         )
         if self._policy.code == LEARNING:
-            self.kernels.estimate[trials, THREADS](
-                self._fitted, self._whole, job.seed, numbers.start, kept, self._state
-            )
+            self.kernels.estimate[trials, BLOCK](self._fitted, self._whole, job.seed, numbers.start, kept, self._state)
 
     def _prices(self, numbers: range) -> FloatArray:
         """The price of each trial; the best in hindsight is found on the CPU, by all cores."""

@@ -7,6 +7,7 @@ everywhere: adding a millionth to a thousand is lost in single precision.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -64,10 +65,11 @@ def _words() -> dict[Any, Any]:
     """Philox in words of 32 bits: a device multiplies these in one instruction, 64-bit ones in several."""
     from numba.core import types as kinds
     from numba.core.extending import intrinsic
-    from numba.cuda import libdevice
+
+    library: Any = importlib.import_module("numba.cuda.libdevice")
 
     def operation(instruction: str) -> Any:
-        @intrinsic  # type: ignore[misc]
+        @intrinsic
         def on_words(typing_context, a, b):  # type: ignore[no-untyped-def]
             def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
                 return getattr(builder, instruction)(*arguments)
@@ -76,7 +78,7 @@ def _words() -> dict[Any, Any]:
 
         return on_words
 
-    times, either, plus, high = operation("mul"), operation("xor"), operation("add"), libdevice.umulhi
+    times, either, plus, high = operation("mul"), operation("xor"), operation("add"), library.umulhi
 
     @_device
     def philox(key, c0, c1, c2, c3):  # type: ignore[no-untyped-def]
@@ -90,7 +92,7 @@ def _words() -> dict[Any, Any]:
 
     @_device
     def floor(x):  # type: ignore[no-untyped-def]
-        return libdevice.floor(x)
+        return library.floor(x)
 
     return {tape.philox: philox, np.floor: floor}
 
@@ -126,7 +128,12 @@ def twins(single: bool, instead: dict[Any, Any] | None = None) -> Twins:
         swapped |= {**ours, np.log: math.log, np.log1p: math.log1p, **_words()}
     if not single:
         return Twins(swapped)
-    quick = {functions.exp: _exp, functions.log: _log, functions.cos_sin_turn: _cos_sin_turn, tape.unit: _unit}
+    quick: dict[Any, Any] = {
+        functions.exp: _exp,
+        functions.log: _log,
+        functions.cos_sin_turn: _cos_sin_turn,
+        tape.unit: _unit,
+    }
     return Twins(swapped, single=is_single, constants=_SINGLE_CONSTANTS, quick=quick)
 
 
