@@ -7,15 +7,20 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
+from hushprice.demand.families import Logistic
+from hushprice.demand.features import by_name
 from hushprice.errors import InvalidInput, NotAvailable
 from hushprice.simulation.change import Change
 from hushprice.simulation.gpu import device
+from hushprice.simulation.market import Market
 from hushprice.simulation.places import CPU, choose, unfit
 from hushprice.simulation.run import prepare, run, simulate
 
 SMALL: dict[str, Any] = {"policy": "random", "horizon": 20}
+BARE = Market(demand=Logistic(), features=by_name("intercept", 0), theta=np.array([0.1, 0.9]))
 WRONG = "no GPU can be used: the driver is on holiday"
 
 
@@ -73,6 +78,7 @@ def test_auto_takes_a_gpu_that_can_run_the_jobs(gpu: Callable[[str | None], None
     ("setting", "message"),
     [
         ({"keep_prices": True}, "keeps no prices"),
+        ({"market": BARE}, "at least one attribute"),
         ({"change": Change(period=3, demand=1.0)}, "takes no changed record"),
         ({"policy": Half}, "takes built-in policies, demand and features only"),
         ({"backend": "python"}, "takes built-in policies, demand and features only"),

@@ -64,6 +64,8 @@ def unfit(job: Job) -> str | None:
     """Why a job cannot run on any GPU, in one line; None where it can."""
     if job.backend != "compiled" or not isinstance(job.policy, Policy):
         return "backend 'gpu' takes built-in policies, demand and features only; run parts of your own on the CPU"
+    if job.market.features.contexts == 0:
+        return "backend 'gpu' needs customers with at least one attribute; run this market on the CPU"
     if job.keep_prices:
         return "backend 'gpu' keeps no prices (keep_prices); run such trials on the CPU"
     if job.change is not None:

@@ -97,7 +97,7 @@ def test_what_is_too_small_for_single_precision_is_raised() -> None:
 
 def test_a_single_uniform_is_the_double_one_with_fewer_digits() -> None:
     twin = plain(steps.twins(True)(tape.uniforms)).__globals__["unit"]
-    for high in (0, 1, 2**31, 2**32 - 1):
+    for high in (0, 1, 511, 512, 2**31, 2**32 - 1):
         there = float(plain(twin)(np.uint64(high), np.uint64(0)))
         assert 0.0 < there < 1.0
         assert there == pytest.approx(tape.unit(np.uint64(high), np.uint64(0)), abs=2.0**-24)

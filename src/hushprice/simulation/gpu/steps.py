@@ -23,14 +23,12 @@ from hushprice.simulation import contexts, kernel, newton
 from hushprice.simulation.gpu.toolkit import SIMULATED, device_step
 from hushprice.simulation.gpu.twins import Twins
 
-_COEFFICIENTS = np.uint32(0xD2511F53), np.uint32(0xCD9E8D57)
-_WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
-_M0, _M1 = _COEFFICIENTS
-_W0, _W1 = _WEYL
+_M0, _M1 = np.uint32(0xD2511F53), np.uint32(0xCD9E8D57)
+_W0, _W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 _32 = np.uint64(32)
-_8 = np.uint32(8)
+_9 = np.uint32(9)
 _HALF = np.float32(0.5)
-_UNIT_24 = np.float32(1.0 / 16777216.0)
+_UNIT_23 = np.float32(1.0 / 8388608.0)
 _TURN = np.float32(2.0 * math.pi)
 
 _device, _quick = device_step(), device_step(quick=True)
@@ -53,7 +51,7 @@ def _cos_sin_turn(u):  # type: ignore[no-untyped-def]
 
 @_device
 def _unit(high, low):  # type: ignore[no-untyped-def]
-    return (np.float32(np.uint32(high) >> _8) + _HALF) * _UNIT_24
+    return (np.float32(np.uint32(high) >> _9) + _HALF) * _UNIT_23  # with 24 bits it can round to 1
 
 
 @_device
