@@ -92,7 +92,7 @@ def determinants(matrices: list[np.ndarray], ridge: float = 0.0) -> list[tuple[f
     d = len(matrices[0])
     columns = np.array([matrix[np.triu_indices(d)] for matrix in matrices]).T.copy()
     out = np.full((3, len(matrices)), np.nan)
-    linear.log_determinants(columns, ridge, d, len(matrices), out, np.empty_like(columns))
+    linear.log_determinants(columns, ridge, d, len(matrices), out, np.empty_like(columns), np.empty((d, d)))
     return [(sign, log_abs, bool(definite_too)) for sign, log_abs, definite_too in out.T]
 
 

@@ -138,7 +138,7 @@ def test_a_sample_points_closer_than_the_newton_point(monkeypatch: Any) -> None:
     solver.constrained_step(theta, g, h, RADIUS, target, np.empty((5, 2)))
     newton = target.copy()
     args = demand.family, demand.slope, phi, observed, phi.shape[1], theta, g, h, target
-    solver._anticipate(*args, solver.scratch(2), np.empty((5, 2)))
+    solver._anticipate(*args, solver.scratch(2), np.empty((11, 2)))
     assert np.linalg.norm(target - best) < 0.3 * np.linalg.norm(newton - best)
 
 
@@ -147,5 +147,5 @@ def test_a_sample_without_curvature_points_nowhere(monkeypatch: Any) -> None:
     phi, observed = records(demand, many(monkeypatch), 6)
     target = np.array([0.5, 0.5])
     args = demand.family, demand.slope, phi, observed, phi.shape[1], np.zeros(2), np.zeros(2), -1e9 * np.eye(2), target
-    solver._anticipate(*args, solver.scratch(2), np.empty((5, 2)))
+    solver._anticipate(*args, solver.scratch(2), np.empty((11, 2)))
     assert target.tolist() == [0.5, 0.5]

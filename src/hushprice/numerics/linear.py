@@ -50,13 +50,19 @@ def cholesky(matrix: FloatArray, dimension: int, out: FloatArray) -> bool:
 
 @step
 def log_determinants(
-    packed: FloatArray, ridge: float, dimension: int, count: int, out: FloatArray, work: FloatArray
+    packed: FloatArray,
+    ridge: float,
+    dimension: int,
+    count: int,
+    out: FloatArray,
+    work: FloatArray,
+    square: FloatArray,
 ) -> None:
     """Of each of `count` matrices (packed + ridge I): the sign of det, ln |det|, and 1 if positive definite, else 0.
 
     packed and work are (d (d + 1)/2, matrices), out is (3, matrices): one column a matrix, so that vector units work on
     many at once. Asked once a period, hence cheap: elimination without pivoting or square roots. Columns that turn out
-    not to be definite go to elimination with pivoting.
+    not to be definite go to elimination with pivoting, in square, which is (d, d).
     """
     sign, total, definite = out[0], out[1], out[2]
     row = 0
@@ -95,13 +101,14 @@ def log_determinants(
         sign[c] = 1.0
     for c in range(count):
         if not definite[c] > 0.0:
-            sign[c], total[c] = _pivoted_determinant(packed, ridge, dimension, c)
+            sign[c], total[c] = _pivoted_determinant(packed, ridge, dimension, c, square)
 
 
 @step
-def _pivoted_determinant(packed: FloatArray, ridge: float, dimension: int, column: int) -> tuple[float, float]:
+def _pivoted_determinant(
+    packed: FloatArray, ridge: float, dimension: int, column: int, work: FloatArray
+) -> tuple[float, float]:
     """Sign and ln |det| of any symmetric matrix; sign 0 when singular or not finite."""
-    work = np.empty((dimension, dimension))
     unpack(packed[:, column], dimension, work)
     for i in range(dimension):
         work[i, i] += ridge

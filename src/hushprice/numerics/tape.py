@@ -99,6 +99,20 @@ def normals(seed: int, trial: int, period: int, stream: int, index: int) -> tupl
 
 
 @step
+def take_normals(seed: int, trial: int, period: int, stream: int, out: FloatArray) -> None:
+    """The first standard normals of one period, as many as `out` has entries."""
+    for first in range(0, out.size, 4):
+        a, b, c, d = normals(seed, trial, period, stream, first // 4)
+        out[first] = a
+        if first + 1 < out.size:
+            out[first + 1] = b
+        if first + 2 < out.size:
+            out[first + 2] = c
+        if first + 3 < out.size:
+            out[first + 3] = d
+
+
+@step
 def fill_normals(seed: int, trial: int, stream: int, start: int, count: int, rows: int, out: FloatArray) -> None:
     """Put `rows` standard normals for each of the periods start .. start + count - 1 into out[row, i]."""
     for first in range(0, rows, 4):

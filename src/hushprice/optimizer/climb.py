@@ -27,6 +27,7 @@ from hushprice.optimizer.curve import (
     form_range,
     revenue_bounds,
     revenue_derivatives,
+    uphill,
 )
 from hushprice.optimizer.price import STACK, TOLERANCE
 from hushprice.types import FloatArray
@@ -34,7 +35,7 @@ from hushprice.types import FloatArray
 LANES = 64  # customers priced side by side
 A, B, Q0, Q1, Q2, TOP, SETTLED = (np.uint64(STACK + row * LANES) for row in range(7))
 ROWS = 7
-_STEPS = 2  # Newton steps
+STEPS = 2  # Newton steps
 _REACH = 0.9  # how far past p, in units of 1 / |slope b|: short of where revenue stops being concave
 _SHORT = 0.5  # how far short of p, as a share of p: near 0 the bonus may bend sharply
 
@@ -44,29 +45,25 @@ def climb(family: int, slope: float, width: float, lanes: np.uint64, work: Float
     """A price for every lane into row TOP; row SETTLED is 1 where it is certified, else 0."""
     for i in range(lanes):
         work[TOP + i] = clairvoyant_price(family, slope, work[A + i], work[B + i], 0)  # near it is enough
-    for _ in range(_STEPS):
+    for _ in range(STEPS):
         for i in range(lanes):
-            p = work[TOP + i]
             revenue = Revenue(family, slope, work[A + i], work[B + i])
             bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width)
-            revenue_1, revenue_2 = revenue_derivatives(revenue, p, demand_at(revenue, p))
-            bonus_1, bonus_2 = bonus_derivatives(bonus, p)
-            following = p - (revenue_1 + bonus_1) / min(revenue_2 + bonus_2, -TINY)
-            work[TOP + i] = min(max(following, 0.0), 1.0)
+            work[TOP + i] = uphill(revenue, bonus, work[TOP + i], 0.0, 1.0)
     for i in range(lanes):
-        _certify(family, slope, width, i, work)
+        revenue = Revenue(family, slope, work[A + i], work[B + i])
+        bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width)
+        work[SETTLED + i] = 1.0 if certified(revenue, bonus, work[TOP + i]) else 0.0
 
 
 @inlined
-def _certify(family: int, slope: float, width: float, i: int, work: FloatArray) -> None:
-    """Is lane i's price the top of [0, 1], to TOLERANCE?"""
-    p = work[TOP + i]
-    b = work[B + i]
-    revenue = Revenue(family, slope, work[A + i], b)
-    bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width)
-    convex = width == 0.0 or (arch(bonus) >= 0.0 and bonus.q0 + bonus.q2 > 0.0)  # q > 0 and B convex on the whole line
+def certified(revenue: Revenue, bonus: Bonus, p: float) -> bool:
+    """Is p the top of [0, 1], to TOLERANCE?"""
+    b = revenue.b
+    # q > 0 and B convex on the whole line
+    convex = bonus.width == 0.0 or (arch(bonus) >= 0.0 and bonus.q0 + bonus.q2 > 0.0)
     left = _SHORT * p if b < 0.0 else 0.0
-    right = min(p + (1.0 if family == GAUSSIAN else _REACH / max(abs(slope * b), TINY)), 1.0)
+    right = min(p + (1.0 if revenue.family == GAUSSIAN else _REACH / max(abs(revenue.slope * b), TINY)), 1.0)
     demand = demand_at(revenue, p)
     demand_left = demand_at(revenue, left)
     demand_right = demand_at(revenue, right)
@@ -84,4 +81,4 @@ def _certify(family: int, slope: float, width: float, i: int, work: FloatArray) 
     peak = b < 0.0 and (inside or at_end) and rising and falling
     # R' = f + p b f' >= f(a) where b >= 0, and B' >= B'(0) where B is convex.
     rises = p == 1.0 and b >= 0.0 and demand_left[0] + bonus_derivatives(bonus, 0.0)[0] > 0.0
-    work[SETTLED + i] = 1.0 if convex and (peak or rises) else 0.0
+    return convex and (peak or rises)

@@ -163,3 +163,12 @@ def overhang(bonus: Bonus, left: float, right: float) -> float:
     lift = max(top_left - np.sqrt(q_left), top_right - np.sqrt(q_right))
     apart = top_right - top_left
     return bonus.width * (lift + 0.25 * apart * apart / max(top_left + top_right, TINY))
+
+
+@inlined
+def uphill(revenue: Revenue, bonus: Bonus, p: float, low: float, high: float) -> float:
+    """One step of Newton's method, held to [low, high]; where U is not concave it runs to the end that is uphill."""
+    revenue_1, revenue_2 = revenue_derivatives(revenue, p, demand_at(revenue, p))
+    bonus_1, bonus_2 = bonus_derivatives(bonus, p)
+    following = p - (revenue_1 + bonus_1) / min(revenue_2 + bonus_2, -TINY)
+    return min(max(following, low), high)

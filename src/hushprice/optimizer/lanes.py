@@ -14,12 +14,13 @@ lane, so a price does not depend on who else is in the batch.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from hushprice.numerics.jit import inlined, step
 from hushprice.optimizer.climb import LANES, Q0, Q1, Q2, ROWS, SETTLED, TOP, A, B, climb
 from hushprice.optimizer.curve import (
-    TINY,
     Bonus,
     Revenue,
     arch,
@@ -34,14 +35,17 @@ from hushprice.optimizer.curve import (
     revenue_at,
     revenue_bounds,
     revenue_derivatives,
+    uphill,
 )
 from hushprice.optimizer.price import STACK, TOLERANCE, best_price
 from hushprice.types import FloatArray
 
-_POINTS = 16  # prices tried for each of them
-_SPACING = 1.0 / (_POINTS - 1)
-_WINDOW = 2 * _SPACING  # how far the window reaches to either side of the best of these
-_STEPS = 4  # Newton steps; who has not arrived by then goes to the general search
+Verdict: TypeAlias = tuple[bool, float]
+
+POINTS = 16  # prices tried for each of them
+SPACING = 1.0 / (POINTS - 1)
+WINDOW = 2 * SPACING  # how far the window reaches to either side of the best of these
+STEPS = 4  # Newton steps; who has not arrived by then goes to the general search
 
 # Rows of the scratch, after those of climb.py.
 _WHO, _PRICE, _BEST, _LOW, _HIGH, _CEILING, _LIT, _SURE, _CELL = (
@@ -51,7 +55,7 @@ _GRID = np.uint64(STACK + (ROWS + 9) * LANES)
 _LANES = np.uint64(LANES)
 _ONE = np.uint64(1)
 _OPEN = -1.0  # not a price: this customer is not settled yet
-WORK = STACK + (ROWS + 9 + _POINTS) * LANES  # entries of the scratch that best_prices and best_price need
+WORK = STACK + (ROWS + 9 + POINTS) * LANES  # entries of the scratch that best_prices and best_price need
 
 
 @step
@@ -119,7 +123,11 @@ def _settle_most(family: int, slope: float, width: float, lanes: np.uint64, work
     _set_window(width, lanes, work)
     _climb(family, slope, lanes, work)
     for i in range(lanes):
-        _certify_window(family, slope, width, i, work)
+        revenue = Revenue(family, slope, work[A + i], work[B + i])
+        bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], work[_LIT + i])
+        sure, ceiling = certify_window(revenue, bonus, width, work[_PRICE + i], work[_LOW + i], work[_HIGH + i])
+        work[_SURE + i] = 1.0 if sure else 0.0
+        work[_CEILING + i] = ceiling
     _certify_outside(width, lanes, work)
 
 
@@ -129,8 +137,8 @@ def _try_grid(family: int, slope: float, width: float, lanes: np.uint64, work: F
     for i in range(lanes):
         work[_BEST + i] = -1.0  # below U(0) >= 0
         work[_PRICE + i] = 0.0
-    for j in range(_POINTS):
-        p = _SPACING * j
+    for j in range(POINTS):
+        p = SPACING * j
         for i in range(lanes):
             value = revenue_at(Revenue(family, slope, work[A + i], work[B + i]), p)
             value += bonus_at(Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width), p)
@@ -150,32 +158,26 @@ def _set_window(width: float, lanes: np.uint64, work: FloatArray) -> None:
         p = work[_PRICE + i]
         q = form_at(Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width), p)
         work[_LIT + i] = width if q > 0.0 else 0.0
-        work[_LOW + i] = max(p - _WINDOW, 0.0)
-        work[_HIGH + i] = min(p + _WINDOW, 1.0)
+        work[_LOW + i] = max(p - WINDOW, 0.0)
+        work[_HIGH + i] = min(p + WINDOW, 1.0)
 
 
 @inlined
 def _climb(family: int, slope: float, lanes: np.uint64, work: FloatArray) -> None:
     """Newton's method, held to the window; where U is not concave it runs to the end that is uphill."""
-    for _ in range(_STEPS):
+    for _ in range(STEPS):
         for i in range(lanes):
-            p = work[_PRICE + i]
             revenue = Revenue(family, slope, work[A + i], work[B + i])
             bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], work[_LIT + i])
-            revenue_1, revenue_2 = revenue_derivatives(revenue, p, demand_at(revenue, p))
-            bonus_1, bonus_2 = bonus_derivatives(bonus, p)
-            following = p - (revenue_1 + bonus_1) / min(revenue_2 + bonus_2, -TINY)
-            work[_PRICE + i] = min(max(following, work[_LOW + i]), work[_HIGH + i])
+            work[_PRICE + i] = uphill(revenue, bonus, work[_PRICE + i], work[_LOW + i], work[_HIGH + i])
 
 
 @inlined
-def _certify_window(family: int, slope: float, width: float, i: int, work: FloatArray) -> None:
-    """Is lane i's price the top of its window, to TOLERANCE; and how low must U be outside for it to be the top."""
-    p = work[_PRICE + i]
-    low = work[_LOW + i]
-    high = work[_HIGH + i]
-    revenue = Revenue(family, slope, work[A + i], work[B + i])
-    bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], work[_LIT + i])
+def certify_window(revenue: Revenue, bonus: Bonus, width: float, p: float, low: float, high: float) -> Verdict:
+    """Is p the top of its window, to TOLERANCE; and how low must U be at grid prices outside for it to be the top.
+
+    The bonus has its width if q is positive in the window, else 0; `width` is the policy's.
+    """
     demand = demand_at(revenue, p)
     gradient = revenue_derivatives(revenue, p, demand)[0] + bonus_derivatives(bonus, p)[0]
     revenue_up, _ = revenue_bounds(revenue, low, high, demand_at(revenue, low), demand_at(revenue, high))
@@ -186,9 +188,8 @@ def _certify_window(family: int, slope: float, width: float, i: int, work: Float
     inside = gradient * gradient <= -2.0 * TOLERANCE * up  # concave, and the slope is nearly zero
     needed = 0.5 * max(0.0, up) * (high - low)  # at an end, a slope that no upward bend can turn within the window
     at_end = (p == 0.0 and gradient <= -needed) or (p == 1.0 and gradient >= needed)
-    work[_SURE + i] = 1.0 if one_sign and (inside or at_end) else 0.0
     value = p * demand[0] + bonus_at(bonus, p)
-    work[_CEILING + i] = value + TOLERANCE - deepest_bend(revenue) * _SPACING * _SPACING * 0.125
+    return one_sign and (inside or at_end), value + TOLERANCE - deepest_bend(revenue) * SPACING * SPACING * 0.125
 
 
 @inlined
@@ -198,13 +199,13 @@ def _certify_outside(width: float, lanes: np.uint64, work: FloatArray) -> None:
     for i in range(lanes):
         work[_CELL + i] = 0.0  # by how much B can pass its chord: nothing, where it is convex
         concave += 1 if arch(Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width)) < 0.0 else 0
-    for j in range(_POINTS - 1):
+    for j in range(POINTS - 1):
         if concave > 0:
             for i in range(lanes):
                 bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width)
-                work[_CELL + i] = overhang(bonus, _SPACING * j, _SPACING * (j + 1))
+                work[_CELL + i] = overhang(bonus, SPACING * j, SPACING * (j + 1))
         row = _GRID + np.uint64(j) * _LANES
         for i in range(lanes):
-            inside = work[_LOW + i] < _SPACING * (j + 0.5) < work[_HIGH + i]
+            inside = work[_LOW + i] < SPACING * (j + 0.5) < work[_HIGH + i]
             under = max(work[row + i], work[row + _LANES + i]) + work[_CELL + i] <= work[_CEILING + i]
             work[_SURE + i] = work[_SURE + i] if inside or under else 0.0

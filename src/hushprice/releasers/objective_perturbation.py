@@ -28,7 +28,7 @@ import numpy as np
 from hushprice.accounting.inexact import LANES, TOLERANCE
 from hushprice.accounting.sensitivity import RADIUS
 from hushprice.demand.family import GAUSSIAN
-from hushprice.numerics.jit import step
+from hushprice.numerics.jit import inlined, step
 from hushprice.numerics.linear import cholesky, packed_size, solve_factored
 from hushprice.releasers.score import BLOCK, longest, score
 from hushprice.types import FloatArray
@@ -167,12 +167,13 @@ def _anticipate(
     """Move target, the Newton point, on to where the next Newton point will be if a sample of the records is right.
 
     Only how derivatives change from theta to target is taken from the sample: it is small, so its error is smaller.
+    solves is (4 d + 3, d).
     """
     d = theta.size
     every = count // BLOCK // _SAMPLE
     share = 1.0 / every
-    before, there = np.empty(d), np.empty(d)
-    before_2, there_2 = np.empty((d, d)), np.empty((d, d))
+    before, there = solves[2 * d + 1], solves[2 * d + 2]
+    before_2, there_2 = solves[2 * d + 3 : 3 * d + 3], solves[3 * d + 3 : 4 * d + 3]
     score(family, slope, phi, demand, count, theta, before, before_2, work, every)
     score(family, slope, phi, demand, count, target, there, there_2, work, every)
     for i in range(d):
@@ -210,7 +211,7 @@ def _evaluate(
 def scratch(dimension: int) -> FloatArray:
     """Scratch for `minimize`: what `score` needs, a gradient, a Hessian, two targets, and the small solves."""
     d = dimension
-    size = (3 + d) * BLOCK + (d + packed_size(d)) * LANES + 3 * d * d + 4 * d
+    size = (3 + d) * BLOCK + (d + packed_size(d)) * LANES + (5 * d + 6) * d
     room = np.zeros(size + _LINE // 8)
     first = -room.ctypes.data % _LINE // 8
     return room[first : first + size]
@@ -234,9 +235,26 @@ def minimize(
     """
     d = theta.size
     at = (3 + d) * BLOCK + (d + packed_size(d)) * LANES
-    gradient, newton, target = work[at : at + d], work[at + d : at + 2 * d], work[at + 2 * d : at + 3 * d]
-    hessian = work[at + 3 * d : at + 3 * d + d * d].reshape(d, d)
-    solves = work[at + 3 * d + d * d : at + 4 * d + 3 * d * d].reshape(2 * d + 1, d)
+    rows = work[at : at + (5 * d + 6) * d].reshape(5 * d + 6, d)
+    return descend(family, slope, phi, demand, count, ridge, tilt, theta, work, rows)
+
+
+@step
+def descend(
+    family: int,
+    slope: float,
+    phi: FloatArray,
+    demand: FloatArray,
+    count: int,
+    ridge: float,
+    tilt: FloatArray,
+    theta: FloatArray,
+    work: FloatArray,
+    rows: FloatArray,
+) -> float:
+    """`minimize`, with the scratch of `score` apart from the small matrices, rows (5 d + 6, d)."""
+    d = theta.size
+    gradient, newton, target, hessian, solves = rows[0], rows[1], rows[2], rows[3 : d + 3], rows[d + 3 :]
     into_ball(theta)
     bend = 0.0 if family == GAUSSIAN else slope * longest(phi, count, work)
     gap = _evaluate(family, slope, phi, demand, count, ridge, tilt, theta, gradient, hessian, work)
@@ -246,9 +264,9 @@ def minimize(
             break
         foreseen = foreseen_gap(theta, gradient, hessian, newton, bend, ridge, solves)
         if foreseen <= TOLERANCE:
-            theta[:] = newton
+            _put(newton, theta)
             return foreseen
-        target[:] = newton
+        _put(newton, target)
         if count >= _MANY * BLOCK:
             _anticipate(family, slope, phi, demand, count, theta, gradient, hessian, target, work, solves)
         gap = _evaluate(family, slope, phi, demand, count, ridge, tilt, target, gradient, hessian, work)
@@ -262,5 +280,11 @@ def minimize(
                 target[j] = theta[j] + share * (newton[j] - theta[j])
             gap = _evaluate(family, slope, phi, demand, count, ridge, tilt, target, gradient, hessian, work)
         least = min(least, gap)
-        theta[:] = target
+        _put(target, theta)
     return gap
+
+
+@inlined
+def _put(source: FloatArray, target: FloatArray) -> None:
+    for j in range(source.size):
+        target[j] = source[j]

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from hushprice.numerics import tape
 from hushprice.numerics.functions import log
 from hushprice.numerics.jit import step
@@ -73,13 +71,14 @@ def fill(stream: Stream, seed: int, trial: int, start: int, count: int, out: Flo
 @step
 def _fill_gaussian(stream: Stream, seed: int, trial: int, start: int, count: int, out: FloatArray) -> None:
     k = stream.size
-    raw = np.empty((4 * ((k + 3) // 4), count))
-    tape.fill_normals(seed, trial, tape.CONTEXTS, start, count, raw.shape[0], raw)
-    for j in range(k):
+    for i in range(count):
+        tape.take_normals(seed, trial, start + i, tape.CONTEXTS, out[:k, i])
+    for last in range(k):  # from the bottom up, because an entry is made of those above it
+        j = k - 1 - last
         for i in range(count):
             total = 0.0
             for m in range(j + 1):
-                total += stream.table[j, m] * raw[m, i]
+                total += stream.table[j, m] * out[m, i]
             out[j, i] = min(max(0.5 * total, -1.0), 1.0)
 
 

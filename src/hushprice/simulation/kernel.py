@@ -7,14 +7,16 @@ comes out does not depend on the length of the stretches.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from hushprice.accounting.inexact import TOLERANCE
 from hushprice.demand import family, features, welfare
 from hushprice.numerics import tape
-from hushprice.numerics.jit import step
+from hushprice.numerics.jit import inlined, step
 from hushprice.numerics.linear import log_determinants
-from hushprice.optimizer import coefficients, lanes, refresh
+from hushprice.optimizer import alone, coefficients, refresh
 from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, RANDOM
 from hushprice.releasers import covariance, objective_perturbation, toeplitz, tree
 from hushprice.sensitive.records import hold_to_unit_ball
@@ -26,8 +28,8 @@ from hushprice.simulation.room import (
     INDEFINITE,
     REGRET,
     REVENUE,
-    STRETCH,
     SURPLUS,
+    Kept,
     Plan,
     Stretch,
     World,
@@ -88,7 +90,7 @@ def quote(
         curve = room.curve
         coefficients.demand_line(theta, u, v, count, curve[0], curve[1])
         coefficients.bonus_curve(inverse, u, v, count, curve[2], curve[3], curve[4], curve[5:7])
-        lanes.best_prices(
+        alone.best_prices(
             world.family,
             world.slope,
             plan.width,
@@ -158,6 +160,26 @@ def remember(plan: Plan, start: int, count: int, room: Stretch, phi: FloatArray,
             clipped[i] = hold_to_unit_ball(phi, start - 1 + i, 1)
 
 
+class Sitting(NamedTuple):
+    """Where one trial of alg:framework is, and its scratch."""
+
+    place: IntArray  # period, estimates, checkpoints passed, period of the last estimate
+    current: FloatArray  # ln det of Lambda at the last estimate
+    theta: FloatArray
+    inverse: FloatArray
+    exact: FloatArray
+    running: FloatArray
+    exact_before: FloatArray  # shaped like exact and running; never used where stretches are one period long
+    running_before: FloatArray
+    small: FloatArray  # (2 d + 1, d)
+    phi: FloatArray  # the records
+    demand: FloatArray
+
+
+PERIOD, MADE, PASSED, LAST = range(4)  # of Sitting.place
+OVER, STOPPED, DUE = range(3)  # why `advance` came back
+
+
 @step
 def run_trial(
     world: World,
@@ -178,44 +200,84 @@ def run_trial(
 
     `prices` is (T,) to keep every price, or empty; `fit` is the estimate's scratch; control[counter] counts periods.
     """
-    d, k = world.theta.size, world.stream.size
-    room = scratch(k, d)
-    learns = plan.code == LEARNING
-    capacity = horizon if learns else 1
-    phi, demand = np.empty((d, capacity)), np.empty(capacity)
-    exact, running = plan.exact.copy(), plan.running.copy()
-    theta, inverse = np.zeros(d), np.zeros((d, d))
-    small = np.empty((2 * d + 1, d))
-    for j in range(d):
-        inverse[j, j] = 1.0 / plan.ridge
-    current = d * np.log(plan.ridge)  # ln det of Lambda = rho I
-    exact_before, running_before = exact.copy(), running.copy()
-    estimates, at, estimated_at, log_det = 0, 0, 0, 0.0
-    period = 1
-    while period <= horizon:
-        if control[0] != 0:
+    d = world.theta.size
+    room = scratch(world.stream.size, d)
+    capacity = horizon if plan.code == LEARNING else 1
+    sitting = Sitting(
+        np.empty(4, dtype=np.int64),
+        np.empty(1),
+        np.empty(d),
+        np.empty((d, d)),
+        plan.exact.copy(),
+        plan.running.copy(),
+        plan.exact.copy(),
+        plan.running.copy(),
+        np.empty((2 * d + 1, d)),
+        np.empty((d, capacity)),
+        np.empty(capacity),
+    )
+    kept = checkpoints, regret_at, totals, estimate_periods, prices
+    sit_down(plan, sitting)
+    while True:
+        why = advance(world, plan, seed, trial, horizon, kept, control, counter, room, sitting)
+        if why != DUE:
+            return why == OVER
+        if not estimate(world, plan, seed, trial, sitting, estimate_periods, fit):
+            totals[FAILED] = 1.0  # the gap itself stays there
             return False
-        count = min(min(STRETCH, max(16, period // 4)), horizon - period + 1)
-        count = min(count, checkpoints[at] - period + 1)
-        if learns and period <= plan.exploration:
-            count = min(count, plan.exploration - period + 1)
+
+
+@step
+def sit_down(plan: Plan, sitting: Sitting) -> None:
+    """Before the first period: theta = 0, Lambda = rho I, an empty covariance stream."""
+    place, d = sitting.place, sitting.theta.size
+    place[PERIOD], place[MADE], place[PASSED], place[LAST] = 1, 0, 0, 0
+    sitting.current[0] = d * np.log(plan.ridge)
+    for j in range(d):
+        sitting.theta[j] = 0.0
+        for i in range(d):
+            sitting.inverse[i, j] = 1.0 / plan.ridge if i == j else 0.0
+    _copy(plan.exact, sitting.exact)
+    _copy(plan.running, sitting.running)
+
+
+@step
+def advance(
+    world: World,
+    plan: Plan,
+    seed: int,
+    trial: int,
+    horizon: int,
+    kept: Kept,
+    control: IntArray,
+    counter: int,
+    room: Stretch,
+    sitting: Sitting,
+) -> int:
+    """Go on until a period asks for an estimate, to the horizon, or until control[0] is raised: says which."""
+    checkpoints, regret_at, totals, _, prices = kept
+    place = sitting.place
+    width, learns = room.out.shape[1], plan.code == LEARNING
+    period, at = place[PERIOD], place[PASSED]
+    while period <= horizon:
+        if control.size > 0 and control[0] != 0:
+            return STOPPED
+        count = 1  # known when compiled where rooms are one period wide: a GPU keeps such rooms in registers
+        if width > 1:
+            count = min(min(width, max(16, period // 4)), horizon - period + 1)
+            count = min(count, checkpoints[at] - period + 1)
+            if learns and period <= plan.exploration:
+                count = min(count, plan.exploration - period + 1)
         arrive(world, seed, trial, period, count, room)
-        quote(world, plan, theta, inverse, seed, trial, period, count, room)
+        quote(world, plan, sitting.theta, sitting.inverse, seed, trial, period, count, room)
         respond(world, seed, trial, period, count, room)
         done = count
-        if learns and estimates < plan.max_estimates:
-            remember(plan, period, count, room, phi, demand)
+        if learns and place[MADE] < plan.max_estimates:
+            remember(plan, period, count, room, sitting.phi, sitting.demand)
             if plan.scales[0] > 0.0:
                 tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, period, count, room.noise.shape[0], room.noise)
-            exact_before[:], running_before[:] = exact, running
-            covariance.outers(phi, period - 1, count, room.summands)
-            _sum_up(plan, exact, running, period, count, room, room.released)
-            if period > plan.exploration:
-                done, log_det = _first_doubling(plan, current, period == estimated_at, count, room, totals)
-            if done < count:  # take the records after it back out of the sums
-                exact[:], running[:] = exact_before, running_before
-                _sum_up(plan, exact, running, period, done, room, room.pivots)
-                current = log_det
+            covariance.outers(sitting.phi, period - 1, count, room.summands)
+            done = _absorb(plan, period, count, room, sitting, totals)
             for i in range(done):
                 totals[CLIPPED] += room.clipped[i]
         regret, revenue, surplus = totals[REGRET], totals[REVENUE], totals[SURPLUS]
@@ -228,40 +290,100 @@ def run_trial(
             for i in range(done):
                 prices[period - 1 + i] = room.out[0, i]
         period += done
+        place[PERIOD] = period
+        if control.size > 0:
+            control[counter] = period - 1
         if done < count:
-            refresh.confidence(running[0], d, plan.ridge, plan.repair, inverse, small)
-            tilt = small[0]
-            draw(plan.estimate_noise, seed, trial, period, tape.ESTIMATE_NOISE, tilt)
-            gap = objective_perturbation.minimize(
-                world.family, world.slope, phi, demand, period - 1, plan.estimate_ridge, tilt, theta, fit
-            )
-            if not gap <= TOLERANCE:
-                totals[FAILED] = 1.0  # the gap itself stays here
-                return False
-            draw(plan.output_noise, seed, trial, period, tape.OUTPUT_NOISE, tilt)
-            for j in range(d):
-                theta[j] += tilt[j]
-            estimate_periods[estimates] = period
-            estimates += 1
-            estimated_at = period
-        elif period - 1 == checkpoints[at]:
+            return DUE
+        if period - 1 == checkpoints[at]:
             regret_at[at] = totals[REGRET]
             at += 1
-        control[counter] = period - 1
-    totals[ESTIMATES] = estimates
+            place[PASSED] = at
+    totals[ESTIMATES] = place[MADE]
+    return OVER
+
+
+@step
+def _absorb(plan: Plan, period: int, count: int, room: Stretch, sitting: Sitting, totals: FloatArray) -> int:
+    """Add the stretch's records to the covariance stream; returns how many, up to the one that asks for an estimate."""
+    exact, running, d = sitting.exact, sitting.running, sitting.theta.size
+    if count > 1:
+        _copy(exact, sitting.exact_before)
+        _copy(running, sitting.running_before)
+        _sum_up(plan, exact, running, period, count, room, room.released)
+    else:  # what was known before the one record is known already
+        for k in range(room.released.shape[0]):
+            room.released[k, 0] = running[0, k]
+    done = count
+    if period > plan.exploration:
+        asked = period == sitting.place[LAST]
+        done, log_det = _first_doubling(plan, sitting.current[0], asked, count, room, sitting.small[:d], totals)
+        sitting.current[0] = log_det
+    if count > 1 and done < count:  # take the records after it back out of the sums
+        _copy(sitting.exact_before, exact)
+        _copy(sitting.running_before, running)
+        _sum_up(plan, exact, running, period, done, room, room.pivots)
+    elif count == 1 and done == 1:
+        _sum_up(plan, exact, running, period, 1, room, room.pivots)
+    return done
+
+
+@step
+def estimate(
+    world: World,
+    plan: Plan,
+    seed: int,
+    trial: int,
+    sitting: Sitting,
+    estimate_periods: IntArray,
+    fit: FloatArray,
+) -> bool:
+    """The estimate that the period reached asks for; False where it missed its certified tolerance."""
+    theta, small, place = sitting.theta, sitting.small, sitting.place
+    period, d = place[PERIOD], theta.size
+    refresh.confidence(sitting.running[0], d, plan.ridge, plan.repair, sitting.inverse, small)
+    tilt = small[0]
+    draw(plan.estimate_noise, seed, trial, period, tape.ESTIMATE_NOISE, tilt)
+    records, demand = sitting.phi, sitting.demand
+    gap = objective_perturbation.minimize(
+        world.family, world.slope, records, demand, period - 1, plan.estimate_ridge, tilt, theta, fit
+    )
+    return settle(plan, seed, trial, sitting, estimate_periods, gap)
+
+
+@step
+def settle(plan: Plan, seed: int, trial: int, sitting: Sitting, estimate_periods: IntArray, gap: float) -> bool:
+    """Take the minimizer found as the estimate, with its output noise; False where its gap is too wide."""
+    theta, tilt, place = sitting.theta, sitting.small[0], sitting.place
+    period, d = place[PERIOD], theta.size
+    if not gap <= TOLERANCE:
+        return False
+    draw(plan.output_noise, seed, trial, period, tape.OUTPUT_NOISE, tilt)
+    for j in range(d):
+        theta[j] += tilt[j]
+    estimate_periods[place[MADE]] = period
+    place[MADE] += 1
+    place[LAST] = period
     return True
+
+
+@inlined
+def _copy(source: FloatArray, target: FloatArray) -> None:
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
 
 
 @step
 def _first_doubling(
-    plan: Plan, current: float, asked: bool, count: int, room: Stretch, totals: FloatArray
+    plan: Plan, current: float, asked: bool, count: int, room: Stretch, square: FloatArray, totals: FloatArray
 ) -> tuple[int, float]:
     """How many periods of the stretch pass before one asks for an estimate (`count` if none does), and its ln det.
 
     The first period is not asked again where it has `asked` already.
     """
     d = room.u.shape[0]
-    log_determinants(room.released, plan.ridge, d, count, room.test, room.pivots)
+    log_determinants(room.released, plan.ridge, d, count, room.test, room.pivots, square)
     for i in range(1 if asked else 0, count):
         if not room.test[2, i] > 0.0:
             totals[INDEFINITE] += 1.0
@@ -286,7 +408,6 @@ def _sum_up(
 @step
 def draw(noise: float, seed: int, trial: int, period: int, stream: int, out: FloatArray) -> None:
     """Independent Gaussians of this deviation: w of alg:private-mle, line 3, and the output noise."""
-    draws = np.empty((4 * ((out.size + 3) // 4), 1))
-    tape.fill_normals(seed, trial, stream, period, 1, draws.shape[0], draws)
+    tape.take_normals(seed, trial, period, stream, out)
     for j in range(out.size):
-        out[j] = noise * draws[j, 0]
+        out[j] *= noise

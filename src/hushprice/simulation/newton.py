@@ -13,11 +13,11 @@ import numpy as np
 from hushprice.numerics import tape
 from hushprice.numerics.jit import step
 from hushprice.numerics.linear import packed_size
-from hushprice.optimizer import batching, belief, coefficients, lanes, spread
+from hushprice.optimizer import alone, batching, belief, coefficients, spread
 from hushprice.policies.newton import BLOCKS, EARLY, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE
 from hushprice.releasers import scores, toeplitz
 from hushprice.sensitive.records import hold_to_unit_ball
-from hushprice.simulation.kernel import arrive, respond
+from hushprice.simulation.kernel import DUE, OVER, STOPPED, arrive, respond
 from hushprice.simulation.room import (
     CLIPPED,
     ESTIMATES,
@@ -26,6 +26,7 @@ from hushprice.simulation.room import (
     START,
     STRETCH,
     SURPLUS,
+    Kept,
     Stretch,
     World,
     luck,
@@ -85,7 +86,7 @@ def quote(
     coefficients.demand_line(theta, room.u, room.v, count, curve[0], curve[1])
     coefficients.bonus_curve(inverse, room.u, room.v, count, curve[2], curve[3], curve[4], curve[5:7])
     spread.spread_lines(plan.spread, count, uniforms, curve[0], curve[1], curve[3], curve[4])
-    lanes.best_prices(
+    alone.best_prices(
         world.family,
         world.slope,
         plan.width,
@@ -98,6 +99,30 @@ def quote(
         price,
         room.search,
     )
+
+
+class Desk(NamedTuple):
+    """Where one trial is: the batch at hand, the belief, and scratch."""
+
+    place: IntArray
+    phi: FloatArray  # of the stretch
+    terms: FloatArray
+    score: FloatArray
+    noisy_score: FloatArray
+    exact: FloatArray
+    curvature: FloatArray
+    running: FloatArray
+    theta: FloatArray
+    precision: FloatArray
+    inverse: FloatArray
+    gained: FloatArray
+    work: FloatArray
+
+
+# Desk.place: the period at hand; the batch's end, level and block; the next look; is the belief worth pricing by, and
+# how often it moved, early how often; checkpoints passed.
+PLACES = 9
+PERIOD, END, LEVEL, BLOCK, LOOK, READY, MADE, SOON, PASSED = range(PLACES)
 
 
 @step
@@ -116,32 +141,78 @@ def run_newton(
     counter: int,
 ) -> bool:
     """Run one trial; False when control[0] was raised meanwhile. The arguments are those of kernel.run_trial."""
-    d, k = world.theta.size, world.stream.size
+    d = world.theta.size
     size = packed_size(d)
-    room = scratch(k, d)
-    phi, terms = np.empty((d, STRETCH)), np.empty((scores.ROWS, STRETCH))
-    score, noisy_score = np.zeros(d), np.empty(d)
-    exact, curvature = np.zeros(size), np.empty(size)
-    running = np.zeros((plan.poles.shape[1] + 2, size))
-    theta, precision, inverse = plan.center.copy(), np.zeros((d, d)), np.zeros((d, d))
-    gained, work = np.empty((d, d)), np.empty((4 * d + 3, d))
+    desk = Desk(
+        np.empty(PLACES, dtype=np.int64),
+        np.empty((d, STRETCH)),
+        np.empty((scores.ROWS, STRETCH)),
+        np.empty(d),
+        np.empty(d),
+        np.empty(size),
+        np.empty(size),
+        np.empty((plan.poles.shape[1] + 2, size)),
+        np.empty(d),
+        np.empty((d, d)),
+        np.empty((d, d)),
+        np.empty((d, d)),
+        np.empty((4 * d + 3, d)),
+    )
+    room = scratch(world.stream.size, d)
+    kept = checkpoints, regret_at, totals, estimate_periods, prices
+    sit_down(plan, desk)
+    while True:
+        why = advance(world, plan, seed, trial, horizon, kept, control, counter, room, desk)
+        if why != DUE:
+            return why == OVER
+        release(plan, seed, trial, desk, estimate_periods)
+
+
+@step
+def sit_down(plan: NewtonPlan, desk: Desk) -> None:
+    """Before the first period: the first belief, and an empty batch."""
+    d = desk.theta.size
     for j in range(d):
-        precision[j, j] = PRECISION
-        inverse[j, j] = 1.0 / PRECISION
-    noise = plan.score_noise * plan.score_noise
-    batch, end = 0, batching.batch_end(0, plan.first, GROWTH)
-    level = batching.block_level(end, BLOCKS, plan.levels)
-    block = batching.block_length(end, level)
-    look = min(block, end)
-    ready, estimates, early, at, period = False, 0, 0, 0, 1
+        desk.theta[j] = plan.center[j]
+        for i in range(d):
+            desk.precision[i, j] = PRECISION if i == j else 0.0
+            desk.inverse[i, j] = 1.0 / PRECISION if i == j else 0.0
+    for at in range(PLACES):
+        desk.place[at] = 0
+    desk.place[PERIOD] = 1
+    _begin_batch(plan, desk)
+
+
+@step
+def advance(
+    world: World,
+    plan: NewtonPlan,
+    seed: int,
+    trial: int,
+    horizon: int,
+    kept: Kept,
+    control: IntArray,
+    counter: int,
+    room: Stretch,
+    desk: Desk,
+) -> int:
+    """Go on until a release is due, to the horizon, or until control[0] is raised: says which.
+
+    Stretches are as long as the room is wide.
+    """
+    checkpoints, regret_at, totals, _, prices = kept
+    phi, terms, place = desk.phi, desk.terms, desk.place
+    period, at, look, ready = place[PERIOD], place[PASSED], place[LOOK], place[READY] > 0
     while period <= horizon:
-        if control[0] != 0:
-            return False
-        count = min(min(STRETCH, horizon - period + 1), min(look, checkpoints[at]) - period + 1)
+        if control.size > 0 and control[0] != 0:
+            return STOPPED
+        count = 1  # known when compiled where rooms are one period wide: a GPU keeps such rooms in registers
+        if phi.shape[1] > 1:
+            count = min(min(phi.shape[1], horizon - period + 1), min(look, checkpoints[at]) - period + 1)
         arrive(world, seed, trial, period, count, room)
-        quote(world, plan, theta, inverse, ready, seed, trial, period, count, room)
+        quote(world, plan, desk.theta, desk.inverse, ready, seed, trial, period, count, room)
         respond(world, seed, trial, period, count, room)
-        for j in range(d):
+        for j in range(desk.theta.size):
             row, left, right = phi[j], room.u[j], room.v[j]
             for i in range(count):
                 row[i] = left[i] + room.out[0, i] * right[i]
@@ -152,14 +223,14 @@ def run_newton(
             plan.lowest,
             world.bound,
             plan.cap,
-            theta,
-            inverse,
+            desk.theta,
+            desk.inverse,
             phi,
             room.out[4],
             count,
             terms,
         )
-        scores.add_up(phi, count, terms, score, exact)
+        scores.add_up(phi, count, terms, desk.score, desk.exact)
         regret, revenue, surplus = 0.0, 0.0, 0.0
         for i in range(count):
             regret += room.line[3, i] - room.out[2, i]
@@ -174,89 +245,99 @@ def run_newton(
             for i in range(count):
                 prices[period - 1 + i] = room.out[0, i]
         period += count
-        records = period - 1
-        if records == checkpoints[at]:
+        if period - 1 == checkpoints[at]:
             regret_at[at] = totals[REGRET]
             at += 1
-        control[counter] = records
-        if records < look or records >= horizon:
-            continue
-        deviation = plan.curvature_noise * plan.column[level]
-        _look(plan, level, deviation, exact, running, seed, trial, records, curvature)
-        error = plan.cap * deviation * plan.row[level]
-        ends = records >= end
-        if not ends and plan.trigger > 0.0 and early < EARLY:
-            belief.gain(
-                curvature,
-                plan.cap,
-                error,
-                noise,
-                plan.sampling,
-                SPARE,
-                NOISE_SHARE,
-                precision,
-                gained,
-                work,
-            )
-            ends = belief.multiplies(precision, gained, plan.trigger, work)
-            early += 1 if ends else 0
-        if ends:
-            _add_noise(plan.score_noise * plan.drawn, seed, trial, records, score, noisy_score)
-            belief.update(
-                noisy_score,
-                curvature,
-                plan.cap,
-                error,
-                noise,
-                plan.sampling,
-                NOISE_SHARE,
-                theta,
-                precision,
-                inverse,
-                work,
-            )
-            ready = ready or belief.variance_along(inverse, plan.price_effect) <= (
-                KNOWN / PRECISION * belief.squared_length(plan.price_effect)
-            )
-            estimate_periods[estimates] = period
-            estimates += 1
-            batch, end = records, batching.batch_end(records, plan.first, GROWTH)
-            level = batching.block_level(end - batch, BLOCKS, plan.levels)
-            block = batching.block_length(end - batch, level)
-            for j in range(d):
-                score[j] = 0.0
-            for j in range(size):
-                exact[j] = 0.0
-                for memory in range(running.shape[0]):
-                    running[memory, j] = 0.0
-        look = min(records + block, end)
-    totals[ESTIMATES] = estimates
-    return True
+        if control.size > 0:
+            control[counter] = period - 1
+        if period > look and period <= horizon:
+            place[PERIOD], place[PASSED] = period, at
+            return DUE
+    place[PERIOD], place[PASSED] = period, at
+    totals[ESTIMATES] = place[MADE]
+    return OVER
 
 
 @step
-def _look(
-    plan: NewtonPlan,
-    level: int,
-    deviation: float,
-    exact: FloatArray,
-    running: FloatArray,
-    seed: int,
-    trial: int,
-    records: int,
-    out: FloatArray,
-) -> None:
+def release(plan: NewtonPlan, seed: int, trial: int, desk: Desk, estimate_periods: IntArray) -> None:
+    """Look at the batch after the period reached; end it and move the belief where it is time or the trigger asks."""
+    place, level = desk.place, desk.place[LEVEL]
+    records = place[PERIOD] - 1
+    noise = plan.score_noise * plan.score_noise
+    deviation = plan.curvature_noise * plan.column[level]
+    error = plan.cap * deviation * plan.row[level]
+    _look(plan, level, deviation, desk, seed, trial, records)
+    ends = records >= place[END]
+    if not ends and plan.trigger > 0.0 and place[SOON] < EARLY:
+        belief.gain(
+            desk.curvature,
+            plan.cap,
+            error,
+            noise,
+            plan.sampling,
+            SPARE,
+            NOISE_SHARE,
+            desk.precision,
+            desk.gained,
+            desk.work,
+        )
+        ends = belief.multiplies(desk.precision, desk.gained, plan.trigger, desk.work)
+        place[SOON] += 1 if ends else 0
+    if not ends:
+        place[LOOK] = min(records + place[BLOCK], place[END])
+        return
+    _add_noise(plan.score_noise * plan.drawn, seed, trial, records, desk)
+    belief.update(
+        desk.noisy_score,
+        desk.curvature,
+        plan.cap,
+        error,
+        noise,
+        plan.sampling,
+        NOISE_SHARE,
+        desk.theta,
+        desk.precision,
+        desk.inverse,
+        desk.work,
+    )
+    known = KNOWN / PRECISION * belief.squared_length(plan.price_effect)
+    if belief.variance_along(desk.inverse, plan.price_effect) <= known:
+        place[READY] = 1
+    estimate_periods[place[MADE]] = records + 1
+    place[MADE] += 1
+    _begin_batch(plan, desk)
+
+
+@step
+def _begin_batch(plan: NewtonPlan, desk: Desk) -> None:
+    """The next batch: when it ends at the latest, how it is looked at, and empty sums."""
+    place = desk.place
+    records = place[PERIOD] - 1
+    end = batching.batch_end(records, plan.first, GROWTH)
+    level = batching.block_level(end - records, BLOCKS, plan.levels)
+    block = batching.block_length(end - records, level)
+    place[END], place[LEVEL], place[BLOCK], place[LOOK] = end, level, block, min(records + block, end)
+    for j in range(desk.score.size):
+        desk.score[j] = 0.0
+    for j in range(desk.exact.size):
+        desk.exact[j] = 0.0
+        for memory in range(desk.running.shape[0]):
+            desk.running[memory, j] = 0.0
+
+
+@step
+def _look(plan: NewtonPlan, level: int, deviation: float, desk: Desk, seed: int, trial: int, records: int) -> None:
     """Release the batch's curvature so far."""
-    draws = np.empty((4 * ((exact.size + 3) // 4), 1))
-    tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, records, 1, draws.shape[0], draws)
+    out = desk.curvature  # the normals come there first
+    tape.take_normals(seed, trial, records, tape.COVARIANCE_NOISE, out)
     scale = plan.drawn * deviation
-    toeplitz.look(exact, running, plan.poles[level], plan.zeros[level], scale, plan.scales, draws[:, 0], out)
+    toeplitz.look(desk.exact, desk.running, plan.poles[level], plan.zeros[level], scale, plan.scales, out, out)
 
 
 @step
-def _add_noise(noise: float, seed: int, trial: int, records: int, score: FloatArray, out: FloatArray) -> None:
+def _add_noise(noise: float, seed: int, trial: int, records: int, desk: Desk) -> None:
     """Release a batch's score."""
-    draws = np.empty((4 * ((score.size + 3) // 4), 1))
-    tape.fill_normals(seed, trial, tape.ESTIMATE_NOISE, records, 1, draws.shape[0], draws)
-    for j in range(score.size):
-        out[j] = score[j] + noise * draws[j, 0]
+    out = desk.noisy_score
+    tape.take_normals(seed, trial, records, tape.ESTIMATE_NOISE, out)
+    for j in range(out.size):
+        out[j] = desk.score[j] + noise * out[j]

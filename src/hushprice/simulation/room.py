@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from hushprice.numerics.jit import step
 from hushprice.numerics.linear import packed_size
 from hushprice.optimizer import lanes
 from hushprice.simulation.contexts import Stream
-from hushprice.types import FloatArray
+from hushprice.types import FloatArray, IntArray
 
 STRETCH = 512
 
@@ -51,6 +51,10 @@ class Plan(NamedTuple):
     zeros: FloatArray
 
 
+# What a trial leaves: checkpoints, regret at them, totals, periods of estimates, prices (or none).
+Kept: TypeAlias = tuple[IntArray, FloatArray, FloatArray, IntArray, FloatArray]
+
+
 class Stretch(NamedTuple):
     """Scratch for one stretch of periods, one column a period."""
 
@@ -85,7 +89,7 @@ def luck(world: World, trial: int) -> int:
 
 @step
 def scratch(k: int, d: int) -> Stretch:
-    """Room for one stretch."""
+    """Room for one stretch. A GPU's threads have their own, one period wide."""
     return Stretch(
         np.empty((k, STRETCH)),
         np.empty((d, STRETCH)),

@@ -1,0 +1,101 @@
+"""Passes over all records of a trial, made by all threads of a block together.
+
+Every thread of the block runs the same solver on the same numbers; only sums over records are shared out. Records are
+added up in another order than on a CPU, so a fit may differ in its last digits.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+from numba import float64
+
+from hushprice.demand import family
+from hushprice.numerics.linear import packed_size
+from hushprice.releasers import objective_perturbation as solver
+from hushprice.releasers import score as passes
+from hushprice.simulation.gpu.steps import twins
+from hushprice.simulation.gpu.toolkit import BLOCK, cuda
+
+RECORDS = passes.BLOCK  # summed before the next ones, as on a CPU
+
+
+@functools.cache
+def minimize(d: int) -> Any:
+    """`objective_perturbation.minimize` for a block of threads; `fit` is room they share and each one's own."""
+    numbers, derivatives = d + packed_size(d), twins(False)(family.derivatives)
+
+    @cuda.jit(device=True)
+    def total(mine, shared):  # type: ignore[no-untyped-def]
+        i, step = cuda.threadIdx.x, BLOCK // 2
+        shared[i] = mine
+        cuda.syncthreads()
+        while step > 0:
+            if i < step:
+                shared[i] += shared[i + step]
+            cuda.syncthreads()
+            step //= 2
+        found = shared[0]
+        cuda.syncthreads()  # before anybody writes again
+        return found
+
+    @cuda.jit(device=True)
+    def most(mine, shared):  # type: ignore[no-untyped-def]
+        i, step = cuda.threadIdx.x, BLOCK // 2
+        shared[i] = mine
+        cuda.syncthreads()
+        while step > 0:
+            if i < step:
+                shared[i] = max(shared[i], shared[i + step])
+            cuda.syncthreads()
+            step //= 2
+        found = shared[0]
+        cuda.syncthreads()
+        return found
+
+    @cuda.jit(device=True)
+    def score(family, slope, phi, demand, count, theta, gradient, hessian, shared, every=1):  # type: ignore[no-untyped-def]
+        sums, x = cuda.local.array(numbers, float64), cuda.local.array(d, float64)
+        for i in range(numbers):
+            sums[i] = 0.0
+        for block in range(0, count, every * RECORDS):  # of every so many blocks of records the first, as on a CPU
+            for record in range(block + cuda.threadIdx.x, min(block + RECORDS, count), BLOCK):
+                z = 0.0
+                for j in range(d):
+                    x[j] = phi[j, record]
+                    z += theta[j] * x[j]
+                f, s, _ = derivatives(family, slope, z)
+                residual, weight = slope * (f - demand[record]), slope * s
+                at = d
+                for j in range(d):
+                    sums[j] += residual * x[j]
+                    for m in range(j, d):
+                        sums[at] += weight * x[j] * x[m]
+                        at += 1
+        at = d
+        for j in range(d):
+            gradient[j] = total(sums[j], shared)
+            for m in range(j, d):
+                hessian[j, m] = total(sums[at], shared)
+                hessian[m, j] = hessian[j, m]
+                at += 1
+
+    @cuda.jit(device=True)
+    def longest(phi, count, shared):  # type: ignore[no-untyped-def]
+        largest = 0.0
+        for record in range(cuda.threadIdx.x, count, BLOCK):
+            norm2 = 0.0
+            for j in range(d):
+                norm2 += phi[j, record] * phi[j, record]
+            largest = max(largest, norm2)
+        return math.sqrt(most(largest, shared))
+
+    descend = twins(False, {passes.score: score, passes.longest: longest})(solver.descend)
+
+    @cuda.jit(device=True)
+    def together(family, slope, phi, demand, count, ridge, tilt, theta, fit):  # type: ignore[no-untyped-def]
+        return descend(family, slope, phi, demand, count, ridge, tilt, theta, fit[0], fit[1])
+
+    return together

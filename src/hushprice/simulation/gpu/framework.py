@@ -1,0 +1,223 @@
+"""alg:framework and the baselines on a GPU: one thread a trial between estimates, one block a trial for an estimate.
+
+Trials ask for estimates at different periods. So all go on until each asks, and then the fits are made side by side,
+every one by a whole block of threads.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float64, int64
+
+from hushprice.numerics.linear import packed_size
+from hushprice.optimizer.price import STACK
+from hushprice.policies.protocol import FIXED, LEARNING, Policy
+from hushprice.releasers import objective_perturbation
+from hushprice.simulation import kernel as steps
+from hushprice.simulation.change import world_of
+from hushprice.simulation.gpu.fit import minimize
+from hushprice.simulation.gpu.kept import DONE, GOES_ON, Kept, bytes_kept
+from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
+from hushprice.simulation.gpu.steps import narrowed, twins
+from hushprice.simulation.gpu.toolkit import BLOCK, bounded, cuda, on_device, over
+from hushprice.simulation.hindsight import best_fixed_price
+from hushprice.simulation.kernel import DUE, PERIOD, Sitting
+from hushprice.simulation.room import FAILED, TOTALS, Plan, Stretch
+from hushprice.simulation.trial import Job, plan_of
+from hushprice.types import FloatArray
+
+PLACES = 4
+_HOT = ("width", "input_noise", "price")  # of the plan, read in every period
+_REGISTERS = 96  # a thread; with more, fewer threads hide each other's waiting
+
+
+class State(NamedTuple):
+    """Where trials are, on the device; the first index is the trial, of exact and running the last."""
+
+    place: Any  # one entry more than a sitting's: does the trial go on?
+    current: Any
+    theta: Any
+    inverse: Any
+    exact: Any
+    running: Any
+    phi: Any
+    demand: Any
+    price: Any  # of policy fixed
+
+
+class Kernels(NamedTuple):
+    """Compiled for one shape."""
+
+    begin: Any
+    advance: Any
+    estimate: Any
+
+
+@functools.cache
+def kernels(shape: Shape) -> Kernels:
+    """The three kernels."""
+    d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
+    padded, small, rows = 4 * ((size + 3) // 4), 2 * d + 1, 5 * d + 6
+    in_shape, in_double = known(shape), known(shape._replace(single=False))
+    hot, cold = twins(shape.single), twins(False, {objective_perturbation.minimize: minimize(d)})
+    advance_one, estimate_one, sit_down = hot(steps.advance), cold(steps.estimate), cold(steps.sit_down)
+
+    def begin(plan, trials, goes_on, kept, state):  # type: ignore[no-untyped-def]
+        t = cuda.grid(1)
+        if t >= trials:
+            return
+        none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
+        sitting = Sitting(
+            state.place[t], state.current[t], state.theta[t], state.inverse[t], state.exact[:, :, t],
+            state.running[:, :, t], blank, blank, blank, blank, none,
+        )  # fmt: skip
+        sit_down(plan, sitting)
+        state.place[t, PLACES] = goes_on
+        for i in range(TOTALS):
+            kept.totals[t, i] = 0.0
+
+    def advance(world, plan, seed, first, trials, horizon, kept, state):  # type: ignore[no-untyped-def]
+        t = cuda.grid(1)
+        if t >= trials or state.place[t, PLACES] == 0:
+            return
+        local = cuda.local.array
+        mine = Plan(
+            plan.code, plan.exploration, plan.ridge, plan.width, plan.max_estimates, plan.scales, plan.estimate_noise,
+            plan.estimate_ridge, plan.output_noise, plan.repair, plan.input_noise, state.price[t], plan.exact,
+            plan.running, plan.poles, plan.zeros,
+        )  # fmt: skip
+        room = Stretch(
+            local((k, 1), number), local((d, 1), number), local((d, 1), number),
+            local((k, 1), number), local((d, 1), number), local((d, 1), number),
+            local((4, 1), number), local((7, 1), number), local(1, number), local((5, 1), number),
+            local((padded, 1), number), local((size, 1), float64), local((size, 1), float64), local((size, 1), float64),
+            local((3, 1), float64), local(STACK, float64),
+        )  # fmt: skip
+        place, theta, inverse = local(PLACES, int64), local(d, number), local((d, d), number)
+        current, totals, blank = local(1, float64), local(TOTALS, float64), local((1, 1), float64)
+        copy(state.place[t], place)
+        copy(state.theta[t], theta)
+        copy_square(state.inverse[t], inverse)
+        copy(state.current[t], current)
+        copy(kept.totals[t], totals)
+        sitting = Sitting(
+            place, current, theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
+            local((small, d), float64), state.phi[t], state.demand[t],
+        )  # fmt: skip
+        left, before = (kept.checkpoints, kept.regret_at[t], totals, kept.idle, kept.prices), place[PERIOD]
+        why = advance_one(in_shape(world), mine, seed, first + t, horizon, left, kept.idle, 0, room, sitting)
+        for i in range(PLACES):
+            state.place[t, i] = place[i]
+        for i in range(TOTALS):
+            kept.totals[t, i] = totals[i]
+        state.current[t, 0] = current[0]
+        state.place[t, PLACES] = 1 if why == DUE else 0
+        if why == DUE:
+            kept.news[GOES_ON] = 1
+        cuda.atomic.add(kept.news, DONE, place[PERIOD] - before)
+
+    def estimate(world, plan, seed, first, kept, state):  # type: ignore[no-untyped-def]
+        t = cuda.blockIdx.x
+        if state.place[t, PLACES] == 0:
+            return
+        local, shared, blank = cuda.local.array, cuda.shared.array(BLOCK, float64), cuda.local.array((1, 1), float64)
+        place, theta, inverse = local(PLACES, int64), local(d, float64), local((d, d), float64)
+        copy(state.place[t], place)
+        copy(state.theta[t], theta)
+        cuda.syncthreads()  # nobody writes before everybody has read
+        sitting = Sitting(
+            place, state.current[t], theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
+            local((small, d), float64), state.phi[t], state.demand[t],
+        )  # fmt: skip
+        fit = shared, local((rows, d), float64)
+        sound = estimate_one(in_double(world), plan, seed, first + t, sitting, kept.periods[:, t], fit)
+        if cuda.threadIdx.x == 0:
+            for i in range(PLACES):
+                state.place[t, i] = place[i]
+            for i in range(d):
+                state.theta[t, i] = theta[i]
+                for j in range(d):
+                    state.inverse[t, i, j] = inverse[i, j]
+            if not sound:
+                kept.totals[t, FAILED] = 1.0
+                state.place[t, PLACES] = 0
+
+    return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS), cuda.jit(estimate))
+
+
+class Turns:
+    """A job of the framework or a baseline on the device, with room for `most` trials at once."""
+
+    def __init__(self, job: Job, policy: Policy, *, most: int, single: bool) -> None:
+        plan = plan_of(policy, job.horizon, job.market.dimension)
+        world = world_of(job.market, job.horizon, None, job.customers)
+        self.estimates = plan.max_estimates
+        self.kernels = kernels(shape_of(world, single))
+        self._job, self._policy, self._plain_world = job, policy, world
+        self._whole = on_device(plan)
+        self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
+        self._fitted = on_device(world)
+        self._world = on_device(narrowed(world)) if single else self._fitted
+        self._state = _state(most, job, policy, plan, single)
+
+    def begin(self, numbers: range, kept: Kept, *, goes_on: bool = True) -> None:
+        """Sit trials down before their first period; those that do not go on only make kernels be compiled."""
+        if self._policy.code == FIXED and goes_on:
+            prices = self._prices(numbers).astype(self._state.price.dtype)
+            self._state.price[: len(numbers)].copy_to_device(prices)
+        self.kernels.begin[over(len(numbers))](self._whole, len(numbers), int(goes_on), kept, self._state)
+
+    def turn(self, numbers: range, kept: Kept) -> None:
+        """All go on until an estimate is due, then all that are not over make theirs."""
+        job, trials = self._job, len(numbers)
+        self.kernels.advance[over(trials)](
+            self._world, self._hot, job.seed, numbers.start, trials, job.horizon, kept, self._state
+        )
+        if self._policy.code == LEARNING:
+            self.kernels.estimate[trials, BLOCK](self._fitted, self._whole, job.seed, numbers.start, kept, self._state)
+
+    def _prices(self, numbers: range) -> FloatArray:
+        """The price of each trial; the best in hindsight is found on the CPU, by all cores."""
+        job, stop = self._job, np.zeros(1, dtype=np.int64)
+        if self._policy.price is not None:
+            return np.full(len(numbers), float(self._policy.price))
+
+        def best(number: int) -> float:
+            return best_fixed_price(self._plain_world, job.seed, job.luck(number), job.horizon, stop)
+
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            try:
+                return np.array(list(pool.map(best, numbers)))
+            except BaseException:
+                stop[0] = 1
+                pool.shutdown(cancel_futures=True)
+                raise
+
+
+def bytes_each(job: Job, policy: Policy, single: bool) -> int:
+    """Device memory that one trial takes."""
+    d, plan = job.market.dimension, plan_of(policy, job.horizon, job.market.dimension)
+    records = (4 if single else 8) * ((d + 1) * _capacity(job, policy) + 1)
+    state = 8 * (PLACES + 2 + d + d * d + plan.exact.size + plan.running.size)
+    return state + records + bytes_kept(job, plan.max_estimates)
+
+
+def _capacity(job: Job, policy: Policy) -> int:
+    """Records that a trial keeps."""
+    return job.horizon if policy.code == LEARNING else 1
+
+
+def _state(trials: int, job: Job, policy: Policy, plan: Plan, single: bool) -> State:
+    d, capacity, number = job.market.dimension, _capacity(job, policy), np.float32 if single else np.float64
+    doubles = (trials, 1), (trials, d), (trials, d, d), (*plan.exact.shape, trials), (*plan.running.shape, trials)
+    records = (trials, d, capacity), (trials, capacity), (trials,)
+    return State(
+        cuda.device_array((trials, PLACES + 1), dtype=np.int64),
+        *(cuda.device_array(shape, dtype=np.float64) for shape in doubles),
+        *(cuda.device_array(shape, dtype=number) for shape in records),
+    )

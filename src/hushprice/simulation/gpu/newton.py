@@ -1,0 +1,170 @@
+"""noisy-newton on a GPU, one thread a trial, in turns: all trials go on until a release is due, then all release.
+
+Releases are rare and need many registers; periods are many and need few. Apart, each kernel gets what it needs.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float64, int64
+
+from hushprice.numerics.linear import packed_size
+from hushprice.optimizer.price import STACK
+from hushprice.policies.newton import DOUBLINGS, EARLY
+from hushprice.policies.protocol import Policy
+from hushprice.releasers import scores
+from hushprice.simulation import newton as steps
+from hushprice.simulation.change import world_of
+from hushprice.simulation.gpu.kept import DONE, GOES_ON, Kept, bytes_kept
+from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
+from hushprice.simulation.gpu.steps import narrowed, twins
+from hushprice.simulation.gpu.toolkit import bounded, cuda, on_device, over
+from hushprice.simulation.kernel import DUE
+from hushprice.simulation.newton import PERIOD, PLACES, Desk, NewtonPlan
+from hushprice.simulation.room import TOTALS, Stretch
+from hushprice.simulation.trial import Job, newton_plan
+
+RELEASES = EARLY + DOUBLINGS  # of a trial, at most
+_HOT = ("reference_price", "dispersion", "cap", "sampling", "width", "spread", "lowest")  # read in every period
+_REGISTERS = 80  # a thread; with more, fewer threads hide each other's waiting
+
+
+class State(NamedTuple):
+    """Where trials are, on the device; the first index is the trial."""
+
+    place: Any  # one entry more than a desk's: does the trial go on?
+    score: Any
+    exact: Any
+    running: Any
+    theta: Any
+    precision: Any
+    inverse: Any
+
+
+class Kernels(NamedTuple):
+    """Compiled for one shape."""
+
+    begin: Any
+    advance: Any
+    release: Any
+
+
+@functools.cache
+def kernels(shape: Shape) -> Kernels:
+    """The three kernels."""
+    d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
+    rows, small, in_shape = scores.ROWS, 4 * d + 3, known(shape)
+    hot, cold = twins(shape.single), twins(False)
+    advance_one, release_one, sit_down = hot(steps.advance), cold(steps.release), cold(steps.sit_down)
+
+    def begin(plan, trials, goes_on, kept, state):  # type: ignore[no-untyped-def]
+        t = cuda.grid(1)
+        if t >= trials:
+            return
+        place, score, exact, running, theta, precision, inverse = state
+        none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
+        desk = Desk(
+            place[t], blank, blank, score[t], none, exact[t], none, running[t], theta[t], precision[t], inverse[t],
+            blank, blank,
+        )  # fmt: skip
+        sit_down(plan, desk)
+        place[t, PLACES] = goes_on
+        for i in range(TOTALS):
+            kept.totals[t, i] = 0.0
+
+    def advance(world, plan, seed, first, trials, horizon, kept, state):  # type: ignore[no-untyped-def]
+        t = cuda.grid(1)
+        if t >= trials or state.place[t, PLACES] == 0:
+            return
+        local = cuda.local.array
+        none, blank = local(1, number), local((1, 1), number)
+        double_none, double_blank = local(1, float64), local((1, 1), float64)
+        room = Stretch(
+            local((k, 1), number), local((d, 1), number), local((d, 1), number), blank, blank, blank,
+            local((4, 1), number), local((7, 1), number), none, local((5, 1), number), blank, blank, blank, blank,
+            local((3, 1), number), local(STACK, float64),
+        )  # fmt: skip
+        place, theta, inverse = local(PLACES, int64), local(d, number), local((d, d), number)
+        score, exact, totals = local(d, float64), local(size, float64), local(TOTALS, float64)
+        copy(state.place[t], place)
+        copy(state.theta[t], theta)
+        copy_square(state.inverse[t], inverse)
+        copy(state.score[t], score)
+        copy(state.exact[t], exact)
+        copy(kept.totals[t], totals)
+        desk = Desk(
+            place, local((d, 1), number), local((rows, 1), number), score, double_none, exact, double_none,
+            double_blank, theta, double_blank, inverse, double_blank, double_blank,
+        )  # fmt: skip
+        left, before = (kept.checkpoints, kept.regret_at[t], totals, kept.idle, kept.prices), place[PERIOD]
+        why = advance_one(in_shape(world), plan, seed, first + t, horizon, left, kept.idle, 0, room, desk)
+        for i in range(d):
+            state.score[t, i] = score[i]
+        for i in range(size):
+            state.exact[t, i] = exact[i]
+        for i in range(PLACES):
+            state.place[t, i] = place[i]
+        for i in range(TOTALS):
+            kept.totals[t, i] = totals[i]
+        state.place[t, PLACES] = 1 if why == DUE else 0
+        if why == DUE:
+            kept.news[GOES_ON] = 1
+        cuda.atomic.add(kept.news, DONE, place[PERIOD] - before)
+
+    def release(plan, seed, first, trials, kept, state):  # type: ignore[no-untyped-def]
+        t = cuda.grid(1)
+        if t >= trials or state.place[t, PLACES] == 0:
+            return
+        place, score, exact, running, theta, precision, inverse = state
+        local, blank = cuda.local.array, cuda.local.array((1, 1), float64)
+        desk = Desk(
+            place[t], blank, blank, score[t], local(d, float64), exact[t], local(size, float64), running[t], theta[t],
+            precision[t], inverse[t], local((d, d), float64), local((small, d), float64),
+        )  # fmt: skip
+        release_one(plan, seed, first + t, desk, kept.periods[:, t])
+
+    return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS), cuda.jit(release))
+
+
+class Turns:
+    """A job of noisy-newton on the device, with room for `most` trials at once."""
+
+    estimates = RELEASES
+
+    def __init__(self, job: Job, policy: Policy, *, most: int, single: bool) -> None:
+        assert policy.newton is not None
+        world, plan = world_of(job.market, job.horizon, None, job.customers), newton_plan(policy.newton, job.market)
+        self.kernels = kernels(shape_of(world, single))
+        self._job, self._whole = job, on_device(plan)
+        self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
+        self._world = on_device(narrowed(world) if single else world)
+        self._state = _state(most, job.market.dimension, plan)
+
+    def begin(self, numbers: range, kept: Kept, *, goes_on: bool = True) -> None:
+        """Sit trials down before their first period; those that do not go on only make kernels be compiled."""
+        self.kernels.begin[over(len(numbers))](self._whole, len(numbers), int(goes_on), kept, self._state)
+
+    def turn(self, numbers: range, kept: Kept) -> None:
+        """All go on until a release is due, then all that are not over release."""
+        job, trials, grid = self._job, len(numbers), over(len(numbers))
+        self.kernels.advance[grid](
+            self._world, self._hot, job.seed, numbers.start, trials, job.horizon, kept, self._state
+        )
+        self.kernels.release[grid](self._whole, job.seed, numbers.start, trials, kept, self._state)
+
+
+def bytes_each(job: Job, policy: Policy, single: bool) -> int:
+    """Device memory that one trial takes; its sums are double in either precision."""
+    assert policy.newton is not None
+    d, size, plan = job.market.dimension, packed_size(job.market.dimension), newton_plan(policy.newton, job.market)
+    return 8 * (PLACES + 1 + 2 * d + 2 * d * d + size * (plan.poles.shape[1] + 3)) + bytes_kept(job, RELEASES)
+
+
+def _state(trials: int, d: int, plan: NewtonPlan) -> State:
+    size = packed_size(d)
+    shapes = (d,), (size,), (plan.poles.shape[1] + 2, size), (d,), (d, d), (d, d)
+    place = cuda.device_array((trials, PLACES + 1), dtype=np.int64)
+    return State(place, *(cuda.device_array((trials, *shape), dtype=np.float64) for shape in shapes))

@@ -1,0 +1,94 @@
+"""Trials of a job on a GPU, in batches that fit its memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from hushprice.errors import DidNotConverge
+from hushprice.policies.protocol import LEARNING, Policy
+from hushprice.simulation import room
+from hushprice.simulation.gpu import device, framework, newton
+from hushprice.simulation.gpu import kept as rooms
+from hushprice.simulation.trial import Job, Trials
+
+Advance = Callable[[int], None]  # periods done in this batch
+MOST = 131_072  # trials of a batch: with more, a large GPU gets no faster
+RECORDS = 2_000_000_000  # periods of a batch of a policy that fits all its records again and again: seconds of work
+_NO_NEWS = np.zeros(2, dtype=np.int64)
+
+
+class Runner:
+    """One job, compiled, with rooms on the device for `most` trials, used for one batch after another."""
+
+    def __init__(self, job: Job, *, precision: str, most: int) -> None:
+        self._job, single = job, precision == "single"
+        policy = _policy(job)
+        kind = framework.Turns if policy.newton is None else newton.Turns
+        with device.in_one_line():
+            self.turns: framework.Turns | newton.Turns = kind(job, policy, most=most, single=single)
+            self._kept = rooms.rooms(job, most, self.turns.estimates)
+            nobody = range(1)  # a trial that is over: its kernels are compiled and return at once
+            self.turns.begin(nobody, self._kept, goes_on=False)
+            for _ in self._until_all_are_over():
+                self.turns.turn(nobody, self._kept)
+
+    def run(self, numbers: range, advance: Advance) -> Trials:
+        """Those trials, all at once. Between two turns Ctrl-C gets through."""
+        with device.in_one_line():
+            self.turns.begin(numbers, self._kept)
+            done = 0
+            for news in self._until_all_are_over():
+                self.turns.turn(numbers, self._kept)
+                self._kept.news.copy_to_host(news)
+                done += int(news[rooms.DONE])
+                advance(done)
+            trials = rooms.take(self._kept, len(numbers))
+        if np.any(trials.totals[:, room.FAILED] > 0.0):
+            raise DidNotConverge("an estimate did not reach its certified tolerance")
+        return trials
+
+    def _until_all_are_over(self) -> Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        """Room for the news of the next turn, as long as some trial has a release or an estimate due."""
+        news = _NO_NEWS.copy()
+        while True:
+            self._kept.news.copy_to_device(_NO_NEWS)
+            yield news
+            if news[rooms.GOES_ON] == 0:
+                return
+            news[:] = 0
+
+
+def fits(job: Job, *, precision: str) -> int:
+    """How many trials a batch may have: what the device's free memory holds, and no more than makes it faster."""
+    policy, single = _policy(job), precision == "single"
+    kind = framework if policy.newton is None else newton
+    each = kind.bytes_each(job, policy, single)
+    most = MOST
+    if policy.newton is None and policy.code == LEARNING:
+        most = max(1024, RECORDS // job.horizon)
+    return max(1, min(most, device.free_bytes() // each))
+
+
+def run_trials(job: Job, numbers: range, *, precision: str, advance: Advance) -> tuple[Trials, float]:
+    """Those trials, in as many batches as they need, and the seconds that took once kernels were compiled."""
+    size = min(fits(job, precision=precision), len(numbers))
+    runner = Runner(job, precision=precision, most=size)
+    started = time.perf_counter()
+    parts, before = [], 0
+    for start in range(0, len(numbers), size):
+        batch = numbers[start : start + size]
+
+        def told(done: int, before: int = before) -> None:
+            advance(before + done)
+
+        parts.append(runner.run(batch, told))
+        before += len(batch) * job.horizon
+    return Trials.joined(parts), time.perf_counter() - started
+
+
+def _policy(job: Job) -> Policy:
+    assert isinstance(job.policy, Policy)  # places.unfit said so
+    return job.policy

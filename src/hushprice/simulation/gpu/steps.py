@@ -1,0 +1,156 @@
+"""What a device calls instead of a CPU's step, and which steps run in single precision there.
+
+The tape is the same: Philox in 32-bit words gives the bits that `numerics.tape` gives in 64-bit ones, and in single
+precision a uniform is the same number with fewer digits. Sums over a trial's periods or a batch's records stay double
+everywhere: adding a millionth to a thousand is lost in single precision.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hushprice.demand import family, features, welfare
+from hushprice.numerics import functions, tape
+from hushprice.optimizer import alone, climb, coefficients, curve, lanes, spread
+from hushprice.releasers import scores
+from hushprice.sensitive import records
+from hushprice.simulation import contexts, kernel, newton
+from hushprice.simulation.gpu.toolkit import SIMULATED, device_step
+from hushprice.simulation.gpu.twins import Twins
+
+_M0, _M1 = np.uint32(0xD2511F53), np.uint32(0xCD9E8D57)
+_W0, _W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
+_32 = np.uint64(32)
+_9 = np.uint32(9)
+_HALF = np.float32(0.5)
+_UNIT_23 = np.float32(1.0 / 8388608.0)
+_TURN = np.float32(2.0 * math.pi)
+
+_device, _quick = device_step(), device_step(quick=True)
+
+
+@_quick
+def _exp(x):  # type: ignore[no-untyped-def]
+    return math.exp(x)
+
+
+@_quick
+def _log(x):  # type: ignore[no-untyped-def]
+    return math.log(x)
+
+
+@_quick
+def _cos_sin_turn(u):  # type: ignore[no-untyped-def]
+    return math.cos(_TURN * u), math.sin(_TURN * u)
+
+
+@_device
+def _unit(high, low):  # type: ignore[no-untyped-def]
+    return (np.float32(np.uint32(high) >> _9) + _HALF) * _UNIT_23  # with 24 bits it can round to 1
+
+
+@_device
+def _never(family, slope, width, count, a, b, q0, q1, q2, prices, work):  # type: ignore[no-untyped-def]
+    pass  # rooms on a device are one customer wide, so lanes are never side by side
+
+
+def _words() -> dict[Any, Any]:
+    """Philox in words of 32 bits: a device multiplies these in one instruction, 64-bit ones in several."""
+    from numba.core import types as kinds
+    from numba.core.extending import intrinsic
+
+    library: Any = importlib.import_module("numba.cuda.libdevice")
+
+    def operation(instruction: str) -> Any:
+        @intrinsic
+        def on_words(typing_context, a, b):  # type: ignore[no-untyped-def]
+            def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+                return getattr(builder, instruction)(*arguments)
+
+            return kinds.uint32(kinds.uint32, kinds.uint32), generate
+
+        return on_words
+
+    times, either, plus, high = operation("mul"), operation("xor"), operation("add"), library.umulhi
+
+    @_device
+    def philox(key, c0, c1, c2, c3):  # type: ignore[no-untyped-def]
+        k0, k1 = np.uint32(key), np.uint32(key >> _32)
+        a, b, c, d = np.uint32(c0), np.uint32(c1), np.uint32(c2), np.uint32(c3)
+        for _ in range(10):
+            left, right = np.uint32(high(a, _M0)), np.uint32(high(c, _M1))
+            b, d, a, c = times(c, _M1), times(a, _M0), either(either(right, b), k0), either(either(left, d), k1)
+            k0, k1 = plus(k0, _W0), plus(k1, _W1)
+        return np.uint64(a), np.uint64(b), np.uint64(c), np.uint64(d)
+
+    @_device
+    def floor(x):  # type: ignore[no-untyped-def]
+        return library.floor(x)
+
+    return {tape.philox: philox, np.floor: floor}
+
+
+_SINGLE_STEPS = {
+    kernel.arrive,
+    kernel.quote,
+    kernel.respond,
+    kernel.remember,
+    newton.quote,
+    contexts.fill,
+    contexts.perturb,
+    alone.price_alone,
+    alone.best_prices,
+    climb.certified,
+    functions.softplus,
+    tape.uniform,
+    tape.uniforms,
+    tape.normals,
+    tape.fill_normals,
+    records.hold_to_unit_ball,
+}
+_SINGLE_MODULES = {each.__name__ for each in (curve, coefficients, spread, scores, family, welfare, features)}
+# What is too small for single precision, and what its rounding is.
+_SINGLE_CONSTANTS = {"TINY": 1e-20, "_ROUNDING": 1e-6}
+
+
+def twins(single: bool, instead: dict[Any, Any] | None = None) -> Twins:
+    """The device's steps: all in double precision, or the ones that run in every period in single."""
+    swapped: dict[Any, Any] = {lanes.best_prices: _never, **(instead or {})}
+    if not SIMULATED:
+        ours = {np.sqrt: math.sqrt, np.isfinite: math.isfinite, np.isnan: math.isnan, np.cos: math.cos}
+        swapped |= {**ours, np.log: math.log, np.log1p: math.log1p, **_words()}
+    if not single:
+        return Twins(swapped)
+    quick: dict[Any, Any] = {
+        functions.exp: _exp,
+        functions.log: _log,
+        functions.cos_sin_turn: _cos_sin_turn,
+        tape.unit: _unit,
+    }
+    return Twins(swapped, single=is_single, constants=_SINGLE_CONSTANTS, quick=quick)
+
+
+def is_single(step: Callable[..., Any]) -> bool:
+    """Does this step run in single precision, where that is asked for?"""
+    return step.__module__ in _SINGLE_MODULES or step in _plain_single()
+
+
+def _plain_single() -> set[Any]:
+    return {getattr(step, "py_func", step) for step in _SINGLE_STEPS}
+
+
+def narrowed(value: Any) -> Any:
+    """Numbers, arrays and tuples of them in single precision."""
+    if isinstance(value, tuple):
+        parts = [narrowed(each) for each in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, float):
+        return np.float32(value)
+    if isinstance(value, np.ndarray) and value.dtype == np.float64:
+        return value.astype(np.float32)
+    return value

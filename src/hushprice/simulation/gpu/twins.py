@@ -1,0 +1,106 @@
+"""The compiled steps once more, for a GPU: the same Python functions, calling each other's twins.
+
+A step is a function of the package compiled for the CPU. Its twin is the same code compiled for the device, with the
+steps it calls replaced by their twins, and with a few of them replaced by something else: sums over records that a
+whole block of threads shares, or the device's own exp.
+
+In single precision the constants of a step must be single too, or every product with one would be double.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from hushprice.simulation.gpu.toolkit import device_step
+
+Step = Callable[..., Any]
+
+
+def _none(step: Step) -> bool:
+    return False
+
+
+class Twins:
+    """Twins of steps, each made once.
+
+    `instead` maps a function to what the device calls in its place. Where `single` says so a step gets constants in
+    single precision, those named in `constants` with these values, and calls what is in `quick` too.
+    """
+
+    def __init__(
+        self,
+        instead: Mapping[Step, Any],
+        single: Callable[[Step], bool] = _none,
+        constants: Mapping[str, float] | None = None,
+        quick: Mapping[Step, Any] | None = None,
+    ) -> None:
+        self._instead = {_plain(step): other for step, other in instead.items()}
+        self._quick = {_plain(step): other for step, other in (quick or {}).items()}
+        self._single = single
+        self._constants = dict(constants or {})
+        self._made: dict[Step, Any] = {}
+
+    def __call__(self, step: Step) -> Any:
+        """The twin of one step."""
+        plain = _plain(step)
+        if plain in self._instead:
+            return self._instead[plain]
+        if plain not in self._made:
+            self._made[plain] = self._make(plain, self._single(plain))
+        return self._made[plain]
+
+    def _make(self, plain: Any, single: bool) -> Any:
+        code = plain.__code__
+        constants = tuple(_narrow(each) for each in code.co_consts) if single else code.co_consts
+        seen = {name: self._seen(name, plain.__globals__[name], single) for name in _globals_of(plain)}
+        seen["__builtins__"] = plain.__globals__["__builtins__"]
+        twin = types.FunctionType(code.replace(co_consts=constants), seen, plain.__name__, plain.__defaults__)
+        # Inlined, so that a room one customer wide ends up in registers. Fast arithmetic goes with single precision.
+        return device_step(quick=single)(twin)
+
+    def _seen(self, name: str, value: Any, single: bool) -> Any:
+        """What the twin sees under a global name of its step."""
+        if isinstance(value, types.ModuleType):
+            return _Module(self, value, single)
+        if single and isinstance(value, Dispatcher) and value.py_func in self._quick:
+            return self._quick[value.py_func]
+        if isinstance(value, Dispatcher) or any(value is each for each in self._instead):
+            return self(value)
+        if single and type(value) is float:
+            return np.float32(self._constants.get(name, value))
+        return value
+
+
+class _Module(types.ModuleType):
+    """A module as twins see it."""
+
+    def __init__(self, twins: Twins, module: types.ModuleType, single: bool) -> None:
+        super().__init__(module.__name__)
+        self.__dict__["_seen"] = lambda name: twins._seen(name, getattr(module, name), single)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.__dict__["_seen"](name)
+
+
+def _plain(step: Any) -> Any:
+    return step.py_func if isinstance(step, Dispatcher) else step
+
+
+def _globals_of(function: Any) -> list[str]:
+    """The globals a function reads, of those that its module has; the rest are built in."""
+    loaded = {each.argval for each in dis.get_instructions(function) if each.opname == "LOAD_GLOBAL"}
+    return sorted(name for name in loaded if name in function.__globals__)
+
+
+def _narrow(value: Any) -> Any:
+    if type(value) is float:
+        return np.float32(value)
+    return tuple(map(_narrow, value)) if type(value) is tuple else value
