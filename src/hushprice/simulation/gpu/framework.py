@@ -34,6 +34,8 @@ from hushprice.types import FloatArray
 PLACES = 4
 _HOT = ("width", "input_noise", "price")  # of the plan, read in every period
 _REGISTERS = 96  # a thread; with more, fewer threads hide each other's waiting
+_PERIODS = 512  # a turn, at most: else all that ask for an estimate would wait for the one that asks last
+FIT, GO_ON = 1, 2  # what a trial does in the next turn, the last entry of its place; 0: it is over
 
 
 class State(NamedTuple):
@@ -110,20 +112,22 @@ def kernels(shape: Shape) -> Kernels:
             local((small, d), float64), state.phi[t], state.demand[t],
         )  # fmt: skip
         left, before = (kept.checkpoints, kept.regret_at[t], totals, kept.idle, kept.prices), place[PERIOD]
-        why = advance_one(in_shape(world), mine, seed, first + t, horizon, left, kept.idle, 0, room, sitting)
+        until = min(horizon, before - 1 + _PERIODS)
+        why = advance_one(in_shape(world), mine, seed, first + t, until, left, kept.idle, 0, room, sitting)
+        next_turn = FIT if why == DUE else (GO_ON if place[PERIOD] <= horizon else 0)
         for i in range(PLACES):
             state.place[t, i] = place[i]
         for i in range(TOTALS):
             kept.totals[t, i] = totals[i]
         state.current[t, 0] = current[0]
-        state.place[t, PLACES] = 1 if why == DUE else 0
-        if why == DUE:
+        state.place[t, PLACES] = next_turn
+        if next_turn != 0:
             kept.news[GOES_ON] = 1
         cuda.atomic.add(kept.news, DONE, place[PERIOD] - before)
 
     def estimate(world, plan, seed, first, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.blockIdx.x
-        if state.place[t, PLACES] == 0:
+        if state.place[t, PLACES] != FIT:
             return
         local, shared, blank = cuda.local.array, cuda.shared.array(BLOCK, float64), cuda.local.array((1, 1), float64)
         place, theta, inverse = local(PLACES, int64), local(d, float64), local((d, d), float64)
@@ -147,7 +151,7 @@ def kernels(shape: Shape) -> Kernels:
                 kept.totals[t, FAILED] = 1.0
                 state.place[t, PLACES] = 0
 
-    return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS), cuda.jit(estimate))
+    return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(estimate))
 
 
 class Turns:

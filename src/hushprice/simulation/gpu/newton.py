@@ -126,7 +126,7 @@ def kernels(shape: Shape) -> Kernels:
         )  # fmt: skip
         release_one(plan, seed, first + t, desk, kept.periods[:, t])
 
-    return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS), cuda.jit(release))
+    return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(release))
 
 
 class Turns:

@@ -20,9 +20,11 @@ def device_step(*, quick: bool = False) -> Any:
     return (lambda function: function) if SIMULATED else cuda.jit(device=True, forceinline=True, fastmath=quick)
 
 
-def bounded(kernel: Any, registers: int) -> Any:
-    """Compile a kernel that takes at most so many registers a thread."""
-    return cuda.jit(kernel) if SIMULATED else cuda.jit(kernel, max_registers=registers)
+def bounded(kernel: Any, registers: int, *, quick: bool = False) -> Any:
+    """Compile a kernel that takes at most so many registers a thread. Quick: roots and quotients in single precision
+    may miss their last digit, which takes one instruction instead of ten.
+    """
+    return cuda.jit(kernel) if SIMULATED else cuda.jit(kernel, max_registers=registers, fastmath=quick)
 
 
 def over(trials: int) -> tuple[int, int]:
