@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo shop test lint types contracts compiled unit coverage bench peers docs clean
+.PHONY: setup demo shop test lint types contracts compiled unit coverage test-gpu bench peers docs clean
 
 setup: $(VENV)/.ready
 
@@ -46,6 +46,10 @@ coverage: setup
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --cov --cov-report= \
 		tests/accounting tests/sensitive tests/releasers tests/optimizer tests/policies tests/test_releases.py
 	$(BIN)/coverage report
+
+# The full agreement suite of the GPU backend; skipped, with the reason, where there is no GPU or no numba-cuda.
+test-gpu: setup compiled
+	$(BIN)/python -m pytest -n 0 -rs -s tests/gpu_full
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py

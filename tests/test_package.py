@@ -38,7 +38,9 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert loaded.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("file", ["requirements.txt", "requirements-dev.txt", "requirements-cluster.txt"])
+@pytest.mark.parametrize(
+    "file", ["requirements.txt", "requirements-dev.txt", "requirements-cluster.txt", "requirements-gpu.txt"]
+)
 def test_requirements_are_pinned_and_name_no_index(file: str) -> None:
     lines = [line for line in (ROOT / file).read_text().splitlines() if line and not line.startswith("#")]
     assert lines

@@ -26,6 +26,7 @@ import hushprice  # noqa: E402
 from hushprice.accounting import batch_noise  # noqa: E402
 from hushprice.policies import newton as policy  # noqa: E402
 from hushprice.simulation.run import prepare, run_trials, summarize  # noqa: E402
+from hushprice.simulation.trial import Trials  # noqa: E402
 from newton.common import TRAINING, Row, interval, markdown  # noqa: E402
 from newton.instances import market_of  # noqa: E402
 
@@ -67,7 +68,7 @@ def regrets() -> list[list[float]]:
                 job = prepare(
                     "noisy-newton", market=market_of(seed, *instance), horizon=HORIZON, epsilon=2 * eps, seed=seed
                 )
-                run = summarize(job, run_trials(job, range(TRIALS), os.cpu_count() or 1, None), 1.0)
+                run = summarize(job, Trials.of(run_trials(job, range(TRIALS), os.cpu_count() or 1, None)), 1.0)
                 means.append(float(run.regret.mean()))
             found.append(means)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -60,6 +61,13 @@ def whole(low: int, **values: int) -> None:
     for name, value in values.items():
         if isinstance(value, _NOT_NUMBERS) or not isinstance(value, (int, np.integer)) or value < low:
             raise InvalidInput(f"{name} must be a whole number at or above {low}, got {shown(value)}")
+
+
+def one_of(choices: Sequence[str], **values: str) -> None:
+    """Each value is one of the choices."""
+    for name, value in values.items():
+        if value not in choices:
+            raise InvalidInput(f"{name} must be one of {', '.join(choices)}, got {shown(value)}")
 
 
 def vector(length: int, **values: object) -> FloatArray:

@@ -146,3 +146,11 @@ def test_the_compiled_tape_repeats_the_plain_source_bit_for_bit() -> None:
     tape.fill_normals.py_func(3, 1, tape.COVARIANCE_NOISE, 2**33, 50, 8, plain)
     np.testing.assert_array_equal(compiled, plain)
     assert tape.normals(3, 1, 7, tape.DEMAND, 0) == tape.normals.py_func(3, 1, 7, tape.DEMAND, 0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 9])
+def test_normals_of_one_period_are_those_of_a_stretch(count: int) -> None:
+    out = np.full(count, np.nan)
+    for period in (1, 77, 2**40):
+        tape.take_normals(9, 2, period, tape.COVARIANCE_NOISE, out)
+        assert out.tolist() == normal_rows(9, 2, period, 1, count)[:, 0].tolist()

@@ -51,7 +51,7 @@ def test_a_bonus_that_is_not_convex_is_left_to_others(customer: Any) -> None:
 PLANTED = {
     "above not asked": ("and above <= ceiling", ""),
     "larger end of the bonus above forgotten": ("max(bonus_at(bonus, right), bonus_at(bonus, 1.0))", "0.0"),
-    "convexity not asked": ("if convex and (peak or rises)", "if peak or rises"),
+    "convexity not asked": ("return convex and (peak or rises)", "return peak or rises"),
     "gradient not asked": ("b < 0.0 and (inside or at_end) and", "b < 0.0 and"),
     "bonus left out of the curvature": ("up = revenue_up + bonus_bounds(bonus, least, most)[0]", "up = revenue_up"),
     "slope of the bonus left out": ("demand_left[0] + bonus_derivatives(bonus, 0.0)[0] > 0.0", "demand_left[0] > 0.0"),

@@ -137,15 +137,15 @@ def test_a_corner_inside_the_window_is_seen(customer: Any, loss: Any) -> None:
 
 
 PLANTED = {
-    "bend of the revenue left out": ("- deepest_bend(revenue) * _SPACING * _SPACING * 0.125", ""),
-    "bend of the revenue halved": ("_SPACING * _SPACING * 0.125", "_SPACING * _SPACING * 0.0625"),
-    "overhang of the bonus left out": ("= overhang(bonus, _SPACING * j, _SPACING * (j + 1))", "= 0.0"),
-    "sign of q not asked": ("if one_sign and (", "if ("),
+    "bend of the revenue left out": ("- deepest_bend(revenue) * SPACING * SPACING * 0.125", ""),
+    "bend of the revenue halved": ("SPACING * SPACING * 0.125", "SPACING * SPACING * 0.0625"),
+    "overhang of the bonus left out": ("= overhang(bonus, SPACING * j, SPACING * (j + 1))", "= 0.0"),
+    "sign of q not asked": ("one_sign and (inside", "(inside"),
     "dark window taken on trust": ("width * most <= 0.0", "True"),
     "bonus corner taken as smooth": ("flattest = least if up > 0.0 else most", "flattest = most"),
     "outside not asked": ("if inside or under else 0.0", "if True else 0.0"),
     "gradient not asked": ("inside = gradient", "inside = True or gradient"),
-    "window too wide": ("< work[_HIGH + i]\n", "< work[_HIGH + i] + 3 * _SPACING\n"),
+    "window too wide": ("< work[_HIGH + i]\n", "< work[_HIGH + i] + 3 * SPACING\n"),
 }
 
 

@@ -30,7 +30,7 @@ def test_a_price_is_that_of_the_separate_steps(seed: int, kind: int) -> None:
     coefficients.demand_line(theta, *columns, 1, a, b)
     coefficients.bonus_curve(inverse, *columns, 1, q0, q1, q2, np.empty((2, 1)))
     spread.spread_lines(0.1, 1, np.array([uniform]), a, b, q1, q2)
-    lines = np.empty((9, 1))
+    lines = np.empty((8, 1))
     lines_for_one(theta, inverse, u, v, 0.1, uniform, 0.0, lines)
     assert lines[:5, 0].tolist() == [a[0], b[0], q0[0], q1[0], q2[0]]
     work = np.empty(lanes.WORK)
@@ -52,7 +52,7 @@ def test_coefficients_above_cost_say_the_same_of_the_same_prices(cost: float) ->
 
 def test_a_cost_moves_the_line_of_one_customer() -> None:
     theta, inverse, u, v, uniform = draw(3)
-    plain, moved = np.empty((9, 1)), np.empty((9, 1))
+    plain, moved = np.empty((8, 1)), np.empty((8, 1))
     lines_for_one(theta, inverse, u, v, 0.1, uniform, 0.0, plain)
     lines_for_one(theta, inverse, u, v, 0.1, uniform, 0.25, moved)
     above_cost(0.25, 1, *plain[:5])

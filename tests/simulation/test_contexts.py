@@ -17,6 +17,7 @@ from scipy import stats
 
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
+from hushprice.numerics import tape
 from hushprice.simulation import contexts
 from hushprice.simulation.market import Market
 
@@ -196,3 +197,17 @@ def test_input_noise_does_not_depend_on_how_periods_are_cut_into_pieces() -> Non
     for period in range(1, 31):
         contexts.perturb(clean[:, :1].copy(), 1.0, SEED, 4, period, 1, one)
         np.testing.assert_array_equal(one[:, 0], whole[:, period - 1])
+
+
+@pytest.mark.parametrize("k", [1, 3, 4, 6])
+def test_gaussian_contexts_are_the_factor_times_the_tape_digit_for_digit(k: int) -> None:
+    count, factor = 40, market("gaussian", k, correlation=0.3).stream(40).table
+    raw = np.empty((4 * ((k + 3) // 4), count))
+    tape.fill_normals(SEED, 0, tape.CONTEXTS, 1, count, raw.shape[0], raw)
+    expected = np.empty((count, k))
+    for i, j in itertools.product(range(count), range(k)):
+        total = 0.0
+        for m in range(j + 1):
+            total += factor[j, m] * raw[m, i]
+        expected[i, j] = min(max(0.5 * total, -1.0), 1.0)
+    assert arrivals(market("gaussian", k, correlation=0.3), count).tolist() == expected.tolist()

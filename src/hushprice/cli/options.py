@@ -75,6 +75,13 @@ Neighbours = Annotated[
 Trials = Annotated[int, typer.Option(parser=count, metavar="N", help="Independent trials.")]
 Seed = Annotated[int, typer.Option(parser=count, metavar="S", help="Trial i depends on (seed, i) alone.")]
 Workers = Annotated[int | None, typer.Option(parser=count, metavar="N", help="Threads.  [default: all cores]")]
+Backend = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="What computes: cpu, gpu, or auto, which takes a GPU where there is one."),
+]
+Precision = Annotated[
+    str, typer.Option(metavar="NAME", help="double, or single: on a GPU faster, and equal in distribution alone.")
+]
 Price = Annotated[
     float | None,
     typer.Option(parser=number, metavar="P", help="For policy fixed; without it, the best fixed price in hindsight."),

@@ -36,6 +36,8 @@ def reproduce(
         str | None, typer.Option(metavar="HOST:PORT", help="A Ray cluster; without it, this machine's.")
     ] = None,
     workers: options.Workers = None,
+    backend: options.Backend = "cpu",
+    precision: options.Precision = "double",
     format: options.Printed = options.Format.table,
 ) -> None:
     """Run tables and figures of the paper again: its numbers beside ours, with standard errors.
@@ -57,6 +59,6 @@ def reproduce(
         trials=trials,
         seed=seed,
         output=output,
-        where={"name": executor, "address": address, "workers": workers},
+        where={"name": executor, "address": address, "workers": workers, "device": backend, "precision": precision},
         as_json=format is options.Format.json,
     )

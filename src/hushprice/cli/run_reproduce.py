@@ -44,6 +44,7 @@ def run_reproduce(
     folder = output / "quick" if quick else output
     started = time.perf_counter()
     with closing(open_executor(**where)) as executor, show.progress_and_lines() as (advance, say):
+        show.note(executor.place.note)
         store.make()
         files: dict[str, list[Path]] = {}
 

@@ -10,6 +10,7 @@ from typing import Any
 from hushprice.cli import options, show
 from hushprice.errors import Interrupted
 from hushprice.simulation.output import check_folder, write_parquet
+from hushprice.simulation.places import Place
 from hushprice.simulation.result import SimulationResult
 from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.executors import open_executor
@@ -40,14 +41,16 @@ def run_sweep(
     cells = grid(**entries)
     axes = [name for name in AXES if name in entries and name not in ("policy", "calibration")]
     store = Store(output / "trials")
-    with closing(open_executor(**where)) as executor, show.progress_and_lines() as (advance, say):
-        finished = 0
+    jobs = [cell.prepare() for cell in cells]
+    with closing(open_executor(**where, jobs=jobs)) as executor, show.progress_and_lines() as (advance, say):
+        finished, place = 0, executor.place
+        show.note(place.note)
 
         def tell(cell: Cell, result: SimulationResult) -> None:
             nonlocal finished
             finished += 1
             found = f"regret x 1e4 {show.regret(result.average_regret)}"
-            say(f"[{finished}/{len(cells)}] {result.label}, {_setting(cell, result, axes)}: {found}")
+            say(f"[{finished}/{len(cells)}] {result.label}, {_setting(cell, result, place, axes)}: {found}")
 
         count = stated if trials is None else trials
         try:
@@ -57,15 +60,15 @@ def run_sweep(
         except KeyboardInterrupt:
             kept = f"finished trials are kept in {str(store.folder)!r}; run it again to go on"
             raise Interrupted(f"interrupted; {kept}") from None
-    rows = [summary_row(cell, result) for cell, result in results.items()]
-    write_parquet(summary_frame(results), output / "summary.parquet")
+    rows = [summary_row(cell, result, place) for cell, result in results.items()]
+    write_parquet(summary_frame(results, place), output / "summary.parquet")
     if as_json:
         show.json(rows)
     else:
         show.sweep_table(rows, list(results.values()), axes, [output / "summary.parquet"])
 
 
-def _setting(cell: Cell, result: SimulationResult, axes: Sequence[str]) -> str:
+def _setting(cell: Cell, result: SimulationResult, place: Place, axes: Sequence[str]) -> str:
     """The values of the axes, without those the policy does not read."""
-    row = summary_row(cell, result)
+    row = summary_row(cell, result, place)
     return ", ".join(f"{name} {show.setting(row[name])}" for name in axes if row[name] is not None)

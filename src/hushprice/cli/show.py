@@ -54,6 +54,12 @@ def progress_and_lines() -> Iterator[tuple[Advance, Callable[[str], None]]]:
         yield advance, lambda text: console.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
+def note(text: str) -> None:
+    """One line on stderr, for a person and for a log; nothing where there is nothing to say."""
+    if text:
+        sys.stderr.write(f"hushprice: {text}\n")
+
+
 def json(value: Any) -> None:
     """One JSON value on stdout and nothing else."""
     import msgspec
@@ -74,7 +80,9 @@ def table(results: Sequence[SimulationResult], files: Sequence[Path] = ()) -> No
         console.print(line, soft_wrap=True)
     seconds = sum(result.seconds for result in results)
     periods = sum(result.trials * result.horizon for result in results)
-    console.print(f"{seconds:.1f} s, {periods / max(seconds, 1e-9) / 1e6:.1f} million periods/s", soft_wrap=True)
+    where = "" if first.device == "cpu" else f", on a GPU in {first.precision} precision"
+    rate = f"{periods / max(seconds, 1e-9) / 1e6:.1f} million periods/s"
+    console.print(f"{seconds:.1f} s, {rate}{where}", soft_wrap=True)
     for file in files:
         console.print(f"wrote {file}", soft_wrap=True)
 

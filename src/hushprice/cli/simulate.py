@@ -31,6 +31,8 @@ def simulate(
     trials: options.Trials = 20,
     seed: options.Seed = 0,
     workers: options.Workers = None,
+    backend: options.Backend = "cpu",
+    precision: options.Precision = "double",
     price: options.Price = None,
     exploration_periods: options.Exploration = None,
     ridge: options.Ridge = None,
@@ -52,42 +54,45 @@ def simulate(
       hushprice simulate --policy paper --horizon 1e5 --dimension 2 --epsilon 2
       hushprice simulate --policy noisy-newton --epsilon 0.5 --reference-price 0.4
       hushprice simulate --policy fixed --price 1 --format json
+      hushprice simulate --trials 65536 --backend gpu --precision single
       hushprice simulate --policy nonprivate --market shop.toml --output runs.parquet
     """
     from hushprice.cli import show
     from hushprice.simulation.market_file import load_market
     from hushprice.simulation.output import check_parquet
-    from hushprice.simulation.run import simulate as run
+    from hushprice.simulation.places import choose
+    from hushprice.simulation.run import prepare, run
 
     if output is not None:
         check_parquet(output)
     options.look_here([policy])
+    job = prepare(
+        policy,
+        calibration=calibration,
+        horizon=horizon,
+        dimension=dimension,
+        market=None if market is None else load_market(market),
+        epsilon=epsilon,
+        delta=delta,
+        epsilon_covariance=epsilon_covariance,
+        epsilon_estimate=epsilon_estimate,
+        adjacency=adjacency,
+        seed=seed,
+        price=price,
+        exploration_periods=exploration_periods,
+        ridge=ridge,
+        width=width,
+        max_estimates=max_estimates,
+        reference_price=reference_price,
+        trigger=trigger,
+        bonus=bonus,
+        noise=noise,
+    )
+    place = choose(backend, precision, [job])
+    show.note(place.note)
+    where = {"device": place.device, "precision": place.precision}
     with show.progress() as advance:
-        result = run(
-            policy,
-            calibration=calibration,
-            horizon=horizon,
-            dimension=dimension,
-            market=None if market is None else load_market(market),
-            epsilon=epsilon,
-            delta=delta,
-            epsilon_covariance=epsilon_covariance,
-            epsilon_estimate=epsilon_estimate,
-            adjacency=adjacency,
-            trials=trials,
-            seed=seed,
-            workers=workers,
-            price=price,
-            exploration_periods=exploration_periods,
-            ridge=ridge,
-            width=width,
-            max_estimates=max_estimates,
-            reference_price=reference_price,
-            trigger=trigger,
-            bonus=bonus,
-            noise=noise,
-            progress=advance,
-        )
+        result = run(job, trials=trials, workers=workers, progress=advance, **where)
     if output is not None:
         result.write(output)
     if format is options.Format.json:

@@ -51,6 +51,8 @@ def sweep(
         str | None, typer.Option(metavar="HOST:PORT", help="A Ray cluster; without it, this machine's.")
     ] = None,
     workers: options.Workers = None,
+    backend: options.Backend = "cpu",
+    precision: options.Precision = "double",
     format: options.Printed = options.Format.table,
 ) -> None:
     """Run every combination of the settings given; every setting can be repeated.
@@ -65,13 +67,13 @@ def sweep(
     """
     from hushprice.cli.run_sweep import run_sweep
 
-    plan = ("output", "grid", "trials", "executor", "address", "workers", "format")
+    plan = ("output", "grid", "trials", "executor", "address", "workers", "backend", "precision", "format")
     given: dict[str, Any] = {name: value for name, value in context.params.items() if name not in plan and value}
     run_sweep(
         given,
         file=grid,
         trials=trials,
         output=output,
-        where={"name": executor, "address": address, "workers": workers},
+        where={"name": executor, "address": address, "workers": workers, "device": backend, "precision": precision},
         as_json=format is options.Format.json,
     )

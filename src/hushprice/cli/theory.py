@@ -15,6 +15,8 @@ def theory(
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: under a minute for all checks.")] = False,
     seed: options.Seed = 0,
     workers: options.Workers = None,
+    backend: options.Backend = "cpu",
+    precision: options.Precision = "double",
     output: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Write findings.json and a picture of each growth rate there."),
@@ -22,6 +24,9 @@ def theory(
     format: options.Printed = options.Format.table,
 ) -> None:
     """Check the paper's lemmas, bounds, rates and statements on simulated markets.
+
+    With --backend gpu the growth rates and regret bounds are measured on a GPU. Checks that need every price, or time a
+    period, stay on the CPU.
 
     Examples:
 
@@ -34,10 +39,13 @@ def theory(
     from hushprice.experiments.theory.finding import Size
     from hushprice.experiments.theory.output import write_findings
     from hushprice.simulation.output import check_folder
+    from hushprice.simulation.places import choose
 
     if output is not None:
         check_folder(output)
-    size, names = Size(quick=quick, seed=seed, workers=workers), registry.chosen(name or [])
+    names, place = registry.chosen(name or []), choose(backend, precision)
+    size = Size(quick=quick, seed=seed, workers=workers, device=place.device, precision=place.precision)
+    show.note(place.note)
     findings = []
     for finding in registry.run(names, size):
         findings.append(finding)

@@ -13,7 +13,8 @@ from hushprice.demand.features import CUSTOM, FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.numerics.linear import packed_size
-from hushprice.optimizer import batching, belief, lanes, reference, single
+from hushprice.optimizer import batching, belief, reference, single
+from hushprice.optimizer.price import STACK
 from hushprice.policies.newton import BLOCKS, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE, Newton, schedule
 from hushprice.releases import CurvatureRelease, ScoreRelease
 from hushprice.types import FloatArray
@@ -29,7 +30,7 @@ class NewtonQuoter:
         self._rules = rules
         self._strategies = schedule(rules.noise.levels)
         self._price_effect = np.array(features.parts(np.zeros(features.contexts))[1])
-        self._search = np.empty(lanes.WORK)
+        self._search = np.empty(STACK)
         self._work = np.empty((4 * d + 3, d))
         self._parts = np.empty((2, d))
         self._constants = np.array([demand.slope, rules.width, rules.spread, rules.unit_cost], dtype=np.float64)
@@ -113,7 +114,7 @@ class NewtonQuoter:
         known = self.theta, self.inverse, u, v, spread, float(uniform), cost
         width = width / (1.0 - cost) if cost > 0.0 else width
         if demand.family == family.CUSTOM:
-            lines = np.empty((9, 1))
+            lines = np.empty((8, 1))
             single.lines_for_one(*known, lines)
             a, b, q0, q1, q2 = lines[:5, 0].tolist()
             share = reference.dense_price(demand, a, b, q0, q1, q2, width)

@@ -14,7 +14,8 @@ from hushprice.demand import family
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.numerics.linear import log_determinants, packed_size
-from hushprice.optimizer import coefficients, lanes, reference, refresh
+from hushprice.optimizer import alone, coefficients, reference, refresh
+from hushprice.optimizer.price import STACK
 from hushprice.releases import CovarianceRelease, EstimateRelease
 from hushprice.types import FloatArray
 
@@ -32,7 +33,7 @@ class Quoter:
         self._width = float(width)
         self._repair = repair
         self._small = np.empty((2 * d + 1, d))
-        self._search = np.empty(lanes.WORK)
+        self._search = np.empty(STACK)
         self.theta: FloatArray = np.zeros(d)
         self.inverse: FloatArray = np.eye(d) / ridge
         self.log_determinant = d * math.log(ridge)
@@ -62,15 +63,14 @@ class Quoter:
 
     def price_of(self, u: FloatArray, v: FloatArray) -> float:
         """The price for a customer whose features are u + p v."""
-        a, b, q0, q1, q2, price = np.empty((6, 1))
+        a, b, q0, q1, q2 = np.empty((5, 1))
         columns = u.reshape(-1, 1), v.reshape(-1, 1)
         coefficients.demand_line(self.theta, *columns, 1, a, b)
         coefficients.bonus_curve(self.inverse, *columns, 1, q0, q1, q2, np.empty((2, 1)))
-        demand = self._demand
+        demand, curve = self._demand, (a.item(), b.item(), q0.item(), q1.item(), q2.item())
         if demand.family == family.CUSTOM:
-            return reference.dense_price(demand, a.item(), b.item(), q0.item(), q1.item(), q2.item(), self._width)
-        lanes.best_prices(demand.family, float(demand.slope), self._width, 1, a, b, q0, q1, q2, price, self._search)
-        return float(price[0])
+            return reference.dense_price(demand, *curve, self._width)
+        return float(alone.price_alone(demand.family, float(demand.slope), self._width, *curve, self._search))
 
     def _packed(self, covariance: CovarianceRelease) -> FloatArray:
         """Sigma as the compiled steps take it. Its length is checked here because they trust it."""

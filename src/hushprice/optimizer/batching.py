@@ -17,7 +17,7 @@ def batch_end(records: int, first: int, growth: float) -> int:
     """The slot after which the batch that follows `records` records ends at the latest."""
     if records == 0:
         return first
-    return max(records + 1, int(math.ceil(growth * records)))  # a GPU rounds up to a float
+    return max(records + 1, int(math.ceil(growth * records)))  # noqa: RUF046 (a GPU rounds up to a float)
 
 
 @inlined

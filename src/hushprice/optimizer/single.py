@@ -6,8 +6,8 @@ import numpy as np
 
 from hushprice.demand.features import fill
 from hushprice.numerics.jit import brief, step
+from hushprice.optimizer.alone import price_alone
 from hushprice.optimizer.coefficients import bonus_curve, demand_line
-from hushprice.optimizer.lanes import best_prices
 from hushprice.optimizer.spread import spread_lines
 from hushprice.types import FloatArray
 
@@ -41,11 +41,11 @@ def lines_for_one(
     cost: float,
     lines: FloatArray,
 ) -> None:
-    """a, b, q0, q1, q2 of one customer into the first rows of `lines` (9, 1), spread and above cost."""
+    """a, b, q0, q1, q2 of one customer into the first rows of `lines` (8, 1), spread and above cost."""
     a, b, q0, q1, q2, uniforms = lines[0], lines[1], lines[2], lines[3], lines[4], lines[5]
     left, right = u.reshape(-1, 1), v.reshape(-1, 1)
     demand_line(theta, left, right, 1, a, b)
-    bonus_curve(inverse, left, right, 1, q0, q1, q2, lines[7:9])
+    bonus_curve(inverse, left, right, 1, q0, q1, q2, lines[6:8])
     uniforms[0] = uniform
     spread_lines(spread, 1, uniforms, a, b, q1, q2)
     if cost > 0.0:
@@ -67,10 +67,10 @@ def price_for_one(
     work: FloatArray,
 ) -> float:
     """The r that is best for a customer whose features are u + p v; p itself where there is no cost."""
-    lines = np.empty((9, 1))
+    lines = np.empty((8, 1))
     lines_for_one(theta, inverse, u, v, spread, uniform, cost, lines)
-    best_prices(family, slope, width, 1, lines[0], lines[1], lines[2], lines[3], lines[4], lines[6], work)
-    return lines[6, 0]
+    a, b, q0, q1, q2 = lines[0, 0], lines[1, 0], lines[2, 0], lines[3, 0], lines[4, 0]
+    return price_alone(family, slope, width, a, b, q0, q1, q2, work)
 
 
 @brief

@@ -61,6 +61,8 @@ class SimulationResult:
     start: FloatArray | None = None  # (trials,) the part of regret from before the first learned price; noisy-newton
     hindsight: bool = False  # the best fixed price, which no shop could have known
     prices: FloatArray | None = None  # (trials, horizon) when kept
+    device: str = "cpu"
+    precision: str = "double"
 
     @property
     def trials(self) -> int:
@@ -94,7 +96,8 @@ class SimulationResult:
         return self.trials * self.horizon / max(self.seconds, 1e-9)
 
     def to_dict(self) -> dict[str, Any]:
-        """The machine interface of `hushprice simulate --format json`."""
+        """The machine interface of `hushprice simulate --format json`; off the CPU it also says where it was run."""
+        place = {} if self.device == "cpu" else {"backend": self.device, "precision": self.precision}
         return {
             "policy": self.policy,
             "calibration": self.calibration,
@@ -113,6 +116,7 @@ class SimulationResult:
             "estimates": {"mean": float(self.estimates.mean())},
             "seconds": self.seconds,
             "periods_per_second": self.periods_per_second,
+            **place,
         }
 
     def frame(self) -> polars.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
@@ -22,9 +22,10 @@ from hushprice.policies.protocol import FIXED, Policy
 from hushprice.simulation import room
 from hushprice.simulation.change import Change
 from hushprice.simulation.market import Market, paper_market
+from hushprice.simulation.places import CPU, Place, choose
 from hushprice.simulation.reference import run_plain
 from hushprice.simulation.result import SimulationResult
-from hushprice.simulation.trial import Job, Trial, check_revenue, run_compiled
+from hushprice.simulation.trial import Job, Trial, Trials, check_revenue, run_compiled
 from hushprice.types import IntArray
 
 Progress = Callable[[int, int], None]  # periods done, periods in all
@@ -36,11 +37,15 @@ def simulate(
     *,
     trials: int = 20,
     workers: int | None = None,
+    device: str = "cpu",
+    precision: str = "double",
     progress: Progress | None = None,
     **setting: Any,
 ) -> SimulationResult:
     """Run `trials` trials and summarize them.
 
+    They run on all cores, on `workers` of them, or with device "gpu" on a GPU (docs/gpu.md): "auto" takes one where
+    there is one. `precision` is "double", or on a GPU "single".
     `setting` is what `prepare` takes, `horizon` first of all: dimension or market; epsilon, delta, epsilon_covariance,
     epsilon_estimate; calibration, adjacency; price; exploration_periods, ridge, width, max_estimates; seed; backend;
     keep_prices; change; customers.
@@ -49,7 +54,8 @@ def simulate(
     >>> result.trials, result.claimed
     (2, EpsilonDelta(epsilon=0.0, delta=0.0))
     """
-    return run(prepare(policy, **setting), trials=trials, workers=workers, progress=progress)
+    job = prepare(policy, **setting)
+    return run(job, trials=trials, workers=workers, device=device, precision=precision, progress=progress)
 
 
 def prepare(
@@ -151,16 +157,38 @@ def prepare(
     )
 
 
-def run(job: Job, *, trials: int, workers: int | None = None, progress: Progress | None = None) -> SimulationResult:
+def run(
+    job: Job,
+    *,
+    trials: int,
+    workers: int | None = None,
+    device: str = "cpu",
+    precision: str = "double",
+    progress: Progress | None = None,
+) -> SimulationResult:
     """The trials 0 .. trials - 1 of a job, summarized."""
     checks.whole(1, trials=trials)
     checks.within(1, MOST, trials=trials)
     if workers is not None:
         checks.whole(1, workers=workers)
+    place = choose(device, precision, [job])
+    if place.device == "gpu":
+        return _run_on_gpu(job, trials, place, progress)
     warm_up(job)
     started = time.perf_counter()
     results = run_trials(job, range(trials), workers or os.cpu_count() or 1, progress)
-    return summarize(job, results, time.perf_counter() - started)
+    return summarize(job, Trials.of(results, prices=job.keep_prices), time.perf_counter() - started)
+
+
+def _run_on_gpu(job: Job, trials: int, place: Place, progress: Progress | None) -> SimulationResult:
+    from hushprice.simulation.gpu.run import run_trials as run_batches
+
+    def advance(done: int) -> None:
+        if progress is not None:
+            progress(done, trials * job.horizon)
+
+    found, seconds = run_batches(job, range(trials), precision=place.precision, advance=advance)
+    return summarize(job, found, seconds, place)
 
 
 def warm_up(job: Job) -> None:
@@ -217,10 +245,9 @@ def run_one(job: Job, number: int, control: IntArray, counter: int) -> Trial:
     return run_plain(job, number, control, counter)
 
 
-def summarize(job: Job, trials: Sequence[Trial], seconds: float) -> SimulationResult:
+def summarize(job: Job, trials: Trials, seconds: float, place: Place = CPU) -> SimulationResult:
     """What the trials of a job found, in the order given."""
-    totals = np.array([trial.totals for trial in trials])
-    counts = totals[:, room.ESTIMATES].astype(np.int64)
+    totals = trials.totals
     built = job.policy if isinstance(job.policy, Policy) else None
     return SimulationResult(
         policy=built.name if built else getattr(job.policy, "__name__", "custom"),
@@ -233,15 +260,17 @@ def summarize(job: Job, trials: Sequence[Trial], seconds: float) -> SimulationRe
         start=totals[:, room.START] / job.horizon if built is not None and built.newton is not None else None,
         revenue=totals[:, room.REVENUE] / job.horizon,
         surplus=totals[:, room.SURPLUS] / job.horizon,
-        estimates=counts,
+        estimates=totals[:, room.ESTIMATES].astype(np.int64),
         indefinite=totals[:, room.INDEFINITE].astype(np.int64),
         checkpoints=job.checkpoints,
-        cumulative_regret=np.array([trial.regret_at for trial in trials]),
-        estimate_periods=tuple(trial.estimate_periods[:n] for trial, n in zip(trials, counts, strict=True)),
+        cumulative_regret=trials.regret_at,
+        estimate_periods=trials.estimate_periods,
         adjacency=built.adjacency if built else Adjacency.REPLACE_ONE,
         claimed=built.claimed if built else getattr(job.policy, "claimed", None),
         proven=built.proven if built else None,
         seconds=seconds,
         hindsight=built is not None and built.code == FIXED and built.price is None,
-        prices=np.array([trial.prices for trial in trials]) if job.keep_prices else None,
+        prices=trials.prices,
+        device=place.device,
+        precision=place.precision,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,39 @@ class Trial:
     regret_at: FloatArray
     estimate_periods: IntArray
     prices: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trials:
+    """What several trials leave, one row a trial."""
+
+    totals: FloatArray  # (trials, room.TOTALS)
+    regret_at: FloatArray  # (trials, checkpoints)
+    estimate_periods: tuple[IntArray, ...]
+    prices: FloatArray | None = None  # (trials, horizon) when kept
+
+    @classmethod
+    def of(cls, trials: Sequence[Trial], *, prices: bool = False) -> Trials:
+        """The same trials side by side."""
+        counts = [int(trial.totals[room.ESTIMATES]) for trial in trials]
+        return cls(
+            totals=np.array([trial.totals for trial in trials]),
+            regret_at=np.array([trial.regret_at for trial in trials]),
+            estimate_periods=tuple(trial.estimate_periods[:n] for trial, n in zip(trials, counts, strict=True)),
+            prices=np.array([trial.prices for trial in trials]) if prices else None,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Trials]) -> Trials:
+        """One after the other, without prices."""
+        return cls(
+            totals=np.concatenate([part.totals for part in parts]),
+            regret_at=np.concatenate([part.regret_at for part in parts]),
+            estimate_periods=tuple(periods for part in parts for periods in part.estimate_periods),
+        )
+
+    def __len__(self) -> int:
+        return len(self.totals)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from hushprice.simulation import room
-from hushprice.simulation.trial import Trial
+from hushprice.simulation.trial import Trial, Trials
 from hushprice.types import AnyArray, FloatArray, IntArray
 
 MAGIC = b"hushprice trials 2\n"
@@ -57,13 +57,17 @@ class Block:
     @classmethod
     def of(cls, trials: Sequence[Trial], *, first: int, seconds: float) -> Block:
         """The block that starts at trial `first`."""
-        counts = [int(trial.totals[room.ESTIMATES]) for trial in trials]
+        return cls.holding(Trials.of(trials), first=first, seconds=seconds)
+
+    @classmethod
+    def holding(cls, found: Trials, *, first: int, seconds: float) -> Block:
+        """The same from arrays."""
         return cls(
             first=first,
             seconds=seconds,
-            totals=np.array([trial.totals for trial in trials]),
-            regret_at=np.array([trial.regret_at for trial in trials]),
-            estimate_periods=tuple(trial.estimate_periods[:n] for trial, n in zip(trials, counts, strict=True)),
+            totals=found.totals,
+            regret_at=found.regret_at,
+            estimate_periods=found.estimate_periods,
         )
 
     @property
@@ -71,11 +75,12 @@ class Block:
         """The trials it holds."""
         return range(self.first, self.first + len(self.totals))
 
-    def trials(self, numbers: range) -> list[Trial]:
+    def trials(self, numbers: range) -> Trials:
         """Some of its trials, without the prices, which are never kept."""
-        rows = range(numbers.start - self.first, numbers.stop - self.first)
-        empty = np.zeros(0)
-        return [Trial(self.totals[i], self.regret_at[i], self.estimate_periods[i], empty) for i in rows]
+        rows = slice(numbers.start - self.first, numbers.stop - self.first)
+        return Trials(
+            totals=self.totals[rows], regret_at=self.regret_at[rows], estimate_periods=self.estimate_periods[rows]
+        )
 
     def encode(self, key: str, setting: dict[str, Any]) -> bytes:
         """Bytes that say what they are: a first line, a checksum, then MessagePack with the cell's key and setting."""

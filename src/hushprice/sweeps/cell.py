@@ -21,6 +21,7 @@ from hushprice.numerics import jit
 from hushprice.policies.catalog import DEFAULT
 from hushprice.policies.protocol import Policy
 from hushprice.simulation.market import Market, paper_market
+from hushprice.simulation.places import Place
 from hushprice.simulation.run import prepare
 from hushprice.simulation.trial import Job
 
@@ -94,8 +95,19 @@ class Cell:
 
     @functools.cached_property
     def key(self) -> str:
-        """The address of its results: a hash of its content and of the program that runs it."""
-        whole = {"content": self.content, "program": program(self.policy)}
+        """The address of its results on a CPU: a hash of its content and of the program that runs it."""
+        return self._address(self.content)
+
+    def key_at(self, place: Place) -> str:
+        """The address of its results from a place: on a GPU digits differ, so they never meet those of a CPU."""
+        return self._address(self.content_at(place)) if place.content else self.key
+
+    def content_at(self, place: Place) -> Content:
+        """The content, with the place it is run at unless that is a CPU."""
+        return {**self.content, "place": place.content} if place.content else self.content
+
+    def _address(self, content: Content) -> str:
+        whole = {"content": content, "program": program(self.policy)}
         return hashlib.sha256(msgspec.json.encode(whole, order="deterministic")).hexdigest()
 
     @functools.cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
@@ -12,10 +12,11 @@ import numpy as np
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
+from hushprice.simulation.places import CPU, Place, choose
 from hushprice.simulation.run import run_one, warm_up
 from hushprice.simulation.trial import Job
 from hushprice.sweeps.block import Block
-from hushprice.sweeps.piece import Piece
+from hushprice.sweeps.piece import Missing, Piece, cut
 from hushprice.types import IntArray
 
 NAMES = ("local", "ray")
@@ -27,8 +28,12 @@ class Executor(Protocol):
     """Runs pieces and gives back each one's block as it ends; leaving the loop early stops the rest."""
 
     @property
-    def slots(self) -> int:
-        """Pieces that can run at once."""
+    def place(self) -> Place:
+        """Which device computes, and how precisely: part of what a result is known by."""
+        ...
+
+    def cut(self, missing: Missing) -> list[Piece]:
+        """Pieces of a size that suits it; refuses cells that it cannot run."""
         ...
 
     def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended: ...
@@ -39,10 +44,14 @@ class Executor(Protocol):
 class Local:
     """Threads of this process: compiled code leaves the interpreter lock, so they use all cores."""
 
-    def __init__(self, workers: int | None = None) -> None:
+    def __init__(self, workers: int | None = None, place: Place = CPU) -> None:
         if workers is not None:
             checks.whole(1, workers=workers)
         self.slots = workers or os.cpu_count() or 1
+        self.place = place
+
+    def cut(self, missing: Missing) -> list[Piece]:
+        return cut(missing, self.slots)
 
     def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
         starts = np.cumsum([1, *(len(piece.numbers) for piece in pieces)])
@@ -75,13 +84,28 @@ def run_piece(job: Job, numbers: range, control: IntArray, counter: int) -> Bloc
     return Block.of(trials, first=numbers.start, seconds=time.perf_counter() - started)
 
 
-def open_executor(name: str = "local", *, workers: int | None = None, address: str | None = None) -> Executor:
-    """The executor of that name, ready to run."""
+def open_executor(
+    name: str = "local",
+    *,
+    workers: int | None = None,
+    address: str | None = None,
+    device: str = "cpu",
+    precision: str = "double",
+    jobs: Iterable[Job] = (),
+) -> Executor:
+    """The executor of that name, ready to run. Device "auto" takes a GPU only if it can run all of the jobs."""
+    place = choose(device, precision, jobs)
     if name == "local":
         if address is not None:
             raise InvalidInput(f"address is for executor 'ray' alone, got {address!r} with executor 'local'")
-        return Local(workers)
+        if place.device == "gpu":
+            from hushprice.sweeps.gpu_executor import Gpu
+
+            return Gpu(place)
+        return Local(workers, place)
     if name == "ray":
+        if device != "cpu":
+            raise InvalidInput(f"backend {device!r} is for executor 'local' alone; a cluster computes on CPUs")
         if workers is not None:
             raise InvalidInput(f"workers is for executor 'local' alone, got {workers!r} with executor 'ray'")
         from hushprice.sweeps.ray_executor import Ray

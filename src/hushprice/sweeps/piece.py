@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from hushprice.simulation.trial import Job
 from hushprice.sweeps.block import Block
@@ -13,6 +14,8 @@ LARGEST = 4_000_000  # periods of a compiled job in one piece: seconds of work
 SMALLEST = 200_000  # below, handing pieces out would cost more than running them
 PER_SLOT = 4  # pieces a worker gets, so that the last ones end together
 PLAIN = 1000  # periods that compiled code runs while plain Python runs one
+
+Missing: TypeAlias = Mapping[Cell, Sequence[range]]  # trials that a store lacks
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +51,7 @@ def gaps(blocks: Sequence[Block], trials: int) -> list[range]:
     return [*found, range(reached, trials)] if reached < trials else found
 
 
-def cut(missing: Mapping[Cell, Sequence[range]], slots: int) -> list[Piece]:
+def cut(missing: Missing, slots: int) -> list[Piece]:
     """Pieces that cover what is missing, the longest first. How it is cut changes no result."""
     whole = sum(len(numbers) * trial_cost(cell.prepare()) for cell, ranges in missing.items() for numbers in ranges)
     target = min(LARGEST, max(SMALLEST, whole // (PER_SLOT * slots)))

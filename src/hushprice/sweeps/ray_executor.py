@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from hushprice.errors import HushpriceError, InvalidInput, NotAvailable, first_line
+from hushprice.simulation.places import CPU, Place
 from hushprice.simulation.trial import Job
 from hushprice.sweeps.block import Block
 from hushprice.sweeps.cell import program
 from hushprice.sweeps.executors import Advance, Ended, run_piece
-from hushprice.sweeps.piece import Piece
+from hushprice.sweeps.piece import Missing, Piece, cut
 
 LOSSES = 20  # times a piece may lose its node before the sweep gives up
 AHEAD = 2  # pieces handed out for each slot, so that no slot waits for the driver
@@ -46,6 +47,13 @@ class Ray:
     def slots(self) -> int:
         """Processors the cluster has now."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    @property
+    def place(self) -> Place:
+        return CPU
+
+    def cut(self, missing: Missing) -> list[Piece]:
+        return cut(missing, self.slots)
 
     def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
         ray = self._ray

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 
 from hushprice import checks
+from hushprice.simulation.places import Place
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import MOST, Progress, summarize
-from hushprice.simulation.trial import Trial
+from hushprice.simulation.trial import Trials
 from hushprice.sweeps.block import Block
 from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.executors import Executor, Local
-from hushprice.sweeps.piece import cut, gaps
+from hushprice.sweeps.piece import gaps
 from hushprice.sweeps.store import Store
 
 CellDone = Callable[[Cell, SimulationResult], None]
@@ -39,27 +40,29 @@ def run_cells(
     """
     checks.whole(1, trials=trials)
     checks.within(1, MOST, trials=trials)
+    executor = executor if executor is not None else Local()
+    place = executor.place
     asked = list(dict.fromkeys(cells))
+    keys = {cell: cell.key_at(place) for cell in asked}
     alike: dict[str, list[Cell]] = {}
-    for cell in asked:
-        alike.setdefault(cell.key, []).append(cell)
+    for cell, key in keys.items():
+        alike.setdefault(key, []).append(cell)
     blocks = {key: store.load(key, trials) if store is not None else [] for key in alike}
     results: dict[Cell, SimulationResult] = {}
 
     def finish(key: str) -> None:
         for cell in alike[key]:
-            results[cell] = _merge(cell, blocks[key], trials)
+            results[cell] = _merge(cell, blocks[key], trials, place)
             if on_cell_done is not None:
                 on_cell_done(cell, results[cell])
 
     missing = {same[0]: gaps(blocks[key], trials) for key, same in alike.items()}
     for cell, ranges in missing.items():
         if not ranges:
-            finish(cell.key)
-    executor = executor if executor is not None else Local()
-    pieces = cut(missing, executor.slots)
+            finish(keys[cell])
+    pieces = executor.cut(missing)
     whole = sum(piece.periods for piece in pieces)
-    left = {cell.key: sum(map(len, ranges)) for cell, ranges in missing.items()}
+    left = {keys[cell]: sum(map(len, ranges)) for cell, ranges in missing.items()}
 
     if store is not None and pieces:
         store.make()
@@ -70,9 +73,9 @@ def run_cells(
 
     with closing(executor.run(pieces, advance)) as ended:
         for piece, block in ended:
-            key = piece.cell.key
+            key = keys[piece.cell]
             if store is not None:
-                store.write(key, block, piece.cell.content)
+                store.write(key, block, piece.cell.content_at(place))
             blocks[key].append(block)
             left[key] -= len(block.numbers)
             if left[key] == 0:
@@ -80,10 +83,12 @@ def run_cells(
     return {cell: results[cell] for cell in asked}
 
 
-def _merge(cell: Cell, blocks: Sequence[Block], trials: int) -> SimulationResult:
+def _merge(cell: Cell, blocks: Sequence[Block], trials: int, place: Place) -> SimulationResult:
     """The trials of all blocks in their order; where blocks overlap, they agree."""
-    found: list[Trial] = []
+    parts: list[Trials] = []
+    reached = 0
     for block in sorted(blocks, key=lambda each: each.first):
-        numbers = range(max(len(found), block.first), min(block.numbers.stop, trials))
-        found += block.trials(numbers)
-    return summarize(cell.prepare(), found, sum(block.seconds for block in blocks))
+        numbers = range(max(reached, block.first), min(block.numbers.stop, trials))
+        parts.append(block.trials(numbers))
+        reached += len(numbers)
+    return summarize(cell.prepare(), Trials.joined(parts), sum(block.seconds for block in blocks), place)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hushprice.policies.protocol import Policy
+from hushprice.simulation.places import CPU, Place
 from hushprice.simulation.result import Mean, SimulationResult
 from hushprice.sweeps.cell import Cell
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 _MEANS = ("average_regret", "average_revenue", "average_surplus")
 
 
-def summary_row(cell: Cell, result: SimulationResult) -> dict[str, Any]:
-    """The cell's setting as it was resolved, null where the policy does not read it, and what was found."""
+def summary_row(cell: Cell, result: SimulationResult, place: Place = CPU) -> dict[str, Any]:
+    """The cell's setting as it was resolved, null where the policy does not read it, and what was found there."""
     job = cell.prepare()
     built = job.policy if isinstance(job.policy, Policy) else None
     reads_budget = built is None or built.newton is not None or built.input_noise > 0.0
@@ -45,6 +46,8 @@ def summary_row(cell: Cell, result: SimulationResult) -> dict[str, Any]:
         "max_estimates": None if tuning is None else tuning.max_estimates,
         "seed": result.seed,
         "trials": result.trials,
+        "backend": result.device,
+        "precision": result.precision,
     }
     for name in _MEANS:
         value: Mean = getattr(result, name)
@@ -55,18 +58,18 @@ def summary_row(cell: Cell, result: SimulationResult) -> dict[str, Any]:
         "proven_epsilon": None if result.proven is None else result.proven.epsilon,
         "hindsight": result.hindsight,
         "seconds": result.seconds,
-        "key": cell.key,
+        "key": cell.key_at(place),
     }
 
 
-def summary_frame(results: Mapping[Cell, SimulationResult]) -> polars.DataFrame:
+def summary_frame(results: Mapping[Cell, SimulationResult], place: Place = CPU) -> polars.DataFrame:
     """One row a cell, in the order given."""
     import polars
 
-    texts = ("policy", "calibration", "market", "features", "adjacency", "key")
+    texts = ("policy", "calibration", "market", "features", "adjacency", "backend", "precision", "key")
     flags = ("hindsight", "trigger", "bonus", "noise")
     counts = ("horizon", "dimension", "exploration_periods", "max_estimates", "seed", "trials")
-    rows = [summary_row(cell, result) for cell, result in results.items()]
+    rows = [summary_row(cell, result, place) for cell, result in results.items()]
     types: dict[str, Any] = dict.fromkeys(rows[0], polars.Float64)
     types |= (
         dict.fromkeys(texts, polars.String) | dict.fromkeys(counts, polars.Int64) | dict.fromkeys(flags, polars.Boolean)

@@ -19,6 +19,8 @@ class Size:
     quick: bool = False
     seed: int = 0
     workers: int | None = None
+    device: str = "cpu"  # of the runs of runs.py and regret_bounds.py; the others look at prices or at time
+    precision: str = "double"
 
     def __post_init__(self) -> None:
         checks.whole(0, seed=self.seed)

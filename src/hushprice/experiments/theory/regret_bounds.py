@@ -88,6 +88,8 @@ def measured(theorem: Promise, market: Market, horizon: int, size: Size, *, tria
         trials=trials,
         seed=size.seed,
         workers=size.workers,
+        device=size.device,
+        precision=size.precision,
         exploration_periods=at.tuning.exploration_periods,
         ridge=at.tuning.ridge,
         width=at.tuning.width,

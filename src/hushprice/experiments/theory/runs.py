@@ -18,10 +18,8 @@ def results(policy: str, cells: Sequence[dict[str, Any]], size: Size, *, trials:
     """One result a cell; `cells` holds what `simulate` takes."""
     name, _, calibration = policy.partition("@")
     extra: dict[str, Any] = {"calibration": calibration} if calibration else {}
-    return [
-        simulate(name, trials=trials, seed=size.seed + 7919 * index, workers=size.workers, **extra, **cell)
-        for index, cell in enumerate(cells)
-    ]
+    extra |= {"trials": trials, "workers": size.workers, "device": size.device, "precision": size.precision}
+    return [simulate(name, seed=size.seed + 7919 * index, **extra, **cell) for index, cell in enumerate(cells)]
 
 
 def totals(found: Sequence[SimulationResult]) -> list[FloatArray]:

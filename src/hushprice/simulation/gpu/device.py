@@ -1,59 +1,83 @@
-"""Is there a GPU, and what does it say where there is none. The only place that imports CUDA's Python side."""
+"""Is there a GPU, which one, how much memory is free, and one line for each thing that can be wrong with it."""
 
 from __future__ import annotations
 
-import functools
+import importlib.metadata
+import importlib.util
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from hushprice.errors import InvalidInput, first_line
+from hushprice.errors import HushpriceError, first_line
 
 _SPARE = 0.85  # of the free memory that a run may take; the driver and kernels' stacks need some
-
-
-@functools.cache
-def cuda() -> Any:
-    """numba's CUDA side; one clear line where the extra is not installed."""
-    if not hasattr(np, "row_stack"):  # NumPy 2.5 took it away and numba-cuda 0.30 still asks for it
-        np.row_stack = np.vstack  # type: ignore[attr-defined]
-    try:
-        from numba import cuda
-    except ImportError as problem:
-        raise InvalidInput(
-            f"backend 'gpu' needs the extra `gpu` (pip install 'hushprice[gpu]'): {first_line(problem)}"
-        ) from None
-    return cuda
+_ENDLESS = 2.0**40  # bytes; the simulator has as much as one likes
+_SIMULATED = bool(int(os.environ.get("NUMBA_ENABLE_CUDASIM", "0") or 0))
 
 
 def trouble() -> str | None:
     """Why trials cannot run on a GPU here, in one line; None where they can."""
+    if not _SIMULATED and importlib.util.find_spec("numba_cuda") is None:
+        return "backend 'gpu' needs the extra 'gpu': pip install 'hushprice[gpu]'"
     try:
-        device = cuda()
-        if not device.is_available():
-            return f"no GPU can be used: {_reason(device)}"
-        device.current_context()
-    except InvalidInput as problem:
-        return str(problem)
+        cuda = _cuda()
+        if not cuda.is_available():
+            return f"no GPU can be used: {_reason(cuda)}"
+        cuda.current_context()
     except Exception as problem:  # drivers fail in many ways, each with an error class of its own
         return f"no GPU can be used: {first_line(problem)}"
     return None
 
 
-def _reason(device: Any) -> str:
-    try:
-        return first_line(device.cuda_error()) if device.cuda_error() else "no CUDA driver or device was found"
-    except Exception:
-        return "no CUDA driver or device was found"
+def library() -> str:
+    """What compiles kernels, with its version: it may change a last digit."""
+    return "simulator" if _SIMULATED else f"numba-cuda {importlib.metadata.version('numba-cuda')}"
 
 
 def free_bytes() -> int:
     """Device memory that a run may take now."""
-    free, _ = cuda().current_context().get_memory_info()
-    return int(_SPARE * free)
+    context = _cuda().current_context()
+    if not _SIMULATED:
+        context.deallocations.clear()  # arrays nobody holds any more
+    free = float(context.get_memory_info()[0])
+    return int(_SPARE * (free if math.isfinite(free) else _ENDLESS))
 
 
 def name() -> str:
     """The device, as its maker calls it."""
-    found = cuda().get_current_device().name
+    if _SIMULATED:
+        return "numba's CUDA simulator"
+    found = _cuda().get_current_device().name
     return found.decode() if isinstance(found, bytes) else str(found)
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """What the driver complains about, as one line of ours."""
+    try:
+        yield
+    except Exception as problem:
+        if not type(problem).__module__.startswith(("numba.cuda", "numba_cuda", "cuda.")):
+            raise
+        said = first_line(problem)
+        if "OUT_OF_MEMORY" in str(problem):
+            said = f"not enough memory for a trial of so many customers ({said})"
+        raise HushpriceError(f"the GPU failed: {said}") from problem
+
+
+def _cuda() -> Any:
+    from hushprice.simulation.gpu.toolkit import cuda
+
+    return cuda
+
+
+def _reason(cuda: Any) -> str:
+    try:
+        said = cuda.cuda_error()
+    except Exception:
+        said = None
+    return (
+        first_line(said) if isinstance(said, Exception) else str(said or "").strip().partition("\n")[0] or "no driver"
+    )

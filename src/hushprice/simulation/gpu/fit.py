@@ -10,15 +10,16 @@ import functools
 import math
 from typing import Any
 
-from numba import cuda, float64
+from numba import float64
 
 from hushprice.demand import family
 from hushprice.numerics.linear import packed_size
 from hushprice.releasers import objective_perturbation as solver
-from hushprice.releasers.score import BLOCK
+from hushprice.releasers import score as passes
 from hushprice.simulation.gpu.steps import twins
+from hushprice.simulation.gpu.toolkit import BLOCK, cuda
 
-THREADS = 128
+RECORDS = passes.BLOCK  # summed before the next ones, as on a CPU
 
 
 @functools.cache
@@ -28,7 +29,7 @@ def minimize(d: int) -> Any:
 
     @cuda.jit(device=True)
     def total(mine, shared):  # type: ignore[no-untyped-def]
-        i, step = cuda.threadIdx.x, THREADS // 2
+        i, step = cuda.threadIdx.x, BLOCK // 2
         shared[i] = mine
         cuda.syncthreads()
         while step > 0:
@@ -42,7 +43,7 @@ def minimize(d: int) -> Any:
 
     @cuda.jit(device=True)
     def most(mine, shared):  # type: ignore[no-untyped-def]
-        i, step = cuda.threadIdx.x, THREADS // 2
+        i, step = cuda.threadIdx.x, BLOCK // 2
         shared[i] = mine
         cuda.syncthreads()
         while step > 0:
@@ -59,8 +60,8 @@ def minimize(d: int) -> Any:
         sums, x = cuda.local.array(numbers, float64), cuda.local.array(d, float64)
         for i in range(numbers):
             sums[i] = 0.0
-        for block in range(0, count, every * BLOCK):  # of every so many blocks of records the first, as on a CPU
-            for record in range(block + cuda.threadIdx.x, min(block + BLOCK, count), THREADS):
+        for block in range(0, count, every * RECORDS):  # of every so many blocks of records the first, as on a CPU
+            for record in range(block + cuda.threadIdx.x, min(block + RECORDS, count), BLOCK):
                 z = 0.0
                 for j in range(d):
                     x[j] = phi[j, record]
@@ -84,14 +85,14 @@ def minimize(d: int) -> Any:
     @cuda.jit(device=True)
     def longest(phi, count, shared):  # type: ignore[no-untyped-def]
         largest = 0.0
-        for record in range(cuda.threadIdx.x, count, THREADS):
+        for record in range(cuda.threadIdx.x, count, BLOCK):
             norm2 = 0.0
             for j in range(d):
                 norm2 += phi[j, record] * phi[j, record]
             largest = max(largest, norm2)
         return math.sqrt(most(largest, shared))
 
-    descend = twins(False, {solver.score: score, solver.longest: longest})(solver.descend)
+    descend = twins(False, {passes.score: score, passes.longest: longest})(solver.descend)
 
     @cuda.jit(device=True)
     def together(family, slope, phi, demand, count, ridge, tilt, theta, fit):  # type: ignore[no-untyped-def]

@@ -7,25 +7,47 @@ every one by a whole block of threads.
 from __future__ import annotations
 
 import functools
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda, float32, float64, int64
+from numba import float64, int64
 
 from hushprice.numerics.linear import packed_size
 from hushprice.optimizer.price import STACK
+from hushprice.policies.protocol import FIXED, LEARNING, Policy
 from hushprice.releasers import objective_perturbation
 from hushprice.simulation import kernel as steps
-from hushprice.simulation.contexts import Stream
-from hushprice.simulation.gpu.fit import THREADS, minimize
-from hushprice.simulation.gpu.shape import Shape
-from hushprice.simulation.gpu.steps import bounded, narrowed, on_device, twins
-from hushprice.simulation.kernel import DUE, Sitting
-from hushprice.simulation.room import FAILED, TOTALS, Plan, Stretch, World
+from hushprice.simulation.change import world_of
+from hushprice.simulation.gpu.fit import minimize
+from hushprice.simulation.gpu.kept import DONE, GOES_ON, Kept, bytes_kept
+from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
+from hushprice.simulation.gpu.steps import narrowed, twins
+from hushprice.simulation.gpu.toolkit import BLOCK, bounded, cuda, on_device, over
+from hushprice.simulation.hindsight import best_fixed_price
+from hushprice.simulation.kernel import DUE, PERIOD, Sitting
+from hushprice.simulation.room import FAILED, TOTALS, Plan, Stretch
+from hushprice.simulation.trial import Job, plan_of
+from hushprice.types import FloatArray
 
 PLACES = 4
-_HOT = ("width", "input_noise", "price")
-_REGISTERS = 96
+_HOT = ("width", "input_noise", "price")  # of the plan, read in every period
+_REGISTERS = 96  # a thread; with more, fewer threads hide each other's waiting
+
+
+class State(NamedTuple):
+    """Where trials are, on the device; the first index is the trial, of exact and running the last."""
+
+    place: Any  # one entry more than a sitting's: does the trial go on?
+    current: Any
+    theta: Any
+    inverse: Any
+    exact: Any
+    running: Any
+    phi: Any
+    demand: Any
+    price: Any  # of policy fixed
 
 
 class Kernels(NamedTuple):
@@ -39,44 +61,35 @@ class Kernels(NamedTuple):
 @functools.cache
 def kernels(shape: Shape) -> Kernels:
     """The three kernels."""
-    d, k, family, feature_map, kind, single = shape
-    number, size = (float32 if single else float64), packed_size(d)
+    d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
     padded, small, rows = 4 * ((size + 3) // 4), 2 * d + 1, 5 * d + 6
-    nan = np.float32(np.nan) if single else np.nan
-    hot = twins(single)
-    cold = twins(False, {objective_perturbation.minimize: minimize(d)})
+    in_shape, in_double = known(shape), known(shape._replace(single=False))
+    hot, cold = twins(shape.single), twins(False, {objective_perturbation.minimize: minimize(d)})
     advance_one, estimate_one, sit_down = hot(steps.advance), cold(steps.estimate), cold(steps.sit_down)
 
-    def begin(plan, state, totals):  # type: ignore[no-untyped-def]
+    def begin(plan, trials, goes_on, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= totals.shape[0]:
+        if t >= trials:
             return
-        place, current, theta, inverse, exact, running = state
-        blank = cuda.local.array((1, 1), float64)
+        none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
         sitting = Sitting(
-            place[t], current[t], theta[t], inverse[t], exact[:, :, t], running[:, :, t], blank, blank, blank, blank,
-            cuda.local.array(1, float64),
+            state.place[t], state.current[t], state.theta[t], state.inverse[t], state.exact[:, :, t],
+            state.running[:, :, t], blank, blank, blank, blank, none,
         )  # fmt: skip
         sit_down(plan, sitting)
+        state.place[t, PLACES] = goes_on
         for i in range(TOTALS):
-            totals[t, i] = 0.0
+            kept.totals[t, i] = 0.0
 
-    def advance(  # type: ignore[no-untyped-def]
-        world, plan, seed, first, horizon, checkpoints, regret_at, totals, prices, idle, state, phi, demand, fixed, due
-    ):
+    def advance(world, plan, seed, first, trials, horizon, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= totals.shape[0] or state[0][t, PLACES] == 0:
+        if t >= trials or state.place[t, PLACES] == 0:
             return
-        place, current, theta, inverse, exact, running = state
-        local, stream = cuda.local.array, world.stream
-        here = World(
-            family, world.slope, world.bound, feature_map, world.theta,
-            Stream(kind, k, stream.horizon, stream.table, stream.weights), 0, world.changed_x, nan, world.customers,
-        )  # fmt: skip
+        local = cuda.local.array
         mine = Plan(
             plan.code, plan.exploration, plan.ridge, plan.width, plan.max_estimates, plan.scales, plan.estimate_noise,
-            plan.estimate_ridge, plan.output_noise, plan.repair, plan.input_noise, fixed[t], plan.exact, plan.running,
-            plan.poles, plan.zeros,
+            plan.estimate_ridge, plan.output_noise, plan.repair, plan.input_noise, state.price[t], plan.exact,
+            plan.running, plan.poles, plan.zeros,
         )  # fmt: skip
         room = Stretch(
             local((k, 1), number), local((d, 1), number), local((d, 1), number),
@@ -85,84 +98,126 @@ def kernels(shape: Shape) -> Kernels:
             local((padded, 1), number), local((size, 1), float64), local((size, 1), float64), local((size, 1), float64),
             local((3, 1), float64), local(STACK, float64),
         )  # fmt: skip
-        own_place, own_theta, own_inverse = local(PLACES, int64), local(d, number), local((d, d), number)
-        own_current, own_totals = local(1, float64), local(TOTALS, float64)
-        for i in range(d):
-            own_theta[i] = theta[t, i]
-            for j in range(d):
-                own_inverse[i, j] = inverse[t, i, j]
-        for i in range(PLACES):
-            own_place[i] = place[t, i]
-        for i in range(TOTALS):
-            own_totals[i] = totals[t, i]
-        own_current[0] = current[t, 0]
-        blank = local((1, 1), float64)
+        place, theta, inverse = local(PLACES, int64), local(d, number), local((d, d), number)
+        current, totals, blank = local(1, float64), local(TOTALS, float64), local((1, 1), float64)
+        copy(state.place[t], place)
+        copy(state.theta[t], theta)
+        copy_square(state.inverse[t], inverse)
+        copy(state.current[t], current)
+        copy(kept.totals[t], totals)
         sitting = Sitting(
-            own_place, own_current, own_theta, own_inverse, exact[:, :, t], running[:, :, t], blank, blank,
-            local((small, d), float64), phi[t], demand[t],
+            place, current, theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
+            local((small, d), float64), state.phi[t], state.demand[t],
         )  # fmt: skip
-        kept = checkpoints, regret_at[t], own_totals, idle, prices
-        why = advance_one(here, mine, seed, first + t, horizon, kept, idle, 0, room, sitting)
+        left, before = (kept.checkpoints, kept.regret_at[t], totals, kept.idle, kept.prices), place[PERIOD]
+        why = advance_one(in_shape(world), mine, seed, first + t, horizon, left, kept.idle, 0, room, sitting)
         for i in range(PLACES):
-            place[t, i] = own_place[i]
+            state.place[t, i] = place[i]
         for i in range(TOTALS):
-            totals[t, i] = own_totals[i]
-        current[t, 0] = own_current[0]
-        place[t, PLACES] = 1 if why == DUE else 0
+            kept.totals[t, i] = totals[i]
+        state.current[t, 0] = current[0]
+        state.place[t, PLACES] = 1 if why == DUE else 0
         if why == DUE:
-            due[0] = 1
+            kept.news[GOES_ON] = 1
+        cuda.atomic.add(kept.news, DONE, place[PERIOD] - before)
 
-    def estimate(world, plan, seed, first, totals, periods, state, phi, demand):  # type: ignore[no-untyped-def]
+    def estimate(world, plan, seed, first, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.blockIdx.x
-        if state[0][t, PLACES] == 0:
+        if state.place[t, PLACES] == 0:
             return
-        place, current, theta, inverse, exact, running = state
-        local, stream, blank = cuda.local.array, world.stream, cuda.local.array((1, 1), float64)
-        here = World(
-            family, world.slope, world.bound, feature_map, world.theta, stream, 0, world.changed_x, 0.0, world.customers
-        )
-        own_place, own_theta, own_inverse = local(PLACES, int64), local(d, float64), local((d, d), float64)
-        for i in range(PLACES):
-            own_place[i] = place[t, i]
-        for i in range(d):
-            own_theta[i] = theta[t, i]
-        shared = cuda.shared.array(THREADS, float64)
+        local, shared, blank = cuda.local.array, cuda.shared.array(BLOCK, float64), cuda.local.array((1, 1), float64)
+        place, theta, inverse = local(PLACES, int64), local(d, float64), local((d, d), float64)
+        copy(state.place[t], place)
+        copy(state.theta[t], theta)
         cuda.syncthreads()  # nobody writes before everybody has read
         sitting = Sitting(
-            own_place, current[t], own_theta, own_inverse, exact[:, :, t], running[:, :, t], blank, blank,
-            local((small, d), float64), phi[t], demand[t],
+            place, state.current[t], theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
+            local((small, d), float64), state.phi[t], state.demand[t],
         )  # fmt: skip
-        sound = estimate_one(here, plan, seed, first + t, sitting, periods[t], (shared, local((rows, d), float64)))
+        fit = shared, local((rows, d), float64)
+        sound = estimate_one(in_double(world), plan, seed, first + t, sitting, kept.periods[:, t], fit)
         if cuda.threadIdx.x == 0:
             for i in range(PLACES):
-                place[t, i] = own_place[i]
+                state.place[t, i] = place[i]
             for i in range(d):
-                theta[t, i] = own_theta[i]
+                state.theta[t, i] = theta[i]
                 for j in range(d):
-                    inverse[t, i, j] = own_inverse[i, j]
+                    state.inverse[t, i, j] = inverse[i, j]
             if not sound:
-                totals[t, FAILED] = 1.0
-                place[t, PLACES] = 0
+                kept.totals[t, FAILED] = 1.0
+                state.place[t, PLACES] = 0
 
     return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS), cuda.jit(estimate))
 
 
-def state(trials: int, plan: Plan, dimension: int) -> tuple[Any, ...]:
-    """Room on the device for where trials are: place, ln det, theta, inverse, and the covariance stream."""
-    d, room = dimension, cuda.device_array
-    place = cuda.to_device(np.ones((trials, PLACES + 1), dtype=np.int64))
-    return (
-        place,
-        room((trials, 1)),
-        room((trials, d)),
-        room((trials, d, d)),
-        room((*plan.exact.shape, trials)),
-        room((*plan.running.shape, trials)),
+class Turns:
+    """A job of the framework or a baseline on the device, with room for `most` trials at once."""
+
+    def __init__(self, job: Job, policy: Policy, *, most: int, single: bool) -> None:
+        plan = plan_of(policy, job.horizon, job.market.dimension)
+        world = world_of(job.market, job.horizon, None, job.customers)
+        self.estimates = plan.max_estimates
+        self.kernels = kernels(shape_of(world, single))
+        self._job, self._policy, self._plain_world = job, policy, world
+        self._whole = on_device(plan)
+        self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
+        self._fitted = on_device(world)
+        self._world = on_device(narrowed(world)) if single else self._fitted
+        self._state = _state(most, job, policy, plan, single)
+
+    def begin(self, numbers: range, kept: Kept, *, goes_on: bool = True) -> None:
+        """Sit trials down before their first period; those that do not go on only make kernels be compiled."""
+        if self._policy.code == FIXED and goes_on:
+            prices = self._prices(numbers).astype(self._state.price.dtype)
+            self._state.price[: len(numbers)].copy_to_device(prices)
+        self.kernels.begin[over(len(numbers))](self._whole, len(numbers), int(goes_on), kept, self._state)
+
+    def turn(self, numbers: range, kept: Kept) -> None:
+        """All go on until an estimate is due, then all that are not over make theirs."""
+        job, trials = self._job, len(numbers)
+        self.kernels.advance[over(trials)](
+            self._world, self._hot, job.seed, numbers.start, trials, job.horizon, kept, self._state
+        )
+        if self._policy.code == LEARNING:
+            self.kernels.estimate[trials, BLOCK](self._fitted, self._whole, job.seed, numbers.start, kept, self._state)
+
+    def _prices(self, numbers: range) -> FloatArray:
+        """The price of each trial; the best in hindsight is found on the CPU, by all cores."""
+        job, stop = self._job, np.zeros(1, dtype=np.int64)
+        if self._policy.price is not None:
+            return np.full(len(numbers), float(self._policy.price))
+
+        def best(number: int) -> float:
+            return best_fixed_price(self._plain_world, job.seed, job.luck(number), job.horizon, stop)
+
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            try:
+                return np.array(list(pool.map(best, numbers)))
+            except BaseException:
+                stop[0] = 1
+                pool.shutdown(cancel_futures=True)
+                raise
+
+
+def bytes_each(job: Job, policy: Policy, single: bool) -> int:
+    """Device memory that one trial takes."""
+    d, plan = job.market.dimension, plan_of(policy, job.horizon, job.market.dimension)
+    records = (4 if single else 8) * ((d + 1) * _capacity(job, policy) + 1)
+    state = 8 * (PLACES + 2 + d + d * d + plan.exact.size + plan.running.size)
+    return state + records + bytes_kept(job, plan.max_estimates)
+
+
+def _capacity(job: Job, policy: Policy) -> int:
+    """Records that a trial keeps."""
+    return job.horizon if policy.code == LEARNING else 1
+
+
+def _state(trials: int, job: Job, policy: Policy, plan: Plan, single: bool) -> State:
+    d, capacity, number = job.market.dimension, _capacity(job, policy), np.float32 if single else np.float64
+    doubles = (trials, 1), (trials, d), (trials, d, d), (*plan.exact.shape, trials), (*plan.running.shape, trials)
+    records = (trials, d, capacity), (trials, capacity), (trials,)
+    return State(
+        cuda.device_array((trials, PLACES + 1), dtype=np.int64),
+        *(cuda.device_array(shape, dtype=np.float64) for shape in doubles),
+        *(cuda.device_array(shape, dtype=number) for shape in records),
     )
-
-
-def plans(plan: Plan, single: bool) -> tuple[Plan, Plan]:
-    """The plan for estimates, in double precision, and the one for periods."""
-    hot = {name: narrowed(getattr(plan, name)) for name in _HOT} if single else {}
-    whole = on_device(plan)
-    return whole, whole._replace(**hot)

@@ -9,23 +9,39 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda, float32, float64, int64
+from numba import float64, int64
 
 from hushprice.numerics.linear import packed_size
 from hushprice.optimizer.price import STACK
 from hushprice.policies.newton import DOUBLINGS, EARLY
+from hushprice.policies.protocol import Policy
 from hushprice.releasers import scores
 from hushprice.simulation import newton as steps
-from hushprice.simulation.contexts import Stream
-from hushprice.simulation.gpu.shape import Shape
-from hushprice.simulation.gpu.steps import bounded, narrowed, on_device, twins
+from hushprice.simulation.change import world_of
+from hushprice.simulation.gpu.kept import DONE, GOES_ON, Kept, bytes_kept
+from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
+from hushprice.simulation.gpu.steps import narrowed, twins
+from hushprice.simulation.gpu.toolkit import bounded, cuda, on_device, over
 from hushprice.simulation.kernel import DUE
-from hushprice.simulation.newton import PLACES, Desk, NewtonPlan
-from hushprice.simulation.room import TOTALS, Stretch, World
+from hushprice.simulation.newton import PERIOD, PLACES, Desk, NewtonPlan
+from hushprice.simulation.room import TOTALS, Stretch
+from hushprice.simulation.trial import Job, newton_plan
 
 RELEASES = EARLY + DOUBLINGS  # of a trial, at most
 _HOT = ("reference_price", "dispersion", "cap", "sampling", "width", "spread", "lowest")  # read in every period
 _REGISTERS = 80  # a thread; with more, fewer threads hide each other's waiting
+
+
+class State(NamedTuple):
+    """Where trials are, on the device; the first index is the trial."""
+
+    place: Any  # one entry more than a desk's: does the trial go on?
+    score: Any
+    exact: Any
+    running: Any
+    theta: Any
+    precision: Any
+    inverse: Any
 
 
 class Kernels(NamedTuple):
@@ -37,17 +53,16 @@ class Kernels(NamedTuple):
 
 
 @functools.cache
-def kernels(shape: Shape, sections: int) -> Kernels:
-    """The three kernels; `sections` is the number of the strategy's poles."""
-    d, k, family, feature_map, kind, single = shape
-    number, size, memories, small = (float32 if single else float64), packed_size(d), sections + 2, 4 * d + 3
-    rows, nan = scores.ROWS, (np.float32(np.nan) if single else np.nan)
-    hot, cold = twins(single), twins(False)
+def kernels(shape: Shape) -> Kernels:
+    """The three kernels."""
+    d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
+    rows, small, in_shape = scores.ROWS, 4 * d + 3, known(shape)
+    hot, cold = twins(shape.single), twins(False)
     advance_one, release_one, sit_down = hot(steps.advance), cold(steps.release), cold(steps.sit_down)
 
-    def begin(plan, state, totals):  # type: ignore[no-untyped-def]
+    def begin(plan, trials, goes_on, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= totals.shape[0]:
+        if t >= trials:
             return
         place, score, exact, running, theta, precision, inverse = state
         none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
@@ -56,64 +71,52 @@ def kernels(shape: Shape, sections: int) -> Kernels:
             blank, blank,
         )  # fmt: skip
         sit_down(plan, desk)
+        place[t, PLACES] = goes_on
         for i in range(TOTALS):
-            totals[t, i] = 0.0
+            kept.totals[t, i] = 0.0
 
-    def advance(world, plan, seed, first, horizon, checkpoints, regret_at, totals, prices, idle, state, due):  # type: ignore[no-untyped-def]
+    def advance(world, plan, seed, first, trials, horizon, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= totals.shape[0] or state[0][t, PLACES] == 0:
+        if t >= trials or state.place[t, PLACES] == 0:
             return
-        place, score, exact, _, theta, _, inverse = state
         local = cuda.local.array
-        stream = world.stream
-        here = World(
-            family, world.slope, world.bound, feature_map, world.theta,
-            Stream(kind, k, stream.horizon, stream.table, stream.weights), 0, world.changed_x, nan, world.customers,
-        )  # fmt: skip
-        none, blank, double_none, double_blank = (
-            local(1, number),
-            local((1, 1), number),
-            local(1, float64),
-            local((1, 1), float64),
-        )
+        none, blank = local(1, number), local((1, 1), number)
+        double_none, double_blank = local(1, float64), local((1, 1), float64)
         room = Stretch(
             local((k, 1), number), local((d, 1), number), local((d, 1), number), blank, blank, blank,
             local((4, 1), number), local((7, 1), number), none, local((5, 1), number), blank, blank, blank, blank,
             local((3, 1), number), local(STACK, float64),
         )  # fmt: skip
-        own_place, own_theta, own_inverse = local(PLACES, int64), local(d, number), local((d, d), number)
-        own_score, own_exact, own_totals = local(d, float64), local(size, float64), local(TOTALS, float64)
-        for i in range(d):
-            own_theta[i], own_score[i] = theta[t, i], score[t, i]
-            for j in range(d):
-                own_inverse[i, j] = inverse[t, i, j]
-        for i in range(size):
-            own_exact[i] = exact[t, i]
-        for i in range(PLACES):
-            own_place[i] = place[t, i]
-        for i in range(TOTALS):
-            own_totals[i] = totals[t, i]
+        place, theta, inverse = local(PLACES, int64), local(d, number), local((d, d), number)
+        score, exact, totals = local(d, float64), local(size, float64), local(TOTALS, float64)
+        copy(state.place[t], place)
+        copy(state.theta[t], theta)
+        copy_square(state.inverse[t], inverse)
+        copy(state.score[t], score)
+        copy(state.exact[t], exact)
+        copy(kept.totals[t], totals)
         desk = Desk(
-            own_place, local((d, 1), number), local((rows, 1), number), own_score, double_none, own_exact, double_none,
-            double_blank, own_theta, double_blank, own_inverse, double_blank, double_blank,
+            place, local((d, 1), number), local((rows, 1), number), score, double_none, exact, double_none,
+            double_blank, theta, double_blank, inverse, double_blank, double_blank,
         )  # fmt: skip
-        kept = checkpoints, regret_at[t], own_totals, idle, prices
-        why = advance_one(here, plan, seed, first + t, horizon, kept, idle, 0, room, desk)
+        left, before = (kept.checkpoints, kept.regret_at[t], totals, kept.idle, kept.prices), place[PERIOD]
+        why = advance_one(in_shape(world), plan, seed, first + t, horizon, left, kept.idle, 0, room, desk)
         for i in range(d):
-            score[t, i] = own_score[i]
+            state.score[t, i] = score[i]
         for i in range(size):
-            exact[t, i] = own_exact[i]
+            state.exact[t, i] = exact[i]
         for i in range(PLACES):
-            place[t, i] = own_place[i]
+            state.place[t, i] = place[i]
         for i in range(TOTALS):
-            totals[t, i] = own_totals[i]
-        place[t, PLACES] = 1 if why == DUE else 0
+            kept.totals[t, i] = totals[i]
+        state.place[t, PLACES] = 1 if why == DUE else 0
         if why == DUE:
-            due[0] = 1
+            kept.news[GOES_ON] = 1
+        cuda.atomic.add(kept.news, DONE, place[PERIOD] - before)
 
-    def release(plan, seed, first, periods, state):  # type: ignore[no-untyped-def]
+    def release(plan, seed, first, trials, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= periods.shape[0] or state[0][t, PLACES] == 0:
+        if t >= trials or state.place[t, PLACES] == 0:
             return
         place, score, exact, running, theta, precision, inverse = state
         local, blank = cuda.local.array, cuda.local.array((1, 1), float64)
@@ -121,22 +124,47 @@ def kernels(shape: Shape, sections: int) -> Kernels:
             place[t], blank, blank, score[t], local(d, float64), exact[t], local(size, float64), running[t], theta[t],
             precision[t], inverse[t], local((d, d), float64), local((small, d), float64),
         )  # fmt: skip
-        release_one(plan, seed, first + t, desk, periods[t])
+        release_one(plan, seed, first + t, desk, kept.periods[:, t])
 
-    del memories
     return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS), cuda.jit(release))
 
 
-def state(trials: int, dimension: int, sections: int) -> tuple[Any, ...]:
-    """Room on the device for where trials are: place, score, exact, running, theta, precision, inverse."""
-    d, size, room = dimension, packed_size(dimension), cuda.device_array
-    place = cuda.to_device(np.ones((trials, PLACES + 1), dtype=np.int64))  # the last entry: does it go on?
-    sums = room((trials, d)), room((trials, size)), room((trials, sections + 2, size))
-    return (place, *sums, room((trials, d)), room((trials, d, d)), room((trials, d, d)))
+class Turns:
+    """A job of noisy-newton on the device, with room for `most` trials at once."""
+
+    estimates = RELEASES
+
+    def __init__(self, job: Job, policy: Policy, *, most: int, single: bool) -> None:
+        assert policy.newton is not None
+        world, plan = world_of(job.market, job.horizon, None, job.customers), newton_plan(policy.newton, job.market)
+        self.kernels = kernels(shape_of(world, single))
+        self._job, self._whole = job, on_device(plan)
+        self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
+        self._world = on_device(narrowed(world) if single else world)
+        self._state = _state(most, job.market.dimension, plan)
+
+    def begin(self, numbers: range, kept: Kept, *, goes_on: bool = True) -> None:
+        """Sit trials down before their first period; those that do not go on only make kernels be compiled."""
+        self.kernels.begin[over(len(numbers))](self._whole, len(numbers), int(goes_on), kept, self._state)
+
+    def turn(self, numbers: range, kept: Kept) -> None:
+        """All go on until a release is due, then all that are not over release."""
+        job, trials, grid = self._job, len(numbers), over(len(numbers))
+        self.kernels.advance[grid](
+            self._world, self._hot, job.seed, numbers.start, trials, job.horizon, kept, self._state
+        )
+        self.kernels.release[grid](self._whole, job.seed, numbers.start, trials, kept, self._state)
 
 
-def plans(plan: NewtonPlan, single: bool) -> tuple[NewtonPlan, NewtonPlan]:
-    """The plan for releases, in double precision, and the one for periods."""
-    hot = {name: narrowed(getattr(plan, name)) for name in _HOT} if single else {}
-    whole = on_device(plan)
-    return whole, whole._replace(**hot)
+def bytes_each(job: Job, policy: Policy, single: bool) -> int:
+    """Device memory that one trial takes; its sums are double in either precision."""
+    assert policy.newton is not None
+    d, size, plan = job.market.dimension, packed_size(job.market.dimension), newton_plan(policy.newton, job.market)
+    return 8 * (PLACES + 1 + 2 * d + 2 * d * d + size * (plan.poles.shape[1] + 3)) + bytes_kept(job, RELEASES)
+
+
+def _state(trials: int, d: int, plan: NewtonPlan) -> State:
+    size = packed_size(d)
+    shapes = (d,), (size,), (plan.poles.shape[1] + 2, size), (d,), (d, d), (d, d)
+    place = cuda.device_array((trials, PLACES + 1), dtype=np.int64)
+    return State(place, *(cuda.device_array((trials, *shape), dtype=np.float64) for shape in shapes))

@@ -2,124 +2,93 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
-from numba import cuda
 
 from hushprice.errors import DidNotConverge
-from hushprice.policies.protocol import FIXED, LEARNING, Policy
+from hushprice.policies.protocol import LEARNING, Policy
 from hushprice.simulation import room
-from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import device, framework, newton
-from hushprice.simulation.gpu.fit import THREADS
-from hushprice.simulation.gpu.shape import shape_of
-from hushprice.simulation.gpu.steps import narrowed, on_device
-from hushprice.simulation.hindsight import best_fixed_price
-from hushprice.simulation.trial import Job, Trial, newton_plan, plan_of
-from hushprice.types import FloatArray, IntArray
+from hushprice.simulation.gpu import kept as rooms
+from hushprice.simulation.trial import Job, Trials
 
-Advance = Callable[[int], None]  # trials of the batch that are over, roughly: periods done
-_BLOCK = 128  # threads
+Advance = Callable[[int], None]  # periods done in this batch
+MOST = 131_072  # trials of a batch: with more, a large GPU gets no faster
+RECORDS = 2_000_000_000  # periods of a batch of a policy that fits all its records again and again: seconds of work
+_NO_NEWS = np.zeros(2, dtype=np.int64)
 
 
-def run_batch(job: Job, policy: Policy, numbers: range, single: bool, advance: Advance) -> list[Trial]:
-    """Those trials, all at once. Between two launches of kernels Ctrl-C gets through."""
-    if policy.newton is not None:
-        totals, regret_at, periods = _newton(job, policy, numbers, single, advance)
-    else:
-        totals, regret_at, periods = _framework(job, policy, numbers, single, advance)
-    if np.any(totals[:, room.FAILED] > 0.0):
-        raise DidNotConverge("an estimate did not reach its certified tolerance")
-    none = np.zeros(0)
-    return [Trial(totals[i], regret_at[i], periods[i], none) for i in range(len(numbers))]
+class Runner:
+    """One job, compiled, with rooms on the device for `most` trials, used for one batch after another."""
+
+    def __init__(self, job: Job, *, precision: str, most: int) -> None:
+        self._job, single = job, precision == "single"
+        policy = _policy(job)
+        kind = framework.Turns if policy.newton is None else newton.Turns
+        with device.in_one_line():
+            self.turns: framework.Turns | newton.Turns = kind(job, policy, most=most, single=single)
+            self._kept = rooms.rooms(job, most, self.turns.estimates)
+            nobody = range(1)  # a trial that is over: its kernels are compiled and return at once
+            self.turns.begin(nobody, self._kept, goes_on=False)
+            for _ in self._until_all_are_over():
+                self.turns.turn(nobody, self._kept)
+
+    def run(self, numbers: range, advance: Advance) -> Trials:
+        """Those trials, all at once. Between two turns Ctrl-C gets through."""
+        with device.in_one_line():
+            self.turns.begin(numbers, self._kept)
+            done = 0
+            for news in self._until_all_are_over():
+                self.turns.turn(numbers, self._kept)
+                self._kept.news.copy_to_host(news)
+                done += int(news[rooms.DONE])
+                advance(done)
+            trials = rooms.take(self._kept, len(numbers))
+        if np.any(trials.totals[:, room.FAILED] > 0.0):
+            raise DidNotConverge("an estimate did not reach its certified tolerance")
+        return trials
+
+    def _until_all_are_over(self) -> Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        """Room for the news of the next turn, as long as some trial has a release or an estimate due."""
+        news = _NO_NEWS.copy()
+        while True:
+            self._kept.news.copy_to_device(_NO_NEWS)
+            yield news
+            if news[rooms.GOES_ON] == 0:
+                return
+            news[:] = 0
 
 
-def _newton(job: Job, policy: Policy, numbers: range, single: bool, advance: Advance) -> tuple[Any, Any, Any]:
-    assert policy.newton is not None
-    count, d, horizon = len(numbers), job.market.dimension, job.horizon
-    world, plan = world_of(job.market, horizon, None, job.customers), newton_plan(policy.newton, job.market)
-    sections = plan.poles.shape[1]
-    begin, go_on, release = newton.kernels(shape_of(world, single), sections)
-    whole, hot = newton.plans(plan, single)
-    here = on_device(narrowed(world) if single else world)
-    state, kept = newton.state(count, d, sections), _kept(job, count, newton.RELEASES)
-    grid = (count + _BLOCK - 1) // _BLOCK, _BLOCK
-    begin[grid](whole, state, kept.totals)
-    for _ in _turns(kept, state[0], horizon, advance):
-        go_on[grid](
-            here, hot, job.seed, numbers.start, horizon, kept.checkpoints, kept.regret_at, kept.totals, kept.prices,
-            kept.idle, state, kept.due,
-        )  # fmt: skip
-        release[grid](whole, job.seed, numbers.start, kept.periods, state)
-    return kept.take()
+def fits(job: Job, *, precision: str) -> int:
+    """How many trials a batch may have: what the device's free memory holds, and no more than makes it faster."""
+    policy, single = _policy(job), precision == "single"
+    kind = framework if policy.newton is None else newton
+    each = kind.bytes_each(job, policy, single)
+    most = MOST
+    if policy.newton is None and policy.code == LEARNING:
+        most = max(1024, RECORDS // job.horizon)
+    return max(1, min(most, device.free_bytes() // each))
 
 
-def _framework(job: Job, policy: Policy, numbers: range, single: bool, advance: Advance) -> tuple[Any, Any, Any]:
-    count, d, horizon = len(numbers), job.market.dimension, job.horizon
-    world, plan = world_of(job.market, horizon, None, job.customers), plan_of(policy, horizon, job.market.dimension)
-    kind = np.float32 if single else np.float64
-    prices = np.full(count, 0.0 if policy.price is None else policy.price)
-    if policy.code == FIXED and policy.price is None:
-        stop = np.zeros(1, dtype=np.int64)
-        prices[:] = [best_fixed_price(world, job.seed, job.luck(n), horizon, stop) for n in numbers]
-    begin, go_on, estimate = framework.kernels(shape_of(world, single))
-    whole, hot = framework.plans(plan, single)
-    here = on_device(narrowed(world) if single else world)
-    fitted = on_device(world)
-    state, kept = framework.state(count, plan, d), _kept(job, count, max(plan.max_estimates, 1))
-    capacity = horizon if policy.code == LEARNING else 1
-    phi = cuda.device_array((count, d, capacity), dtype=kind)
-    demand = cuda.device_array((count, capacity), dtype=kind)
-    fixed = cuda.to_device(prices.astype(kind))
-    grid = (count + _BLOCK - 1) // _BLOCK, _BLOCK
-    begin[grid](whole, state, kept.totals)
-    for _ in _turns(kept, state[0], horizon, advance):
-        go_on[grid](
-            here, hot, job.seed, numbers.start, horizon, kept.checkpoints, kept.regret_at, kept.totals, kept.prices,
-            kept.idle, state, phi, demand, fixed, kept.due,
-        )  # fmt: skip
-        if policy.code == LEARNING:
-            estimate[count, THREADS](
-                fitted, whole, job.seed, numbers.start, kept.totals, kept.periods, state, phi, demand
-            )
-    return kept.take()
+def run_trials(job: Job, numbers: range, *, precision: str, advance: Advance) -> tuple[Trials, float]:
+    """Those trials, in as many batches as they need, and the seconds that took once kernels were compiled."""
+    size = min(fits(job, precision=precision), len(numbers))
+    runner = Runner(job, precision=precision, most=size)
+    started = time.perf_counter()
+    parts, before = [], 0
+    for start in range(0, len(numbers), size):
+        batch = numbers[start : start + size]
+
+        def told(done: int, before: int = before) -> None:
+            advance(before + done)
+
+        parts.append(runner.run(batch, told))
+        before += len(batch) * job.horizon
+    return Trials.joined(parts), time.perf_counter() - started
 
 
-class _kept:
-    """What trials leave, on the device."""
-
-    def __init__(self, job: Job, count: int, estimates: int) -> None:
-        checkpoints = job.checkpoints
-        self.checkpoints = cuda.to_device(checkpoints)
-        self.regret_at = cuda.to_device(np.zeros((count, checkpoints.size)))
-        self.totals = cuda.device_array((count, room.TOTALS))
-        self.periods = cuda.to_device(np.zeros((count, estimates), dtype=np.int64))
-        self.prices, self.idle = cuda.device_array(0), cuda.device_array(0, dtype=np.int64)
-        self.due = cuda.to_device(np.zeros(1, dtype=np.int64))
-
-    def take(self) -> tuple[FloatArray, FloatArray, IntArray]:
-        return self.totals.copy_to_host(), self.regret_at.copy_to_host(), self.periods.copy_to_host()
-
-
-def _turns(kept: _kept, place: Any, horizon: int, advance: Advance) -> Iterator[None]:
-    """Once more as long as some trial has a release or an estimate due."""
-    none = np.zeros(1, dtype=np.int64)
-    while True:
-        kept.due.copy_to_device(none)
-        yield
-        if kept.due.copy_to_host()[0] == 0:
-            return
-
-
-def fits(job: Job, policy: Policy, single: bool) -> int:
-    """How many trials fit the device's free memory."""
-    d, checkpoints = job.market.dimension, job.checkpoints.size
-    each = 8 * (checkpoints + newton.RELEASES + 8 * d * d + 200)
-    if policy.newton is None:
-        plan = plan_of(policy, job.horizon, d)
-        each += 8 * (plan.exact.size + plan.running.size)
-        if policy.code == LEARNING:
-            each += (4 if single else 8) * (d + 1) * job.horizon
-    return max(1, device.free_bytes() // each)
+def _policy(job: Job) -> Policy:
+    assert isinstance(job.policy, Policy)  # places.unfit said so
+    return job.policy

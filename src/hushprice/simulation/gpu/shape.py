@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+from numba import float32, float64
+
+from hushprice.simulation.contexts import Stream
+from hushprice.simulation.gpu.toolkit import device_step
 from hushprice.simulation.room import World
 
 
@@ -17,8 +22,43 @@ class Shape(NamedTuple):
     stream: int
     single: bool
 
+    @property
+    def number(self) -> Any:
+        """The type of what is computed in every period."""
+        return float32 if self.single else float64
+
 
 def shape_of(world: World, single: bool) -> Shape:
     """The kernels that this market needs."""
     sizes = world.theta.size, world.stream.size
     return Shape(int(sizes[0]), int(sizes[1]), int(world.family), int(world.map), int(world.stream.kind), single)
+
+
+def known(shape: Shape) -> Any:
+    """A step that puts the shape's constants into a world, and leaves out a changed record."""
+    _, k, family, feature_map, kind, single = shape
+    nan: Any = np.float32(np.nan) if single else np.nan
+
+    @device_step()
+    def with_constants(world):  # type: ignore[no-untyped-def]
+        stream = Stream(kind, k, world.stream.horizon, world.stream.table, world.stream.weights)
+        return World(
+            family, world.slope, world.bound, feature_map, world.theta, stream, 0, world.changed_x, nan, world.customers
+        )
+
+    return with_constants
+
+
+@device_step()
+def copy(source, target):  # type: ignore[no-untyped-def]
+    """A vector into another, as long as the second."""
+    for i in range(target.size):
+        target[i] = source[i]
+
+
+@device_step()
+def copy_square(source, target):  # type: ignore[no-untyped-def]
+    """A matrix into another, as large as the second."""
+    for i in range(target.shape[0]):
+        for j in range(target.shape[1]):
+            target[i, j] = source[i, j]

@@ -7,12 +7,12 @@ everywhere: adding a millionth to a thousand is lost in single precision.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
 from hushprice.demand import family, features, welfare
 from hushprice.numerics import functions, tape
@@ -20,16 +20,15 @@ from hushprice.optimizer import alone, climb, coefficients, curve, lanes, spread
 from hushprice.releasers import scores
 from hushprice.sensitive import records
 from hushprice.simulation import contexts, kernel, newton
-from hushprice.simulation.gpu.twins import SIMULATED, Twins, device_step
+from hushprice.simulation.gpu.toolkit import SIMULATED, device_step
+from hushprice.simulation.gpu.twins import Twins
 
-_COEFFICIENTS = np.uint32(0xD2511F53), np.uint32(0xCD9E8D57)
-_WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
-_M0, _M1 = _COEFFICIENTS
-_W0, _W1 = _WEYL
+_M0, _M1 = np.uint32(0xD2511F53), np.uint32(0xCD9E8D57)
+_W0, _W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 _32 = np.uint64(32)
-_8 = np.uint32(8)
+_9 = np.uint32(9)
 _HALF = np.float32(0.5)
-_UNIT_24 = np.float32(1.0 / 16777216.0)
+_UNIT_23 = np.float32(1.0 / 8388608.0)
 _TURN = np.float32(2.0 * math.pi)
 
 _device, _quick = device_step(), device_step(quick=True)
@@ -52,7 +51,7 @@ def _cos_sin_turn(u):  # type: ignore[no-untyped-def]
 
 @_device
 def _unit(high, low):  # type: ignore[no-untyped-def]
-    return (np.float32(np.uint32(high) >> _8) + _HALF) * _UNIT_24
+    return (np.float32(np.uint32(high) >> _9) + _HALF) * _UNIT_23  # with 24 bits it can round to 1
 
 
 @_device
@@ -64,10 +63,11 @@ def _words() -> dict[Any, Any]:
     """Philox in words of 32 bits: a device multiplies these in one instruction, 64-bit ones in several."""
     from numba.core import types as kinds
     from numba.core.extending import intrinsic
-    from numba.cuda import libdevice
+
+    library: Any = importlib.import_module("numba.cuda.libdevice")
 
     def operation(instruction: str) -> Any:
-        @intrinsic  # type: ignore[misc]
+        @intrinsic
         def on_words(typing_context, a, b):  # type: ignore[no-untyped-def]
             def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
                 return getattr(builder, instruction)(*arguments)
@@ -76,7 +76,7 @@ def _words() -> dict[Any, Any]:
 
         return on_words
 
-    times, either, plus, high = operation("mul"), operation("xor"), operation("add"), libdevice.umulhi
+    times, either, plus, high = operation("mul"), operation("xor"), operation("add"), library.umulhi
 
     @_device
     def philox(key, c0, c1, c2, c3):  # type: ignore[no-untyped-def]
@@ -90,7 +90,7 @@ def _words() -> dict[Any, Any]:
 
     @_device
     def floor(x):  # type: ignore[no-untyped-def]
-        return libdevice.floor(x)
+        return library.floor(x)
 
     return {tape.philox: philox, np.floor: floor}
 
@@ -126,7 +126,12 @@ def twins(single: bool, instead: dict[Any, Any] | None = None) -> Twins:
         swapped |= {**ours, np.log: math.log, np.log1p: math.log1p, **_words()}
     if not single:
         return Twins(swapped)
-    quick = {functions.exp: _exp, functions.log: _log, functions.cos_sin_turn: _cos_sin_turn, tape.unit: _unit}
+    quick: dict[Any, Any] = {
+        functions.exp: _exp,
+        functions.log: _log,
+        functions.cos_sin_turn: _cos_sin_turn,
+        tape.unit: _unit,
+    }
     return Twins(swapped, single=is_single, constants=_SINGLE_CONSTANTS, quick=quick)
 
 
@@ -149,16 +154,3 @@ def narrowed(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
         return value.astype(np.float32)
     return value
-
-
-def on_device(value: Any) -> Any:
-    """The same with its arrays on the device."""
-    if isinstance(value, tuple):
-        parts = [on_device(each) for each in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return cuda.to_device(value) if isinstance(value, np.ndarray) else value
-
-
-def bounded(kernel: Any, registers: int) -> Any:
-    """Compile a kernel that takes at most so many registers a thread."""
-    return cuda.jit(kernel) if SIMULATED else cuda.jit(kernel, max_registers=registers)

@@ -14,18 +14,12 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numba
 import numpy as np
-from numba import cuda
 from numba.core.dispatcher import Dispatcher
 
+from hushprice.simulation.gpu.toolkit import device_step
+
 Step = Callable[..., Any]
-SIMULATED = bool(numba.config.ENABLE_CUDASIM)  # numba's CUDA simulator: kernels run as plain Python
-
-
-def device_step(*, quick: bool = False) -> Any:
-    """Compile a function that kernels call."""
-    return cuda.jit(device=True) if SIMULATED else cuda.jit(device=True, forceinline=True, fastmath=quick)
 
 
 def _none(step: Step) -> bool:

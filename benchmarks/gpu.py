@@ -1,0 +1,136 @@
+"""How fast trials run on a GPU, beside all CPU cores, one core, and a plain NumPy loop, in trial-periods a second.
+
+It prints a table, what each kernel takes of the GPU, and last one line of JSON with all of it. It needs numba-cuda and
+neither polars nor opendp. Compilation is timed apart; every rate is the best of some repeats, host work included.
+
+    python benchmarks/gpu.py                                     # T = 1e5, 65,536 trials of noisy-newton
+    python benchmarks/gpu.py --horizon 20000 --trials 8192 --paper-trials 1024
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from typing import Any
+
+import naive
+import numpy as np
+
+from hushprice.simulation.gpu import device
+from hushprice.simulation.gpu.run import Runner, fits
+from hushprice.simulation.run import prepare, run
+from hushprice.simulation.trial import Job
+
+POLICIES = {"noisy-newton": "tight", "paper": "published", "random": "tight"}
+HEADS = ("GPU single", "GPU double", "all cores", "one core", "NumPy")
+CPU_PERIODS = 20_000_000  # enough for a steady rate of all cores
+
+
+def job_of(policy: str, horizon: int, dimension: int) -> Job:
+    """The paper's instance, eps1 = eps2 = 1."""
+    return prepare(policy, calibration=POLICIES[policy], horizon=horizon, dimension=dimension, epsilon=2.0, seed=1)
+
+
+def on_gpu(job: Job, trials: int, precision: str, repeats: int) -> dict[str, Any]:
+    """Rate, compilation, the share of turns, and what the kernels take."""
+    most = min(trials, fits(job, precision=precision))
+    started = time.perf_counter()
+    runner = Runner(job, precision=precision, most=most)
+    compiled = time.perf_counter() - started
+    times, turns = [], [0]
+
+    def count(done: int) -> None:
+        turns[0] += 1
+
+    for _ in range(repeats):
+        turns[0] = 0
+        started = time.perf_counter()
+        for first in range(0, trials, most):
+            runner.run(range(first, min(first + most, trials)), count)
+        times.append(time.perf_counter() - started)
+    return {
+        "periods_per_second": job.horizon * trials / min(times),
+        "seconds": times,
+        "compile_seconds": compiled,
+        "batch": most,
+        "turns": turns[0],
+        "kernels": {name: taken(kernel) for name, kernel in runner.turns.kernels._asdict().items()},
+    }
+
+
+def taken(kernel: Any) -> dict[str, int]:
+    """Registers and bytes of local memory a thread, and shared memory a block, of the one compiled version."""
+    asked = {
+        "registers": "get_regs_per_thread",
+        "local_bytes": "get_local_mem_per_thread",
+        "shared_bytes": "get_shared_mem_per_block",
+    }
+    found = dict.fromkeys(asked, 0)
+    for name, method in asked.items() if kernel.overloads else ():  # a policy without estimates never launches some
+        values = getattr(kernel, method)()
+        found[name] = max(values.values(), default=0) if isinstance(values, dict) else int(values)
+    return found
+
+
+def on_cpu(job: Job, workers: int) -> float:
+    """Trial-periods a second."""
+    trials = max(workers, workers * (CPU_PERIODS // 16 // job.horizon) or 1)
+    run(job, trials=workers, workers=workers)
+    return max(run(job, trials=trials, workers=workers).periods_per_second for _ in range(3))
+
+
+def numpy_loop(policy: str, horizon: int, dimension: int) -> float | None:
+    """Of benchmarks/naive.py, which knows the paper's algorithm alone."""
+    if policy != "paper":
+        return None
+    short = min(horizon, 20_000)
+    return short / naive.run(short, dimension, 1.0, short**-2.0, "published", 1).seconds
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--horizon", type=int, default=100_000)
+    parser.add_argument("--dimension", type=int, default=2)
+    parser.add_argument("--trials", type=int, default=65_536, help="of noisy-newton and random")
+    parser.add_argument("--paper-trials", type=int, default=4096)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--policy", action="append", choices=list(POLICIES), help="repeat for more; default: all")
+    args = parser.parse_args()
+    why = device.trouble()
+    if why is not None:
+        raise SystemExit(why)
+    cores = len(os.sched_getaffinity(0))
+    report: dict[str, Any] = {"device": device.name(), "library": device.library(), "cores": cores}
+    report |= {"numpy": np.__version__, "python": platform.python_version(), **vars(args), "rows": []}
+    print(f"{device.name()}, {device.library()}, {cores} cores; d = {args.dimension}, T = {args.horizon:,}")
+    print(f"{'trial-periods a second':24}" + "".join(f" {head:>12}" for head in HEADS))
+    for policy in args.policy or POLICIES:
+        job, trials = (
+            job_of(policy, args.horizon, args.dimension),
+            args.paper_trials if policy == "paper" else args.trials,
+        )
+        row: dict[str, Any] = {"policy": policy, "calibration": POLICIES[policy], "trials": trials}
+        for precision in ("single", "double"):
+            row[precision] = on_gpu(job, trials, precision, args.repeats)
+        row |= {"all_cores": on_cpu(job, cores), "one_core": on_cpu(job, 1)}
+        row["numpy"] = numpy_loop(policy, args.horizon, args.dimension)
+        report["rows"].append(row)
+        rates = (row["single"]["periods_per_second"], row["double"]["periods_per_second"], row["all_cores"])
+        shown = "".join(f" {rate:12.3g}" for rate in (*rates, row["one_core"]))
+        print(f"{policy:24}{shown} {'-' if row['numpy'] is None else format(row['numpy'], '.3g'):>12}", flush=True)
+    print("\nwhat a kernel takes: registers and local bytes a thread, shared bytes a block; seconds to compile")
+    for row in report["rows"]:
+        for precision in ("single", "double"):
+            for name, each in row[precision]["kernels"].items():
+                sizes = f"{each['registers']:4} {each['local_bytes']:6} {each['shared_bytes']:6}"
+                print(f"  {row['policy']:14} {precision:7} {name:9} {sizes}")
+            print(f"  {row['policy']:14} {precision:7} {'compiled':9} {row[precision]['compile_seconds']:.1f} s")
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

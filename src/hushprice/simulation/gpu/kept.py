@@ -1,0 +1,55 @@
+"""What trials leave, on the device while they run: one set of rooms for all batches of a job."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hushprice.simulation import room
+from hushprice.simulation.gpu.toolkit import cuda
+from hushprice.simulation.trial import Job, Trials
+
+# Kept.news: does any trial go on, and the periods that trials did in this turn.
+GOES_ON, DONE = range(2)
+
+
+class Kept(NamedTuple):
+    """Arrays on the device, as kernels take them; the first index of totals and regret_at is the trial."""
+
+    checkpoints: Any
+    regret_at: Any
+    totals: Any
+    periods: Any  # of estimates, (estimates, trials): only the rows that are used travel back
+    news: Any
+    prices: Any  # empty: prices are not kept
+    idle: Any  # empty: nobody stops a kernel
+
+
+def rooms(job: Job, trials: int, estimates: int) -> Kept:
+    """Room for so many trials with at most so many estimates each. Trials write all of it that is read."""
+    new = cuda.device_array
+    return Kept(
+        checkpoints=cuda.to_device(job.checkpoints),
+        regret_at=new((trials, job.checkpoints.size), dtype=np.float64),
+        totals=new((trials, room.TOTALS), dtype=np.float64),
+        periods=new((max(estimates, 1), trials), dtype=np.int32),
+        news=cuda.to_device(np.zeros(2, dtype=np.int64)),
+        prices=new(0, dtype=np.float64),
+        idle=new(0, dtype=np.int64),
+    )
+
+
+def bytes_kept(job: Job, estimates: int) -> int:
+    """Device memory that they take for one trial."""
+    return 8 * (job.checkpoints.size + room.TOTALS) + 4 * max(estimates, 1)
+
+
+def take(kept: Kept, trials: int) -> Trials:
+    """The first so many trials, on the host."""
+    totals = kept.totals[:trials].copy_to_host()
+    counts = totals[:, room.ESTIMATES].astype(np.int64)
+    used = max(int(counts.max()), 1)
+    periods = kept.periods[:used].copy_to_host()[:, :trials].T.astype(np.int64)
+    found = tuple(row[:count] for row, count in zip(periods, counts.tolist(), strict=True))
+    return Trials(totals=totals, regret_at=kept.regret_at[:trials].copy_to_host(), estimate_periods=found)

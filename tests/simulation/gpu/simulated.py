@@ -1,0 +1,158 @@
+"""Everything that runs in numba's CUDA simulator, in one process: it prints what was found as JSON.
+
+Run: NUMBA_ENABLE_CUDASIM=1 python -m tests.simulation.gpu.simulated FOLDER
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from tests.simulation.gpu.agreement import CASES, compare, job_of
+
+from hushprice.cli import main
+from hushprice.errors import HushpriceError
+from hushprice.simulation.gpu import device
+from hushprice.simulation.gpu.run import fits
+from hushprice.simulation.places import choose
+from hushprice.simulation.run import prepare, simulate
+from hushprice.sweeps.cell import Cell
+from hushprice.sweeps.executors import open_executor
+from hushprice.sweeps.gpu_executor import Gpu
+from hushprice.sweeps.run import run_cells
+from hushprice.sweeps.store import Store
+
+HORIZON, TRIALS = 40, 2
+SINGLE = ("noisy-newton", "paper published", "random")
+
+
+def agreement() -> dict[str, Any]:
+    """Every case in double precision, some in single."""
+    found: dict[str, Any] = {}
+    for name in CASES:
+        job = job_of(name, HORIZON, epsilon=8.0)
+        found[name] = compare(job, range(5, 5 + TRIALS), "double")._asdict()
+    for name in SINGLE:
+        found[f"{name}, single"] = compare(job_of(name, HORIZON, epsilon=8.0), range(TRIALS), "single")._asdict()
+    dimension_20 = job_of("noisy-newton, gaussian", 100, contexts=18, epsilon=8.0)
+    found["noisy-newton, d = 20"] = compare(dimension_20, range(1), "double")._asdict()
+    customers = job_of("noisy-newton", HORIZON, customers=7)
+    found["noisy-newton, one trial's customers"] = compare(customers, range(TRIALS), "double")._asdict()
+    return found
+
+
+def sweeps(folder: Path) -> dict[str, Any]:
+    """Cells through the store: in pieces, stopped and gone on with, beside those of the CPU."""
+    cells = [Cell(policy="random", horizon=30), Cell(policy="fixed", horizon=30, price=0.5)]
+    with mock.patch.object(device, "free_bytes", return_value=3 * 10**3):
+        size = fits(cells[0].prepare(), precision="double")
+        executor = open_executor(device="gpu")
+        assert isinstance(executor, Gpu)
+        sizes = [len(piece.numbers) for piece in executor.cut({cells[0]: [range(5)]})]
+        stopped: list[Any] = []
+
+        def stop(done: int, whole: int) -> None:
+            stopped.append((done, whole))
+            if len(stopped) == 2:
+                raise KeyboardInterrupt
+
+        with contextlib.suppress(KeyboardInterrupt):
+            run_cells(cells, trials=5, store=Store(folder), executor=executor, progress=stop)
+        kept = sorted(path.name for path in folder.iterdir())
+        progress: list[Any] = []
+        first = run_cells(
+            cells, trials=5, store=Store(folder), executor=executor, progress=lambda *at: progress.append(at)
+        )
+    again = run_cells(cells, trials=5, store=Store(folder), executor=_Idle(choose("gpu")))
+    here = run_cells(cells, trials=5, store=Store(folder))
+    direct = simulate("random", horizon=30, trials=5, device="gpu")
+    return {
+        "size": size,
+        "sizes": sizes,
+        "progress": progress,
+        "kept when stopped": len(kept),
+        "files": len(list(folder.iterdir())),
+        "gpu keys": [cell.key_at(executor.place) for cell in cells],
+        "cpu keys": [cell.key for cell in cells],
+        "content": cells[0].content_at(executor.place),
+        "cpu content": cells[0].content_at(choose("cpu")),
+        "said": [first[cells[0]].device, first[cells[0]].precision, here[cells[0]].device],
+        "regret": [result[cells[0]].regret.tolist() for result in (first, again, here)] + [direct.regret.tolist()],
+        "fixed": [result[cells[1]].regret.tolist() for result in (first, again, here)],
+    }
+
+
+class _Idle(Gpu):
+    """Must not be asked to run anything."""
+
+    def run(self, pieces: Any, advance: Any) -> Any:
+        assert not pieces
+        return super().run(pieces, advance)
+
+
+def command(*words: str) -> dict[str, Any]:
+    """The command line in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    code: Any = 0
+    arguments = mock.patch.object(sys, "argv", ["hushprice", *words])
+    with arguments, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code
+    return {"code": code, "out": out.getvalue(), "err": err.getvalue()}
+
+
+def commands(folder: Path) -> dict[str, Any]:
+    """Verbs with --backend."""
+    small = ("--horizon", "20", "--trials", "3")
+    return {
+        "simulate": command("simulate", *small, "--backend", "gpu", "--format", "json"),
+        "single": command("simulate", *small, "--policy", "random", "--backend", "gpu", "--precision", "single"),
+        "auto": command("simulate", *small, "--policy", "random", "--backend", "auto", "--format", "json"),
+        "sweep": command(
+            "sweep", "--policy", "random", *small, "--backend", "gpu", "--format", "json", "--output", str(folder)
+        ),
+    }
+
+
+def failures() -> dict[str, str]:
+    """What the driver says, in one line of ours."""
+    job, said = prepare("random", horizon=20), {}
+
+    class Failed(Exception):
+        pass
+
+    Failed.__module__ = "numba.cuda.cudadrv.driver"
+    for name, text in {"memory": "[2] CUDA_ERROR_OUT_OF_MEMORY\nmore", "other": "[999] unknown\nmore"}.items():
+        with mock.patch("hushprice.simulation.gpu.kept.rooms", side_effect=Failed(text)):
+            try:
+                simulate_on_gpu(job)
+            except HushpriceError as problem:
+                said[name] = str(problem)
+    return said
+
+
+def simulate_on_gpu(job: Any) -> None:
+    from hushprice.simulation.run import run
+
+    run(job, trials=1, device="gpu")
+
+
+if __name__ == "__main__":
+    started = time.perf_counter()
+    places = Path(sys.argv[1])
+    (places / "store").mkdir()
+    report = {
+        "agreement": agreement(),
+        "sweeps": sweeps(places / "store"),
+        "commands": commands(places / "study"),
+        "failures": failures(),
+    }
+    sys.stdout.write(json.dumps({**report, "seconds": time.perf_counter() - started}) + "\n")
