@@ -21,8 +21,9 @@ def device_step(*, quick: bool = False) -> Any:
 
 
 def bounded(kernel: Any, registers: int, *, quick: bool = False) -> Any:
-    """Compile a kernel that takes at most so many registers a thread. Quick: roots and quotients in single precision
-    may miss their last digit, which takes one instruction instead of ten.
+    """Compile a kernel that takes at most so many registers a thread.
+
+    Quick: roots and quotients in single precision may miss their last digit, which saves nine instructions of ten.
     """
     return cuda.jit(kernel) if SIMULATED else cuda.jit(kernel, max_registers=registers, fastmath=quick)
 
