@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
-import json
 import os
 import signal
 import socket
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.service.conftest import PostgresProcess, as_quoter
+from tests.service.crash.lines import Line, Unanswered
 
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import LearnerStore
@@ -24,34 +23,6 @@ from hushprice.service.store.protocol import LearnerStore
 COMMAND = (sys.executable, "-c", "from hushprice.cli import main; main()")
 _FIRST_START = 240.0  # seconds, where everything must be compiled first
 _PAUSE = 0.02
-
-
-class Unanswered(Exception):
-    """No answer came: what was asked may have happened or not."""
-
-
-class Line:
-    """One connection, made anew after it broke."""
-
-    def __init__(self, port: int, key: str | None = None) -> None:
-        self._key = key
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20.0)
-
-    def call(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
-        if self._key is not None:
-            given["authorization"] = f"Bearer {self._key}"
-        text = None if body is None else json.dumps(body)
-        try:
-            self._connection.request(method, path, text, given)
-            answer = self._connection.getresponse()
-            return answer.status, json.loads(answer.read())
-        except (OSError, http.client.HTTPException, ValueError) as problem:
-            self._connection.close()
-            raise Unanswered(type(problem).__name__) from None
-
-    def close(self) -> None:
-        self._connection.close()
 
 
 class Served:
@@ -99,7 +70,12 @@ class Served:
             cwd=self.folder,
             stdout=self._log,
             stderr=self._log,
-            env={**os.environ, "HUSHPRICE_RATE_PER_SECOND": "1e6", **environment},
+            env={
+                **os.environ,
+                "HUSHPRICE_RATE_PER_SECOND": "1e6",
+                "HUSHPRICE_STATE_DIR": str(self.folder),
+                **environment,
+            },
         )
 
     def answers(self, port: int, path: str) -> bool:

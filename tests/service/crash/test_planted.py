@@ -69,7 +69,8 @@ def a_release_is_noted_before_it_is_used(folder: Path) -> None:
         board.refresh(shop.store)
         used = board.products["tea"].release
         assert used is not None
-        assert SeenFile(path).all() == [Seen("tea", used.sequence, used.records)]
+        noted = [(each.product, each.sequence, each.records) for each in SeenFile(path).all()]
+        assert noted == [("tea", used.sequence, used.records)]
 
 
 def _full(*_: Any) -> None:
@@ -181,9 +182,9 @@ def _answers_first(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _used_before_noted(real: Callable[..., Any]) -> Callable[..., Any]:
-    def note(self: Board, products: Any) -> Any:
+    def note(self: Board, store: Any, products: Any) -> Any:
         self.products = products
-        return real(self, products)
+        return real(self, store, products)
 
     return note
 

@@ -18,7 +18,6 @@ from tests.service.crash.shoppers import Notes, add_product
 
 from hushprice.service import quoter_main, setup
 from hushprice.service.config import build
-from hushprice.service.seen import SeenFile
 from hushprice.service.store import consistency, open_store
 from hushprice.service.store.postgres_setup import prepare
 from hushprice.service.store.protocol import Seen
@@ -27,7 +26,7 @@ from hushprice.service.store.protocol import Seen
 class Case(NamedTuple):
     served: Served
     backup: Backup
-    notes_of: Path  # the file with what this machine has seen
+    notes_in: Path  # the folder with what this machine has seen
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -35,14 +34,14 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Case]:
     made: Case
     if request.param == "sqlite":
         file = OnSqlite(tmp_path)
-        made = Case(file, OfFile(tmp_path / "shop.db", tmp_path), tmp_path / "shop.db.seen")
+        made = Case(file, OfFile(tmp_path / "shop.db", tmp_path), tmp_path)
     else:
         process: PostgresProcess = request.getfixturevalue("postgres_process")
         with psycopg.connect(process.uri, autocommit=True) as connection:
             connection.execute("CREATE DATABASE restored")
         backup = OfDatabase(process, "restored")
         prepare(backup.uri)
-        made = Case(OnPostgres(tmp_path, backup.uri, process), backup, tmp_path / "hushprice.seen")
+        made = Case(OnPostgres(tmp_path, backup.uri, process), backup, tmp_path)
     yield made
     made.served.close()
 
@@ -58,7 +57,8 @@ def test_up_to_the_highest_release_seen_is_charged_and_no_record_is_released_twi
         eventually(lambda: len(truth.releases(served.uri)) >= backed_up + 4)
     served.crash("both")
     before = truth.releases(served.uri)
-    (seen,) = msgspec.json.decode(case.notes_of.read_bytes(), type=list[Seen])
+    (file,) = case.notes_in.glob("seen-*.json")
+    (seen,) = msgspec.json.decode(file.read_bytes(), type=list[Seen])
     case.backup.put_back()
     old = truth.releases(served.uri)
     assert 0 < len(old) < seen.sequence <= len(before)
@@ -91,8 +91,8 @@ def test_the_store_knows_what_was_seen_before_its_learner_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise a learner that is quicker than its quoter would learn charged slots of a restored backup."""
-    settings = build({"store": str(tmp_path / "shop.db"), "port": 0, "operator_port": 0})
-    SeenFile(setup.beside(settings, ".seen")).note([Seen("tea", 7, 93)])
+    settings = build({"store": str(tmp_path / "shop.db"), "state_dir": str(tmp_path), "port": 0, "operator_port": 0})
+    setup.quoters_seen_file(settings).note([Seen("tea", 7, 93)])
     found: list[Seen | None] = []
 
     async def serve(*_: object) -> None:

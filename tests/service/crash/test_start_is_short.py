@@ -17,6 +17,7 @@ from tests.service.crash.filled import NAME, fill
 
 from hushprice.service.board import Board
 from hushprice.service.learning import CHUNK, Learning
+from hushprice.service.seen import SeenFile
 from hushprice.service.store import consistency, open_store
 from hushprice.service.store.protocol import Seen
 from hushprice.service.store.sqlite import SqliteStore
@@ -24,11 +25,11 @@ from hushprice.service.store.sqlite import SqliteStore
 FEW, MANY = 100, 20_000
 
 
-def start(uri: str) -> None:
+def start(uri: str, folder: Path) -> None:
     """What both processes ask of a store until the first quote can be given."""
     quoter, learner = open_store(as_quoter(uri), "quoter"), open_store(uri, "learner")
     try:
-        board = Board(None)
+        board = Board(SeenFile(folder / "seen.json"))
         board.refresh(quoter)
         assert board.products[NAME].slots > 0
         quoter.beat(time.time())
@@ -74,7 +75,7 @@ def watched_start(folder: Path, count: int, learned: bool) -> int:
     uri, watch = str(folder / f"{count}-{learned}.db"), Watch()
     fill(uri, count, learned=learned)
     with watch.on():
-        start(uri)
+        start(uri, folder)
     assert not [plan for plan in watch.plans(uri) if plan.startswith(("SCAN quote", "SCAN record"))]
     return watch.steps
 
@@ -103,10 +104,10 @@ def test_a_start_that_reads_every_quote_is_caught(slow: str, tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("learned", [True, False])
-def test_a_start_on_postgresql_reads_a_chunk_of_slots_at_most(postgres_uri: str, learned: bool) -> None:
+def test_a_start_on_postgresql_reads_a_chunk_of_slots_at_most(postgres_uri: str, tmp_path: Path, learned: bool) -> None:
     fill(postgres_uri, MANY, learned=learned)
     before = rows_read(postgres_uri)
-    start(postgres_uri)
+    start(postgres_uri, tmp_path)
     assert rows_read(postgres_uri) - before <= 2 * CHUNK + FEW
 
 
