@@ -68,7 +68,7 @@ def measured(results: Row) -> str:
         name = (
             NAMES[row["server"].partition(":")[0]]
             .replace("quotes", "outcomes")
-            .replace(", in memory", " (other server)")
+            .replace(", in memory", ", beside quotes in memory")
         )
         lines.append(_line(name, f"closed, {row['connections']}", row))
     for name in ("calm", "busy"):
@@ -88,7 +88,7 @@ def machine(results: Row) -> str:
     found, flush, refit = results["machine"], results["flush"], results["refit"]
     return (
         f"Measured on {found['date']}: {found['cores']} cores ({found['processor']}), Python {found['python']}, load\n"
-        f"average {found['load_average']:.1f} from other work at the end. "
+        f"average {found['load_average']:.1f} at the end, most of it other work. "
         f"The disk took {flush['p50_ms']:.1f} ms to keep a block (median; {flush['p99_ms']:.1f} ms at\n"
         f"p99). The refit took {refit['seconds']:.0f} s."
     )
