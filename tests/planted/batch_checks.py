@@ -64,21 +64,20 @@ class Played:
     squares: dict[str, float] = field(default_factory=lambda: {SCORE: 0.0, CURVATURE: 0.0})
     probe: dict[Address, FloatArray] | None = None  # draws that are tried, not kept
 
-    def fill(self, seed: int, trial: int, stream: int, start: int, count: int, rows: int, out: FloatArray) -> None:
-        """In place of tape.fill_normals: independent by address, and the same where an address is asked for again."""
-        assert count == 1
-        at = (int(stream), int(start))
+    def take(self, seed: int, trial: int, period: int, stream: int, out: FloatArray) -> None:
+        """In place of tape.take_normals: independent by address, and the same where an address is asked for again."""
+        at = (int(stream), int(period))
         if at in self.drawn:
-            out[:, 0] = self.drawn[at]
+            out[:] = self.drawn[at]
         elif self.probe is not None:
-            out[:, 0] = self.probe.setdefault(at, np.zeros(rows))
+            out[:] = self.probe.setdefault(at, np.zeros(out.size))
         else:
-            self.drawn[at] = np.random.default_rng([*at, 7]).normal(size=rows)
-            out[:, 0] = self.drawn[at]
+            self.drawn[at] = np.random.default_rng([*at, 7]).normal(size=out.size)
+            out[:] = self.drawn[at]
 
     def released(self, kind: str, records: int, real: Callable[..., None], given: tuple[Any, ...]) -> None:
-        """One release, by the kernel's own function; its last argument is what it writes into."""
-        out = given[-1]
+        """One release, by the kernel's own function."""
+        out = _published(kind, given)
         if self.follow is not None:
             self._match(kind, records, real, given)
         real(*given)
@@ -100,7 +99,7 @@ class Played:
             copies = copy.deepcopy(given)
             real(*copies)
             self.probe = None
-            return copies[-1]
+            return _published(kind, copies)
 
         fresh: dict[Address, FloatArray] = {}
         tried(fresh)
@@ -124,6 +123,12 @@ class Played:
             start[at][n] += more
         self.drawn.update(start)
         self.squares[kind] += float(needed @ needed)
+
+
+def _published(kind: str, given: tuple[Any, ...]) -> FloatArray:
+    """What a release writes into: it lies on the trial's desk."""
+    (desk,) = (each for each in given if hasattr(each, "noisy_score"))
+    return desk.noisy_score if kind == SCORE else desk.curvature
 
 
 @functools.lru_cache(maxsize=32)
@@ -153,9 +158,9 @@ def kernel(world: Played) -> Any:
         module.scores = ModuleType("scores")  # type: ignore[attr-defined]
         exec(its_scores, module.scores.__dict__)
     names = ("uniform", "EXPLORATION", "COVARIANCE_NOISE", "ESTIMATE_NOISE")
-    module.tape = SimpleNamespace(fill_normals=world.fill, **{name: getattr(tape, name) for name in names})  # type: ignore[attr-defined]
+    module.tape = SimpleNamespace(take_normals=world.take, **{name: getattr(tape, name) for name in names})  # type: ignore[attr-defined]
     look, add_noise = module._look, module._add_noise
-    module._look = lambda *given: world.released(CURVATURE, given[-2], look, given)  # type: ignore[attr-defined]
+    module._look = lambda *given: world.released(CURVATURE, given[-1], look, given)  # type: ignore[attr-defined]
     module._add_noise = lambda *given: world.released(SCORE, given[3], add_noise, given)  # type: ignore[attr-defined]
     return module
 
