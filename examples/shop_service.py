@@ -4,6 +4,7 @@ Run: python examples/shop_service.py FOLDER
 """
 
 import contextlib
+import random
 import socket
 import subprocess
 import sys
@@ -65,9 +66,11 @@ def _wait_until_ready(address: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    while True:
+        port = random.randrange(11_000, 30_000)  # below those that the system gives to others while the service starts
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.ports import free_ports
 
 from hushprice.client import Ask, Client, Conflict, Outcome, Refused, ServiceAway, UnknownQuote
 
@@ -28,16 +28,10 @@ class Running(NamedTuple):
     process: subprocess.Popen[bytes]
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("service")
-    port, operator_port = free_port(), free_port()
+    port, operator_port = free_ports(1)[0], free_ports(1)[0]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HUSHPRICE_")}
     environment |= {"HUSHPRICE_PORT": str(port), "HUSHPRICE_OPERATOR_PORT": str(operator_port)}
     command = [str(Path(sys.executable).with_name("hushprice")), "serve"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.ports import free_ports
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^<!-- session(: \w+)? -->\n```(sh|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
@@ -48,7 +49,7 @@ def started(command: str) -> str:
 
 def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a script there, on free ports instead of the documented ones."""
-    ports = {"8787": str(_free_port()), "8788": str(_free_port())}
+    ports = {"8787": str(free_ports(1)[0]), "8788": str(free_ports(1)[0])}
     for documented, free in ports.items():
         text = text.replace(documented, free)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HUSHPRICE_")}
@@ -63,9 +64,3 @@ def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
         timeout=PATIENCE,
         check=False,
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -72,6 +72,7 @@ def _run(uri: str, statements: list[str]) -> None:
         with psycopg.connect(uri) as connection:
             for statement in statements:
                 connection.execute(statement.encode())
+            connection.execute("ANALYZE hushprice.quote, hushprice.record")  # as the server does in time of its own
         return
     connection = sqlite3.connect(uri)
     for statement in statements:

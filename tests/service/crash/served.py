@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.ports import free_ports
 from tests.service.conftest import PostgresProcess, as_quoter
 from tests.service.crash.lines import Line, Unanswered
 
@@ -32,7 +32,7 @@ class Served:
 
     def __init__(self, folder: Path, uri: str, command: tuple[str, ...] = COMMAND) -> None:
         self.folder, self.uri = folder, uri
-        self.port, self._operator_port = _free_ports(2)
+        self.port, self._operator_port = free_ports(2)
         self._command = command
         self._log = open(folder / "log.txt", "ab")  # noqa: SIM115 - closed in `close`
 
@@ -272,11 +272,3 @@ def eventually(found: Callable[[], Any], seconds: float = 60.0) -> Any:
         assert time.monotonic() < until, "it never happened"
         time.sleep(_PAUSE)
     return value
-
-
-def _free_ports(count: int) -> list[int]:
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in held]
-    for each in held:
-        each.close()
-    return ports

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from tests.ports import free_ports
 
 START = "from hushprice.cli import main; main()"
 COMPILED = 240.0  # seconds: the first start after a change compiles its kernels
@@ -41,7 +41,7 @@ class Service:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port, self.operator_port = _free_ports(2)
+        self.port, self.operator_port = free_ports(2)
         self.url, self.operator_url = f"http://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.operator_port}"
         self._client = httpx.Client()
         self._process: subprocess.Popen[bytes] | None = None
@@ -198,14 +198,3 @@ def _until(done: Callable[[], bool], seconds: float = WAIT / 1000) -> None:
     while not done():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.1)
-
-
-def _free_ports(count: int) -> list[int]:
-    held = [socket.socket() for _ in range(count)]
-    try:
-        for each in held:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in held]
-    finally:
-        for each in held:
-            each.close()
