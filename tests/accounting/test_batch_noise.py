@@ -101,10 +101,12 @@ def test_no_noise_for_a_budget_that_is_none(claimed: tuple[float, float], name: 
         bought(EpsilonDelta(*claimed))
 
 
-@pytest.mark.parametrize("claimed", [EpsilonDelta(1e-9, 1e-12), EpsilonDelta(1e5, 1e-12)])
-def test_a_budget_out_of_reach_is_refused(claimed: EpsilonDelta) -> None:
-    with pytest.raises(InvalidInput, match=r"^epsilon .* at delta 1e-12 is out of reach$"):
-        bought(claimed)
+@pytest.mark.parametrize(
+    ("epsilon", "why"), [(1e-9, "too small to learn anything from a million customers"), (1e5, "out of reach")]
+)
+def test_a_budget_that_buys_nothing_of_use_is_refused(epsilon: float, why: str) -> None:
+    with pytest.raises(InvalidInput, match=rf"^epsilon .* at delta 1e-12 is {why}$"):
+        bought(EpsilonDelta(epsilon, 1e-12))
 
 
 @pytest.mark.parametrize(

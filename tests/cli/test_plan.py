@@ -43,3 +43,9 @@ def test_a_hopeless_budget_is_said_so(call: Callable) -> None:
     assert (code, err) == (0, "")
     assert "too small to learn anything from 500 customers" in out
     assert "stays around its reference price" in out
+
+
+def test_a_budget_beyond_hope_is_said_so_in_one_line(call: Callable) -> None:
+    code, out, err = call("plan --customers 500 --features 1 --epsilon 1e-6 --delta 1e-9")
+    assert (code, out) == (2, "")
+    assert "epsilon 1e-06 at delta 1e-09 is too small to learn anything from a million customers" in err

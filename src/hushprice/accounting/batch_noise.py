@@ -95,8 +95,11 @@ def calibrate(claimed: EpsilonDelta, *, dimension: int, levels: int, adjacency: 
         return math.log(max(epsilon, 1e-300) / (claimed.epsilon * (1.0 - _MARGIN)))
 
     low, high = math.log(1e-6), math.log(100.0)
-    if not excess(low) < 0.0 < excess(high):
-        raise InvalidInput(f"epsilon {claimed.epsilon!r} at delta {claimed.delta!r} is out of reach")
+    budget = f"epsilon {claimed.epsilon!r} at delta {claimed.delta!r}"
+    if not excess(low) < 0.0:  # the first release would come after 2.7 million customers
+        raise InvalidInput(f"{budget} is too small to learn anything from a million customers")
+    if not excess(high) > 0.0:
+        raise InvalidInput(f"{budget} is out of reach")
     root = brentq(excess, low, high, xtol=1e-12, rtol=1e-12)
     while excess(root) > 0.0:  # errors are made to fall on the private side
         root -= 1e-10

@@ -261,9 +261,6 @@ def open_pricer(
         "width": width,
         "max_estimates": max_estimates,
     }
-    for name, value in tuning.items():
-        if value is not None and policy == "noisy-newton":
-            raise InvalidInput(f"{name} is for policies 'paper' and 'nonprivate', got {value!r} for {policy!r}")
     if epsilon is None and (epsilon_covariance is None or epsilon_estimate is None):
         epsilon = 1.0
     budget = split(
@@ -279,7 +276,7 @@ def open_pricer(
             demand=demand,
             features=features,
             budget=budget,
-            tuning=tune(horizon=horizon, dimension=features.dimension, **tuning),
+            tuning=tune(horizon=horizon, dimension=features.dimension, policy=policy, **tuning),
             calibration=calibration,
             adjacency=adjacency_of(adjacency),
             reference_price=reference_price,

@@ -31,6 +31,7 @@ def tune(
     *,
     horizon: int,
     dimension: int,
+    policy: object = "paper",
     exploration_periods: int | None = None,
     ridge: float | None = None,
     width: float | None = None,
@@ -38,13 +39,17 @@ def tune(
 ) -> Tuning:
     """The numerical section's tuning with the given entries replaced."""
     checks.whole(1, horizon=horizon)
-    given: dict[str, Any] = {
+    entries: dict[str, Any] = {
         "exploration_periods": exploration_periods,
         "ridge": ridge,
         "width": width,
         "max_estimates": max_estimates,
     }
-    return replace(numerical(horizon, dimension), **{name: value for name, value in given.items() if value is not None})
+    given = {name: value for name, value in entries.items() if value is not None}
+    if policy == "noisy-newton":  # its rules are its own
+        for name, value in given.items():
+            raise InvalidInput(f"{name} is for policies 'paper' and 'nonprivate', got {value!r} for {policy!r}")
+    return replace(numerical(horizon, dimension), **given)
 
 
 def build(

@@ -112,6 +112,7 @@ def prepare(
     tuning = tune(
         horizon=horizon,
         dimension=market.dimension,
+        policy=policy,
         exploration_periods=exploration_periods,
         ridge=ridge,
         width=width,
