@@ -180,6 +180,24 @@ def test_addresses_that_lead_nowhere_are_one_line(postgres_uri: str) -> None:
         open_store("postgresql://?nonsense=1", "quoter")
 
 
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "postgresql://u:pa@s3cret@localhost/db",
+        "postgresql://u:1/s3cret@localhost/db",
+        "postgresql://u:s3cret/x@localhost/db",
+        "postgresql://u:pa%s3cret@localhost:1/db",
+        "postgresql://localhost/db?password=pa&s3cret",
+        "postgresql://localhost/db?password=pa&s3cret=x",
+    ],
+)
+def test_half_a_password_that_was_not_written_as_it_must_be_is_not_shown(uri: str) -> None:
+    """The database's own message takes what follows an @ for a host, and shows it."""
+    with pytest.raises((StoreUnavailable, InvalidInput), match="%40") as caught:
+        open_store(uri, "quoter")
+    assert "s3cret" not in str(caught.value)
+
+
 # ---- preparing a database --------------------------------------------------------------------------------------------
 
 

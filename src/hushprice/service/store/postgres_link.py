@@ -19,6 +19,7 @@ _CONNECT: dict[str, Any] = {
     "keepalives_idle": 5,
     "keepalives_interval": 2,
 }
+_ESCAPES = "signs like @ / ? & % in a password are written %40 %2F %3F %26 %25"
 # A plan made while a table was empty reads all of it, and would be kept when it is not: indexes, always.
 _SESSION = """SELECT set_config('enable_seqscan', 'off', false),
     set_config('lock_timeout', '5s', false), set_config('statement_timeout', '30s', false),
@@ -67,8 +68,8 @@ class Link:
         if self._connection is None:
             try:
                 connection = psycopg.connect(self._uri, autocommit=True, application_name=self._name, **_CONNECT)
-            except psycopg.ProgrammingError as problem:  # of the address; the server has not been asked
-                raise InvalidInput(f"store: not an address of PostgreSQL: {first_line(problem)}") from None
+            except psycopg.ProgrammingError:  # of the address, which its text quotes; the server has not been asked
+                raise InvalidInput(f"store: not an address of PostgreSQL that can be read; {_ESCAPES}") from None
             try:
                 self._begin(connection)
             except BaseException:
@@ -95,15 +96,21 @@ class Link:
         except psycopg.Error as problem:
             if self._connection is not None and self._connection.closed:
                 self.close()
-            raise StoreUnavailable(f"the store on PostgreSQL {_said(problem)}") from None
+            raise StoreUnavailable(f"the store on PostgreSQL {_said(problem, self._uri)}") from None
 
 
-def _said(problem: psycopg.Error) -> str:
+def _said(problem: psycopg.Error, uri: str) -> str:
     for kind, text in _SAID:
         if isinstance(problem, kind):
             return text
     if isinstance(problem, errors.InsufficientPrivilege):
         return f"refused: {problem.diag.message_primary}"
     if problem.sqlstate is None:
-        return f"cannot be reached: {first_line(problem)}"
+        return f"cannot be reached: {first_line(problem) if _is_plain(uri) else _ESCAPES}"
     return f"failed: {type(problem).__name__} ({problem.sqlstate})"
+
+
+def _is_plain(uri: str) -> bool:
+    """Is it clear where a password ends? Otherwise half of it would be taken for a host, and be shown as one."""
+    rest = uri.partition("://")[2]
+    return rest.count("@") <= 1 and "@" not in rest.partition("/")[2]
