@@ -73,6 +73,9 @@ def test_a_new_release_reaches_quotes_within_a_second(fresh: Running) -> None:
         assert fresh.quote()["version"] == 1
         body = fresh.client().get("/v1/products/umbrella/privacy").json()
         assert (body["releases"], body["versions"], body["spent"]) == (1, 1, body["proven"])
+        assert (body["labels"]["quotes"], body["labels"]["versions"]) == ("public", "noised")
+        for path in ("prices", "demand", "report"):
+            assert fresh.client().get(f"/v1/products/umbrella/{path}").json()["label"] == "noised"
     finally:
         store.close()
 
