@@ -4,6 +4,7 @@ Run: python examples/shop_service.py FOLDER
 """
 
 import contextlib
+import os
 import random
 import socket
 import subprocess
@@ -13,7 +14,6 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-from urllib.error import URLError
 from urllib.request import urlopen
 
 PATIENCE = 120.0  # seconds; the first start after an update compiles
@@ -38,15 +38,15 @@ class Service(NamedTuple):
 def serve(folder: Path, free_ports: bool = False) -> Iterator[Service]:
     """`hushprice serve` on a store in that folder, ready to be asked."""
     port, operator_port = (_free_port(), _free_port()) if free_ports else (8787, 8788)
-    config, store = folder / "shop.toml", folder / "shop.db"
-    # One machine plays all shoppers, so one key sends what many customers would.
-    settings = {"store": f'"{store}"', "port": port, "operator_port": operator_port, "rate_per_second": 10000}
-    config.write_text("".join(f"{name} = {value}\n" for name, value in settings.items()))
-    command = [str(Path(sys.executable).with_name("hushprice")), "serve", "--config", str(config)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    # Not the variables of a real service; and one machine plays all shoppers, so one key sends what many would.
+    others = {name: value for name, value in os.environ.items() if not name.startswith("HUSHPRICE_")}
+    settings = {"store": folder / "shop.db", "state_dir": folder, "port": port, "operator_port": operator_port}
+    own = {f"HUSHPRICE_{name.upper()}": str(value) for name, value in (settings | {"rate_per_second": 10000}).items()}
+    command = [str(Path(sys.executable).with_name("hushprice")), "serve"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=others | own)
     try:
         _wait_until_ready(f"http://127.0.0.1:{port}/readyz", process)
-        keys_file = Path(f"{store}.keys.toml")
+        keys_file = folder / "shop.db.keys.toml"
         keys = tomllib.loads(keys_file.read_text())["keys"]
         yield Service(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{operator_port}", keys_file, keys, process)
     finally:
@@ -59,7 +59,7 @@ def _wait_until_ready(address: str, process: subprocess.Popen[bytes]) -> None:
     while time.monotonic() < end:
         if process.poll() is not None:
             sys.exit("the service did not start; its complaint is above")
-        with contextlib.suppress(URLError, OSError), urlopen(address, timeout=1.0):
+        with contextlib.suppress(OSError), urlopen(address, timeout=1.0):
             return
         time.sleep(0.1)
     sys.exit(f"the service was not ready within {PATIENCE:.0f} seconds")

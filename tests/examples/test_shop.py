@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -10,9 +11,11 @@ from pathlib import Path
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
-def test_the_shop_sells_learns_reports_and_closes():
+def test_the_shop_sells_learns_reports_and_closes(tmp_path):
     command = [sys.executable, str(EXAMPLES / "shop.py"), "--exit", "--shoppers", "400"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    real = {"HUSHPRICE_STORE": str(tmp_path / "real.db"), "HUSHPRICE_STATE_DIR": str(tmp_path / "notes")}
+    environment = {**os.environ, **real, "XDG_STATE_HOME": str(tmp_path / "state")}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     out = done.stdout
     releases, learned, visits = re.findall(r"(\d+) releases, from ([\d,]+) of ([\d,]+) visits", out)[0]
@@ -27,6 +30,7 @@ def test_the_shop_sells_learns_reports_and_closes():
     (keys,) = re.findall(r"Keys: (\S+\.keys\.toml)", out)
     assert not Path(keys).parent.exists()
     assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())  # no real store was touched, and nothing is left of the simulated one
 
 
 def test_the_parts_of_the_shop_explain_themselves():

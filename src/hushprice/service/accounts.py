@@ -14,7 +14,7 @@ _NOTE = (
     "and no later release costs more."
 )
 _FIXED = "Every customer gets the reference price: no record is read, so nothing is revealed or spent."
-_FIELDS = ("claimed", "proven", "spent", "left", "customer", "quotes", "learned", "releases", "versions")
+_FIELDS = ("claimed", "proven", "spent", "left", "customer", "quotes", "learned")
 _PUBLIC: dict[str, Label] = dict.fromkeys(_FIELDS, "public")
 
 
@@ -44,7 +44,7 @@ def privacy_of(held: Held) -> Privacy:
         versions=held.version,
         next_release_after_slot=_next_release(held),
         note=_FIXED if held.quoter is None else _NOTE,
-        labels=_PUBLIC,
+        labels=_PUBLIC | {"releases": held.label, "versions": held.label},
     )
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import logging
 import time
 
-from hushprice.errors import HushpriceError
+from hushprice.errors import HushpriceError, first_line
 from hushprice.service.held import Held, Made, made
 from hushprice.service.keys import Keyring
 from hushprice.service.seen import SeenFile
-from hushprice.service.store.protocol import QuoterStore, Seen, StoredProduct, StoredRelease
+from hushprice.service.store.protocol import QuoterStore, Seen, StoredProduct, StoredRelease, StoreUnavailable
 
 log = logging.getLogger("hushprice.service")
 POLL = 0.5  # seconds between two looks at the store; new releases must reach quotes within a second
@@ -27,6 +27,7 @@ class Board:
         self.products: dict[str, Held] = {}
         self.keyring = Keyring()
         self.learner_up = False
+        self.unnoted = False  # is there a release that could not be noted, and is therefore not used?
 
     def refresh(self, store: QuoterStore) -> list[Seen]:
         """Look at the store. Returns releases seen for the first time."""
@@ -34,8 +35,14 @@ class Board:
         self.learner_up = store.learner_alive(time.time())
         found = [(stored.name, self._held(store, stored)) for stored in store.products()]
         products = {name: held for name, held in found if held is not None}
-        # On disk before a price is made of it, and before anybody is shown that it is there: see seen.py.
-        news = self.note(store, products)
+        news: list[Seen] = []
+        try:
+            # On disk before a price is made of it, and before anybody is shown that it is there: see seen.py.
+            news = self.note(store, products)
+            self._say_noted()
+        except OSError as problem:
+            self._say_unnoted(problem)
+            products = {name: self._without_news(held) for name, held in products.items()}
         self.products = products
         return news
 
@@ -53,7 +60,32 @@ class Board:
         """The newest certificate. It may have come after a new release, so releases until then are noted first."""
         found = store.certificate(product)
         self.refresh(store)
+        if self.unnoted:
+            raise StoreUnavailable("a release could not be noted")
         return found
+
+    def _without_news(self, held: Held) -> Held:
+        """A product as it is now, by the last release that was noted: a freeze must not wait for a full disk."""
+        if held.seen is None or not self._seen.is_new(held.seen):
+            return held
+        before = self.products.get(held.product.name)
+        noted = None if before is None else before.release
+        older = Held(held.stored, noted, held.product, () if before is None else before.history)
+        older.clipped = held.clipped
+        return older
+
+    def _say_unnoted(self, problem: OSError) -> None:
+        said = f"new releases are not used, because they cannot be noted: {first_line(problem)}"
+        if not self.products:  # at the start: prices would go back to the reference price
+            raise StoreUnavailable(said) from None
+        if not self.unnoted:
+            log.error("%s", said)
+        self.unnoted = True
+
+    def _say_noted(self) -> None:
+        if self.unnoted:
+            log.warning("releases are noted and used again")
+        self.unnoted = False
 
     def _used(self, products: dict[str, Held]) -> list[Seen]:
         return [held.seen for held in products.values() if held.seen is not None]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,9 @@ from hushprice.service.secret import Secret
 PREFIX = "HUSHPRICE_"
 # The client's own variables; a shop may run it beside the service in one environment.
 _OF_THE_CLIENT = frozenset({"HUSHPRICE_URL", "HUSHPRICE_KEY"})
+
+# A misspelt address of a database. As a file's name it would be shown, with the password in it.
+_ADDRESS = re.compile(r"://|^postgres(ql)?:|password *=", re.IGNORECASE)
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 
@@ -49,7 +53,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     @property
     def postgres(self) -> bool:
         """Is the store a PostgreSQL database rather than a SQLite file?"""
-        return self.store.reveal().startswith(("postgresql://", "postgres://"))
+        return _is_postgres(self.store)
 
     @property
     def learner_address(self) -> Secret:
@@ -107,9 +111,15 @@ def build(flat: Mapping[str, Any]) -> Settings:
         settings = msgspec.convert(nested, Settings, strict=False, dec_hook=_wrap)
     except msgspec.ValidationError as problem:
         raise InvalidInput(_complaint(problem)) from None  # the cause would show the value
-    if "://" in settings.store.reveal() and not settings.postgres:
+    if not settings.postgres and _ADDRESS.search(settings.store.reveal()):
         raise InvalidInput("setting store: must be a file or postgresql://...")
+    if settings.learner_store is not None and not (settings.postgres and _is_postgres(settings.learner_store)):
+        raise InvalidInput("setting learner_store: must be postgresql://..., beside a store that is")
     return settings
+
+
+def _is_postgres(store: Secret) -> bool:
+    return store.reveal().startswith(("postgresql://", "postgres://"))
 
 
 def _wrap(kind: type, value: Any) -> Any:

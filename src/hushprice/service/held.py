@@ -90,6 +90,11 @@ class Held:
         return 0 if self.release is None else self.release.records
 
     @property
+    def label(self) -> Literal["public", "noised"]:
+        """Where prices, demand and the history of releases come from: from declarations alone, until the first one."""
+        return "public" if self.release is None else "noised"
+
+    @property
     def ended(self) -> Ended | None:
         """Why nothing is learned from a new quote. Pricing goes on. (A frozen product is learned at its one price.)"""
         if self.product.policy == "fixed":

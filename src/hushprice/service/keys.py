@@ -64,6 +64,7 @@ def make_missing(file: Path, store: KeyStore, given: Secret | None) -> bool:
     A store with keys and a machine without their file is no first start. A new secret would make one customer two, and
     the cap on records would not hold; so that is refused.
     """
+    _check_given(given)
     known = store.api_keys()
     if not file.exists():
         if known:
@@ -86,8 +87,21 @@ def make_missing(file: Path, store: KeyStore, given: Secret | None) -> bool:
 
 
 def read_secret(file: Path, given: Secret | None) -> bytes:
-    """The secret for customer keys: the one given, or the one in the file."""
-    return _read(file) if given is None else given.reveal().encode()
+    """The secret for customer keys: the one given, or the one in the file. Two that differ are refused.
+
+    One of them is not what the store's customer keys are under, and with it one customer would be two.
+    """
+    _check_given(given)
+    if given is None:
+        return _read(file)
+    if file.exists() and _read(file) != given.reveal().encode():
+        raise InvalidInput(f"HUSHPRICE_CUSTOMER_SECRET is not the customers' secret in {str(file)!r}")
+    return given.reveal().encode()
+
+
+def _check_given(given: Secret | None) -> None:
+    if given is not None and len(given.reveal()) < _BYTES:
+        raise InvalidInput(f"HUSHPRICE_CUSTOMER_SECRET must have at least {_BYTES} characters, or it can be guessed")
 
 
 def _read(file: Path) -> bytes:

@@ -30,7 +30,10 @@ CustomerKey = Annotated[
 Price = Annotated[float, Meta(description="in currency", examples=[12.99])]
 Label = Annotated[
     Literal["public", "noised", "operator-only"],
-    Meta(description="public: made of releases and declarations alone. noised: charged. operator-only: raw"),
+    Meta(
+        description="public: declared, or counted without reading what any customer is like or did. noised: computed "
+        "from records, with noise that the budget has paid for. operator-only: raw"
+    ),
 ]
 LearningEnded = Annotated[
     Literal["horizon", "policy fixed"] | None,

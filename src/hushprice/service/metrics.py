@@ -47,7 +47,8 @@ class Latencies:
         for bound, count in zip((*_BOUNDS, "+Inf"), self._counts, strict=True):
             total += count
             written.append(f'{name}_bucket{{le="{bound}"}} {total}')
-        return [*written, f"{name}_sum {self._seconds:.6f}", f"{name}_count {total}"]
+        # To the millisecond: how long one quote took, read between two of them, may tell that a value was clipped.
+        return [*written, f"{name}_sum {self._seconds:.3f}", f"{name}_count {total}"]
 
 
 def render(

@@ -42,7 +42,7 @@ def price_map(held: Held, x: str | None, y: str | None, steps: int) -> PriceMap:
     columns, rows = _values(across, steps), [None] if up is None else _values(up, steps)
     prices = [[_price(held, known, _point(across, value, up, other)) for value in columns] for other in rows]
     down = None if up is None else Axis(up.name, _values(up, steps))
-    return PriceMap(Axis(across.name, columns), down, prices, held.product.currency, "public")
+    return PriceMap(Axis(across.name, columns), down, prices, held.product.currency, held.label)
 
 
 def demand_curve(held: Held, given: Mapping[str, str]) -> DemandCurve:
@@ -64,7 +64,7 @@ def demand_curve(held: Held, given: Mapping[str, str]) -> DemandCurve:
     low, middle, high = (_numbers(demand.mean(mean + side * deviation)) for side in (-_BAND, 0.0, _BAND))
     prices = _numbers(shares * held.product.ceiling)
     best = float(held.price(context.tobytes(), 0.5).charged)
-    return DemandCurve(prices, middle, low, high, best, "public")
+    return DemandCurve(prices, middle, low, high, best, held.label)
 
 
 def _numbers(values: FloatArray) -> list[float]:

@@ -10,10 +10,27 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from hushprice.service.problems import Complaint, ErrorBody
 
 KEEP_ALIVE = 75  # seconds an idle connection is kept
 FAREWELL = 5  # seconds that requests in progress have when the service ends
+
+
+_NOT_HTTP = msgspec.json.encode(ErrorBody(Complaint("invalid_http", "this is no HTTP that can be read")))
+_REFUSED = (
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b"
+)
+
+
+class _Protocol(HttpToolsProtocol):
+    def send_400_response(self, msg: str) -> None:
+        """What cannot be read is refused in the shape of every other refusal; uvicorn's way would be plain text."""
+        self.transport.write(_REFUSED % (len(_NOT_HTTP), _NOT_HTTP))
+        self.transport.close()
 
 
 class _Server(uvicorn.Server):
@@ -29,7 +46,7 @@ async def serve(
     """Serve until `stop` is set; `started` is called when requests are taken."""
     config = uvicorn.Config(
         application,
-        http="httptools",
+        http=_Protocol,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -39,6 +56,7 @@ async def serve(
         timeout_graceful_shutdown=FAREWELL,
     )
     logging.getLogger("uvicorn.access").disabled = True  # whatever handlers somebody attaches to it
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # its warnings are of odd requests
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started and not task.done():

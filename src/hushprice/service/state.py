@@ -35,8 +35,8 @@ class Service:
 
     @property
     def store_up(self) -> bool:
-        """Does the store answer?"""
-        return not (self.writer.away or self.reader.away)
+        """Does the store answer, and is all of it used?"""
+        return not (self.writer.away or self.reader.away or self.board.unnoted)
 
     async def stop(self) -> None:
         """Store what waits, and close the store."""

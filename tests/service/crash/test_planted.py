@@ -63,8 +63,7 @@ def a_release_is_noted_before_it_is_used(folder: Path) -> None:
         shop.learning().turn()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "replace", _full)
-            with contextlib.suppress(OSError):
-                board.refresh(shop.store)
+            board.refresh(shop.store)
             assert board.products["tea"].release is None
         board.refresh(shop.store)
         used = board.products["tea"].release
@@ -206,6 +205,11 @@ PLANTED = [
     Planted(
         "a release used before it is noted",
         changed(Board, "note", _used_before_noted),
+        a_release_is_noted_before_it_is_used,
+    ),
+    Planted(
+        "a release used although it could not be noted",
+        changed(Board, "_without_news", lambda real: lambda self, held: held),
         a_release_is_noted_before_it_is_used,
     ),
     Planted(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -102,6 +103,35 @@ def test_ten_megabytes_are_refused_without_being_kept(shared: Running, chunked: 
     finally:
         connection.close()
     assert shared.client().get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        CANARY.encode() + b"\r\n\r\n",
+        b"GET /v1/products/\xc3\xa9" + CANARY.encode() + b" HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"POST /v1/quotes HTTP/1.1\r\nhost: x\r\ncontent-length: -5\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_refused_in_the_same_shape(
+    shared: Running, sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = urlsplit(shared.url)
+    with socket.create_connection((address.hostname or "", address.port or 0), timeout=20) as connection:
+        connection.sendall(sent)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        check_shape(json.loads(answer.read()))
+    assert (answer.status, answer.getheader("content-type")) == (400, "application/json")
+    assert not caplog.text  # anybody could fill the log
+
+
+def test_an_upgrade_that_is_not_offered_is_answered_without_a_word_in_the_log(
+    shared: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    headers = {"upgrade": "websocket", "connection": "upgrade", "sec-websocket-version": "13", "sec-websocket-key": "x"}
+    assert shared.client().get("/v1/products", headers=headers).status_code == 200
+    assert "uvicorn" not in caplog.text
 
 
 def test_the_largest_body_that_may_be_sent_is_read(shared: Running) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import time
@@ -21,7 +22,7 @@ from hushprice.service.randomness import random_bytes
 from hushprice.service.seen import SeenFile
 from hushprice.service.store import open_store
 from hushprice.service.store.decisions import digest
-from hushprice.service.store.protocol import LearnerState, LearnerStore, Seen, StoredRelease
+from hushprice.service.store.protocol import LearnerState, LearnerStore, Seen, StoredRelease, StoreUnavailable
 
 SPEC = msgspec.convert(PRODUCT, Product)
 FIRST = Seen("umbrella", 1, 0, digest(b"1"))
@@ -72,6 +73,9 @@ def test_a_new_release_reaches_quotes_within_a_second(fresh: Running) -> None:
         assert fresh.quote()["version"] == 1
         body = fresh.client().get("/v1/products/umbrella/privacy").json()
         assert (body["releases"], body["versions"], body["spent"]) == (1, 1, body["proven"])
+        assert (body["labels"]["quotes"], body["labels"]["versions"]) == ("public", "noised")
+        for path in ("prices", "demand", "report"):
+            assert fresh.client().get(f"/v1/products/umbrella/{path}").json()["label"] == "noised"
     finally:
         store.close()
 
@@ -103,14 +107,69 @@ def test_a_release_is_on_disk_before_it_is_priced_by(
         raise OSError("no space")
 
     monkeypatch.setattr("hushprice.service.seen._write", written)
-    with pytest.raises(OSError, match="no space"):
-        board.refresh(store)
+    assert board.refresh(store) == []
+    assert board.unnoted
     assert order == ["written while version 0 was held"]
     assert board.products["umbrella"].version == 0  # what is not on disk is not used
     monkeypatch.undo()
     assert board.refresh(store) == [FIRST]
+    assert not board.unnoted
     assert board.products["umbrella"].version == 1
     assert SeenFile(tmp_path / "seen.json").all() == [FIRST]
+
+
+def test_a_freeze_does_not_wait_for_a_release_that_cannot_be_noted(
+    tmp_path: Path, store: LearnerStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    board = Board(SeenFile(tmp_path / "seen.json"))
+    release(store)
+    board.refresh(store)
+    monkeypatch.setattr("hushprice.service.seen._write", _full)
+    for sequence in (2, 3):
+        release(store, sequence)
+        store.set_status("umbrella", "frozen", time.time())
+        assert board.refresh(store) == []
+    held = board.products["umbrella"]
+    assert (held.stored.status, held.personal, held.version, [each.sequence for each in held.history]) == (
+        "frozen",
+        False,
+        1,
+        [1],
+    )
+    with pytest.raises(StoreUnavailable, match="could not be noted"):
+        board.certificate(store, "umbrella")
+    assert caplog.text.count("No space left on device") == 1  # said once, not twice a second
+    monkeypatch.undo()
+    assert [each.sequence for each in board.refresh(store)] == [3]
+    assert [each.sequence for each in board.products["umbrella"].history] == [1, 2, 3]
+
+
+def test_a_start_that_cannot_note_what_it_finds_is_refused(
+    tmp_path: Path, store: LearnerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise prices would fall back to those before the first release, and nobody would know."""
+    release(store)
+    monkeypatch.setattr("hushprice.service.seen._write", _full)
+    with pytest.raises(StoreUnavailable, match="No space left on device"):
+        Board(SeenFile(tmp_path / "seen.json")).refresh(store)
+
+
+def test_a_product_that_is_new_here_starts_without_a_release_that_cannot_be_noted(
+    tmp_path: Path, store: LearnerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = Board(SeenFile(tmp_path / "seen.json"))
+    other = msgspec.structs.replace(SPEC, name="other")
+    store.add_product("other", msgspec.json.encode(other), b"{}", time.time())
+    board.refresh(store)
+    del board.products["umbrella"]
+    release(store)
+    monkeypatch.setattr("hushprice.service.seen._write", _full)
+    board.refresh(store)
+    assert (board.products["umbrella"].release, board.products["umbrella"].history) == (None, ())
+
+
+def _full(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_what_was_seen_never_goes_back(tmp_path: Path) -> None:

@@ -81,6 +81,30 @@ def test_secrets_do_not_print_and_reach_a_child_whole() -> None:
         Secret("x").__reduce__()
 
 
+@pytest.mark.parametrize(
+    "store",
+    [
+        "postgresql:/me:hunter2@host/db",
+        "Postgres:me:hunter2@host",
+        "mysql://me:hunter2@host/db",
+        "host=db user=me password=hunter2",
+        "host=db PASSWORD = hunter2",
+    ],
+)
+def test_a_misspelt_address_is_not_taken_for_a_file_whose_name_is_shown(store: str) -> None:
+    for given in ({"store": store}, {"store": "postgresql://host/db", "learner_store": store}):
+        with pytest.raises(InvalidInput, match=r"^setting (learner_)?store: must be") as caught:
+            build(given)
+        assert "hunter" not in str(caught.value)
+
+
+def test_the_learners_own_address_is_of_postgresql_as_the_store_is() -> None:
+    with pytest.raises(InvalidInput, match=r"^setting learner_store: must be"):
+        build({"store": "shop.db", "learner_store": "postgresql://owner@host/db"})
+    found = build({"store": "postgresql://quoter@host/db", "learner_store": "postgresql://owner@host/db"})
+    assert found.learner_address.reveal() == "postgresql://owner@host/db"
+
+
 def test_files_lie_beside_a_sqlite_file_and_in_state_dir_for_postgresql() -> None:
     assert build({"store": "shop.db"}).beside_store(".keys.toml") == Path("shop.db.keys.toml")
     found = build({"store": "postgresql://host/db", "state_dir": "/var/x"})

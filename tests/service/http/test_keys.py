@@ -35,7 +35,21 @@ def test_a_first_start_writes_keys_for_their_owner_alone(tmp_path: Path, store: 
     assert all(len(key.split("_", 2)[2]) >= 43 for key in table["keys"].values())  # 256 bits
     assert keys.make_missing(file, store, None) is False
     assert keys.read_secret(file, None) == table["customers"]["secret"].encode()
-    assert keys.read_secret(file, Secret("other")) == b"other"
+
+
+def test_a_secret_given_is_long_and_the_one_in_the_file(tmp_path: Path, store: LearnerStore) -> None:
+    """With another secret one customer is two, and the cap on records does not hold."""
+    file, given = tmp_path / "keys.toml", Secret("s" * 40)
+    assert keys.read_secret(file, given) == b"s" * 40
+    for work in (lambda: keys.make_missing(file, store, Secret("short")), lambda: keys.read_secret(file, Secret("x"))):
+        with pytest.raises(InvalidInput, match="at least 32 characters"):
+            work()
+    assert not file.exists()
+    keys.make_missing(file, store, given)
+    assert keys.read_secret(file, given) == keys.read_secret(file, None) == b"s" * 40
+    with pytest.raises(InvalidInput, match="is not the customers' secret") as caught:
+        keys.read_secret(file, Secret("t" * 40))
+    assert "ttt" not in str(caught.value)
 
 
 def test_a_start_that_was_interrupted_is_finished(tmp_path: Path, store: LearnerStore) -> None:

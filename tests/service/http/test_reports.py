@@ -57,6 +57,8 @@ def test_a_fixed_policy_spends_nothing(fresh: Running) -> None:
     assert (body["learning"], body["learning_ended"], body["proven"]["epsilon"]) == (False, "policy fixed", 0.0)
     assert {fresh.quote(product="fixed")["price"] for _ in range(3)} == {20.0}
     assert fresh.client().get("/v1/products/fixed/demand").status_code == 404
+    refused = fresh.client().get("/v1/products/fixed/certificate")
+    assert (refused.status_code, "nothing to certify" in refused.json()["error"]["message"]) == (404, True)
 
 
 def test_there_is_no_certificate_before_the_learner_wrote_one(shared: Running) -> None:

@@ -38,7 +38,11 @@ def test_no_answer_shows_a_release_that_could_not_be_noted(fresh: Running, monke
     time.sleep(1.2)
     for path in PATHS[:-1]:
         assert client.get(f"/v1/products/umbrella/{path}").json() == before[path], path
-    assert client.get("/v1/products/umbrella/certificate").status_code == 500
+    refused = client.get("/v1/products/umbrella/certificate")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "store_unavailable")
+    assert client.get("/readyz").json()["store"] == "away"
+    assert fresh.client("admin").post("/v1/products/umbrella/freeze").json()["status"] == "frozen"
+    assert client.get("/v1/products/umbrella").json()["status"] == "frozen"
     assert fresh.quote()["version"] == 0
     for name in ("releases_total", "epsilon_spent", "slots_learned_total"):
         line = f'hushprice_{name}{{product="umbrella"}}'

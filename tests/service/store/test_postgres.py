@@ -31,6 +31,7 @@ def store_uri(postgres_uri: str) -> str:
     return postgres_uri
 
 
+END_QUOTERS = b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hushprice quoter'"
 ONE_LINE = r"\A[^\n]*\Z"
 
 
@@ -142,8 +143,37 @@ def test_synchronous_commit_is_on_whatever_the_database_says(owner: psycopg.Conn
         owner.execute(f"ALTER DATABASE {name} RESET synchronous_commit".encode())
 
 
+@pytest.mark.parametrize(
+    ("settings", "warns"),
+    [
+        ({"log_min_duration_statement": "250"}, True),
+        ({"log_statement": "'mod'"}, True),
+        ({"log_min_duration_sample": "1"}, True),
+        ({"log_transaction_sample_rate": "0.5"}, True),
+        ({"log_min_duration_statement": "250", "log_parameter_max_length": "0"}, False),
+        ({"log_statement": "'ddl'"}, False),
+    ],
+)
+def test_records_in_the_servers_log_are_warned_of_once(
+    postgres_uri: str, caplog: pytest.LogCaptureFixture, settings: dict[str, str], warns: bool
+) -> None:
+    with psycopg.connect(postgres_uri, autocommit=True) as connection:
+        try:
+            for name, value in settings.items():
+                connection.execute(f"ALTER ROLE hushprice_quoter SET {name} = {value}".encode())
+            quoter = open_store(as_quoter(postgres_uri), "quoter")
+            connection.execute(END_QUOTERS)
+            with pytest.raises(StoreUnavailable):
+                quoter.products()
+            quoter.products()  # by a new connection
+            quoter.close()
+        finally:
+            connection.execute("ALTER ROLE hushprice_quoter RESET ALL")
+    assert caplog.text.count("log_parameter_max_length = 0") == int(warns)
+
+
 def test_a_broken_connection_is_told_once_and_made_anew(owner: psycopg.Connection[Any], quoter: QuoterStore) -> None:
-    owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hushprice quoter'")
+    owner.execute(END_QUOTERS)
     with pytest.raises(StoreUnavailable) as caught:
         given(quoter)
     assert "\n" not in str(caught.value)
@@ -178,6 +208,24 @@ def test_addresses_that_lead_nowhere_are_one_line(postgres_uri: str) -> None:
         assert "s3cret" not in str(caught.value)
     with pytest.raises(InvalidInput, match="not an address"):
         open_store("postgresql://?nonsense=1", "quoter")
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "postgresql://u:pa@s3cret@localhost/db",
+        "postgresql://u:1/s3cret@localhost/db",
+        "postgresql://u:s3cret/x@localhost/db",
+        "postgresql://u:pa%s3cret@localhost:1/db",
+        "postgresql://localhost/db?password=pa&s3cret",
+        "postgresql://localhost/db?password=pa&s3cret=x",
+    ],
+)
+def test_half_a_password_that_was_not_written_as_it_must_be_is_not_shown(uri: str) -> None:
+    """The database's own message takes what follows an @ for a host, and shows it."""
+    with pytest.raises((StoreUnavailable, InvalidInput), match="%40") as caught:
+        open_store(uri, "quoter")
+    assert "s3cret" not in str(caught.value)
 
 
 # ---- preparing a database --------------------------------------------------------------------------------------------

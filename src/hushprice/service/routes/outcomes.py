@@ -16,7 +16,7 @@ async def outcome(service: Service, asked: Asked) -> Answer:
     if (request.purchased is None) == (request.quantity is None):
         raise problems.invalid(None, "one of purchased and quantity must be given")
     demand = float(request.purchased if request.quantity is None else request.quantity)  # type: ignore[arg-type]
-    quote = asked.path["id"]
+    quote = asked.path["id"].lower()
     told = await service.writer.outcome(NewOutcome(quote, asked.sender.name, demand))
     if told.status == "unknown":
         raise problems.unknown_quote()

@@ -40,7 +40,10 @@ async def privacy(service: Service, asked: Asked) -> Answer:
 
 async def certificate(service: Service, asked: Asked) -> Answer:
     """The newest certificate, as the learner signed it."""
-    name = find(service, asked).product.name
+    held = find(service, asked)
+    name = held.product.name
+    if held.quoter is None:
+        raise Problem(404, "no_certificate", "policy fixed learns nothing, so there is nothing to certify", "name")
     found = await service.reader.call(lambda store: service.board.certificate(store, name))
     if found is None:
         raise Problem(404, "no_certificate", "there is none yet: the learner writes the first one", "name")
@@ -66,7 +69,7 @@ async def report(service: Service, asked: Asked) -> Answer:
         ],
         reference_price=float(held.reference.charged),
         changes=[ChangeView(rfc3339(each.at), each.what, each.detail) for each in changes],
-        label="public",
+        label=held.label,
     )
     return Answer(200, body)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,7 @@ from psycopg import errors
 from hushprice.errors import InvalidInput, first_line
 from hushprice.service.store.protocol import StoreUnavailable
 
+_log = logging.getLogger("hushprice.service")
 # Nothing may wait for ever: not for a server that is gone, a lock, or a process that hangs in its transaction.
 _CONNECT: dict[str, Any] = {
     "connect_timeout": 3,
@@ -19,6 +21,7 @@ _CONNECT: dict[str, Any] = {
     "keepalives_idle": 5,
     "keepalives_interval": 2,
 }
+_ESCAPES = "signs like @ / ? & % in a password are written %40 %2F %3F %26 %25"
 # A plan made while a table was empty reads all of it, and would be kept when it is not: indexes, always.
 _SESSION = """SELECT set_config('enable_seqscan', 'off', false),
     set_config('lock_timeout', '5s', false), set_config('statement_timeout', '30s', false),
@@ -27,6 +30,11 @@ _SESSION = """SELECT set_config('enable_seqscan', 'off', false),
     set_config('synchronous_commit',
         CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
     current_setting('fsync')"""
+# Parameters are attributes and outcomes. Only a superuser could keep them out of the server's own log.
+_LOGGED = """SELECT coalesce(current_setting('log_parameter_max_length', true), '-1') <> '0'
+    AND (current_setting('log_statement') IN ('mod', 'all') OR current_setting('log_min_duration_statement') <> '-1'
+        OR coalesce(current_setting('log_min_duration_sample', true), '-1') <> '-1'
+        OR coalesce(current_setting('log_transaction_sample_rate', true), '0') <> '0')"""
 
 _SAID: tuple[tuple[type[psycopg.Error], str], ...] = (
     (errors.DiskFull, "cannot grow: the disk is full"),
@@ -45,6 +53,7 @@ class Link:
 
     def __init__(self, uri: str, name: str, ready: Callable[[psycopg.Connection[Any]], None] | None = None) -> None:
         self._uri, self._name, self._ready = uri, name, ready
+        self._warned = False
         self._connection: psycopg.Connection[Any] | None = None
 
     def close(self) -> None:
@@ -67,8 +76,8 @@ class Link:
         if self._connection is None:
             try:
                 connection = psycopg.connect(self._uri, autocommit=True, application_name=self._name, **_CONNECT)
-            except psycopg.ProgrammingError as problem:  # of the address; the server has not been asked
-                raise InvalidInput(f"store: not an address of PostgreSQL: {first_line(problem)}") from None
+            except psycopg.ProgrammingError:  # of the address, which its text quotes; the server has not been asked
+                raise InvalidInput(f"store: not an address of PostgreSQL that can be read; {_ESCAPES}") from None
             try:
                 self._begin(connection)
             except BaseException:
@@ -81,9 +90,19 @@ class Link:
         row = connection.execute(_SESSION).fetchone()
         if row is None or row[-1] != "on":
             raise InvalidInput("store: the server runs with fsync off, so that what it acknowledges may be lost")
+        self._warn(connection)
         if self._ready is not None:
             with connection.transaction():
                 self._ready(connection)
+
+    def _warn(self, connection: psycopg.Connection[Any]) -> None:
+        """Once, of records in the server's log."""
+        if not self._warned and connection.execute(_LOGGED).fetchone() == (True,):
+            self._warned = True
+            _log.warning(
+                "PostgreSQL logs statements with their parameters, so customers' records are in its log: "
+                "set log_parameter_max_length = 0 there"
+            )
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -95,15 +114,21 @@ class Link:
         except psycopg.Error as problem:
             if self._connection is not None and self._connection.closed:
                 self.close()
-            raise StoreUnavailable(f"the store on PostgreSQL {_said(problem)}") from None
+            raise StoreUnavailable(f"the store on PostgreSQL {_said(problem, self._uri)}") from None
 
 
-def _said(problem: psycopg.Error) -> str:
+def _said(problem: psycopg.Error, uri: str) -> str:
     for kind, text in _SAID:
         if isinstance(problem, kind):
             return text
     if isinstance(problem, errors.InsufficientPrivilege):
         return f"refused: {problem.diag.message_primary}"
     if problem.sqlstate is None:
-        return f"cannot be reached: {first_line(problem)}"
+        return f"cannot be reached: {first_line(problem) if _is_plain(uri) else _ESCAPES}"
     return f"failed: {type(problem).__name__} ({problem.sqlstate})"
+
+
+def _is_plain(uri: str) -> bool:
+    """Is it clear where a password ends? Otherwise half of it would be taken for a host, and be shown as one."""
+    rest = uri.partition("://")[2]
+    return rest.count("@") <= 1 and "@" not in rest.partition("/")[2]
