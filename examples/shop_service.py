@@ -16,7 +16,7 @@ from typing import NamedTuple
 from urllib.error import URLError
 from urllib.request import urlopen
 
-PATIENCE = 120.0  # seconds; the first start after an update compiles
+PATIENCE = 240.0  # seconds; the first start after an update compiles
 
 
 class Service(NamedTuple):
@@ -37,7 +37,7 @@ class Service(NamedTuple):
 @contextlib.contextmanager
 def serve(folder: Path, free_ports: bool = False) -> Iterator[Service]:
     """`hushprice serve` on a store in that folder, ready to be asked."""
-    port, operator_port = (_free_port(), _free_port()) if free_ports else (8787, 8788)
+    port, operator_port = _free_ports() if free_ports else [8787, 8788]
     config, store = folder / "shop.toml", folder / "shop.db"
     # One machine plays all shoppers, so one key sends what many customers would.
     settings = {"store": f'"{store}"', "port": port, "operator_port": operator_port, "rate_per_second": 10000}
@@ -65,12 +65,13 @@ def _wait_until_ready(address: str, process: subprocess.Popen[bytes]) -> None:
     sys.exit(f"the service was not ready within {PATIENCE:.0f} seconds")
 
 
-def _free_port() -> int:
-    while True:
+def _free_ports() -> list[int]:
+    found: set[int] = set()
+    while len(found) < 2:
         port = random.randrange(11_000, 30_000)  # below those that the system gives to others while the service starts
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", port))
-            return port
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            found.add(port)
+    return sorted(found)
 
 
 if __name__ == "__main__":
