@@ -67,10 +67,9 @@ def _wait_until_ready(address: str, process: subprocess.Popen[bytes]) -> None:
 
 def _free_ports() -> list[int]:
     found: set[int] = set()
-    while len(found) < 2:
-        port = random.randrange(11_000, 30_000)  # below those that the system gives to others while the service starts
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            found.add(port)
+    while len(found) < 2:  # below those that the system gives to others while the service starts
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.randrange(11_000, 30_000))) as it:
+            found.add(it.getsockname()[1])
     return sorted(found)
 
 
