@@ -79,13 +79,11 @@ class Board:
             before.slots = stored.slots
             return before
         product = before.product if before.stored.spec == stored.spec else None
-        held = Held(stored, release, product, _history(store, release, before))
-        held.clipped = before.clipped
-        return held
+        return Held(stored, release, product, _history(store, release, before), before.clips)
 
     def clipped(self) -> dict[str, int]:
         """Customers whose numbers were clipped here, by product: raw, for the operator alone."""
-        return {name: held.clipped for name, held in self.products.items()}
+        return {name: held.clips.customers for name, held in self.products.items()}
 
 
 def _is_behind(products: dict[str, Held], seen: Seen) -> bool:

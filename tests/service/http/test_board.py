@@ -14,6 +14,7 @@ from tests.service.http.running import PRODUCT, Running, add_keys, ask, running
 from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
+from hushprice.service import seen
 from hushprice.service.belief import Belief, belief_of, held_to
 from hushprice.service.board import POLL, Board
 from hushprice.service.product import Product, quoter_of, tariff_of
@@ -111,6 +112,27 @@ def test_a_release_is_on_disk_before_it_is_priced_by(
     assert board.refresh(store) == [FIRST]
     assert board.products["umbrella"].version == 1
     assert SeenFile(tmp_path / "seen.json").all() == [FIRST]
+
+
+def test_a_customer_clipped_while_a_release_is_noted_is_counted(
+    tmp_path: Path, store: LearnerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noting waits for the disk, in a thread of its own, and quotes go on by what is held."""
+    board = Board(SeenFile(tmp_path / "seen.json"))
+    board.refresh(store)
+    release(store)
+    old = {"age": 130, "member": True, "region": "north"}
+    real = seen._write
+
+    def written(path: Path, content: bytes) -> None:
+        board.products["umbrella"].context(old, None)
+        real(path, content)
+
+    monkeypatch.setattr(seen, "_write", written)
+    board.refresh(store)
+    assert board.products["umbrella"].version == 1
+    board.products["umbrella"].context(old, None)
+    assert board.clipped() == {"umbrella": 2}
 
 
 def test_what_was_seen_never_goes_back(tmp_path: Path) -> None:
