@@ -19,7 +19,7 @@ from hushprice.client import Client
 NAME = "grinder"
 SEED = 7  # of the shoppers alone: the service's noise is real, and different in every run
 REFERENCE = 12.0  # EUR: what the shop has always asked, and what a holdout still gets
-WINDOW = 1.0  # seconds for an outcome. A real shop gives an hour; here learning should be seen
+WINDOW = 5.0  # seconds for an outcome. A real shop gives an hour; here learning should be seen
 PRODUCT = {  # all of it public, and fixed before the first shopper comes
     "name": NAME,
     "currency": "EUR",
@@ -44,7 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="hushprice-shop-") as folder, serve(Path(folder), options.exit) as service:
         with Client(service.url, service.keys["admin"], timeout=30.0) as admin:
             admin.create_product(**PRODUCT, horizon=20_000)
-            with Client(service.url, service.keys["shop"], reference_prices={NAME: REFERENCE}) as shop:
+            with Client(service.url, service.keys["shop"], timeout=30.0, reference_prices={NAME: REFERENCE}) as shop:
                 sales = sell(shop, options.shoppers)
             wait_for_learner(admin, options.shoppers)
             with Client(service.operator_url, service.keys["admin"], timeout=30.0) as operator:

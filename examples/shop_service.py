@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.request import urlopen
 
-PATIENCE = 120.0  # seconds; the first start after an update compiles
+PATIENCE = 240.0  # seconds; the first start after an update compiles
 
 
 class Service(NamedTuple):
@@ -37,7 +37,7 @@ class Service(NamedTuple):
 @contextlib.contextmanager
 def serve(folder: Path, free_ports: bool = False) -> Iterator[Service]:
     """`hushprice serve` on a store in that folder, ready to be asked."""
-    port, operator_port = (_free_port(), _free_port()) if free_ports else (8787, 8788)
+    port, operator_port = _free_ports() if free_ports else [8787, 8788]
     # Not the variables of a real service; and one machine plays all shoppers, so one key sends what many would.
     others = {name: value for name, value in os.environ.items() if not name.startswith("HUSHPRICE_")}
     settings = {"store": folder / "shop.db", "state_dir": folder, "port": port, "operator_port": operator_port}
@@ -65,12 +65,12 @@ def _wait_until_ready(address: str, process: subprocess.Popen[bytes]) -> None:
     sys.exit(f"the service was not ready within {PATIENCE:.0f} seconds")
 
 
-def _free_port() -> int:
-    while True:
-        port = random.randrange(11_000, 30_000)  # below those that the system gives to others while the service starts
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", port))
-            return port
+def _free_ports() -> list[int]:
+    found: set[int] = set()
+    while len(found) < 2:  # below those that the system gives to others while the service starts
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.randrange(11_000, 30_000))) as it:
+            found.add(it.getsockname()[1])
+    return sorted(found)
 
 
 if __name__ == "__main__":

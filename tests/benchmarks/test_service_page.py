@@ -31,20 +31,23 @@ def test_an_open_loop_charges_a_stall_to_all_it_held_up(monkeypatch: pytest.Monk
     async def run() -> tuple[float, float, int]:
         stalled = asyncio.Event()
         timers: list[asyncio.TimerHandle] = []
+        answering: list[asyncio.Task[None] | None] = []
 
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            answering.append(asyncio.current_task())
             while await reader.read(4096):
                 if not timers:
                     timers.append(asyncio.get_running_loop().call_later(0.3, stalled.set))
                 await stalled.wait()
                 writer.write(ANSWER % (201 if next(numbers) else 500))
             writer.close()
+            await writer.wait_closed()
 
         numbers = itertools.count()
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         found = await load.open_loop(server.sockets[0].getsockname()[1], itertools.repeat(b"x"), 2, 0.6, 200.0)
         server.close()
-        await asyncio.sleep(0.05)  # for both ends to close
+        await asyncio.gather(*filter(None, answering))  # both ends are closed
         assert len(found.times) == 120
         return found.quantile(0.7), found.quantile(0.99), found.failures
 

@@ -152,7 +152,8 @@ def test_a_damaged_result_is_named_and_the_others_are_kept(call: Callable, tmp_p
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_a_sweep_stopped_midway_goes_on_where_it_was(stop: signal.Signals, tmp_path: Path) -> None:
-    seeds = " ".join(f"--seed {seed}" for seed in range(12))
+    # So many that there are seconds between the first and the last: whoever sees the first is in time.
+    seeds = " ".join(f"--seed {seed}" for seed in range(40))
     flags = f"sweep --policy nonprivate {seeds} --horizon 1e5 --trials 3 --workers 1 --format json --output".split()
     running = subprocess.Popen([SCRIPT, *flags, tmp_path / "study"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     folder = tmp_path / "study" / "trials"
@@ -162,7 +163,7 @@ def test_a_sweep_stopped_midway_goes_on_where_it_was(stop: signal.Signals, tmp_p
         assert time.monotonic() < deadline
         time.sleep(0.005)
     running.send_signal(stop)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=240)
     assert out == b""
     if stop == signal.SIGINT:
         assert running.returncode == 1
@@ -170,7 +171,7 @@ def test_a_sweep_stopped_midway_goes_on_where_it_was(stop: signal.Signals, tmp_p
     else:
         assert running.returncode == -signal.SIGKILL
     kept = {file.name: file.stat().st_mtime_ns for file in folder.glob("*.trials")}
-    assert 0 < len(kept) < 12
+    assert 0 < len(kept) < 40
     assert not (tmp_path / "study" / "summary.parquet").exists()
 
     def rows(place: str) -> list[dict]:
@@ -179,5 +180,5 @@ def test_a_sweep_stopped_midway_goes_on_where_it_was(stop: signal.Signals, tmp_p
 
     resumed = rows("study")
     assert {name: (folder / name).stat().st_mtime_ns for name in kept} == kept
-    assert len(list(folder.glob("*.trials"))) == 12
+    assert len(list(folder.glob("*.trials"))) == 40
     assert resumed == rows("afresh")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -24,6 +23,8 @@ QUOTE = {
     "a field of a later version": 1,
 }
 
+TOO_LONG = 60.0  # seconds
+
 
 class Service(ThreadingHTTPServer):
     """Plays `script` one step a request, and its last step for ever."""
@@ -35,6 +36,13 @@ class Service(ThreadingHTTPServer):
         self.script: list[Any] = [(201, QUOTE)]
         self.asked: list[tuple[str, str, Any, dict[str, str]]] = []
         self.connections = 0
+        self.closed = threading.Semaphore(0)  # connections that the server has ended
+        self.over = threading.Event()  # the test is
+        self.outwaited = False  # somebody stayed to the end of a step that is far too long
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self.closed.release()
 
     @property
     def url(self) -> str:
@@ -88,18 +96,21 @@ def answer_then_hang_up(handler: Handler) -> None:
 
 
 def wait(handler: Handler) -> None:
-    """Answer too late."""
-    time.sleep(0.6)
+    """Answer nothing for much too long."""
+    handler.server.outwaited = not handler.server.over.wait(TOO_LONG)
     hang_up(handler)
 
 
 def drip(handler: Handler) -> None:
-    """One byte of a header every 50 ms: no single wait is long."""
+    """A byte of a header every 20 ms, for much too long: no single wait is."""
     handler.close_connection = True
-    for byte in b"HTTP/1.1 201 Created\r\nX-Slow: " + b"." * 40:
-        handler.wfile.write(bytes([byte]))
+    handler.wfile.write(b"HTTP/1.1 201 Created\r\nX-Slow: ")
+    for _ in range(int(TOO_LONG / 0.02)):
+        if handler.server.over.wait(0.02):
+            return
+        handler.wfile.write(b".")
         handler.wfile.flush()
-        time.sleep(0.05)
+    handler.server.outwaited = True
 
 
 @pytest.fixture
@@ -118,6 +129,7 @@ def service() -> Iterator[Service]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield server
+    server.over.set()
     server.shutdown()
     server.server_close()
     thread.join()
@@ -125,5 +137,13 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def client(service: Service) -> Iterator[Client]:
-    with Client(service.url, "a-key", timeout=0.3, outcome_deadline=3.0, reference_prices={"coffee": 12.5}) as made:
+    """Patient: a busy machine is not a service that is away."""
+    with Client(service.url, "a-key", timeout=60.0, outcome_deadline=600.0, reference_prices={"coffee": 12.5}) as made:
+        yield made
+
+
+@pytest.fixture
+def hasty(service: Service) -> Iterator[Client]:
+    """For services that never answer, or answer at once: on a busy machine that takes a while, too."""
+    with Client(service.url, "a-key", timeout=2.0, outcome_deadline=600.0, reference_prices={"coffee": 12.5}) as made:
         yield made

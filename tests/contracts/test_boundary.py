@@ -21,7 +21,7 @@ print(*sorted(name for name in sys.modules if name.split(".")[0] == "hushprice")
 def loaded(name: str) -> set[str]:
     """Every module of ours that a fresh interpreter holds after importing `name` with all its submodules."""
     probe = subprocess.run(
-        [sys.executable, "-c", PROBE.format(name=name)], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", PROBE.format(name=name)], capture_output=True, text=True, check=True, timeout=300
     )
     return set(probe.stdout.split())
 

@@ -13,13 +13,13 @@ from tests.ports import free_ports
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^<!-- session(: \w+)? -->\n```(sh|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(?:sh|python)$", flags=re.MULTILINE)
-PATIENCE = 300  # seconds; a first start compiles
+PATIENCE = 900  # seconds; a first start compiles
 
 # The service's own block ends with the reader's terminal; here it ends with the script.
 SERVICE = """
 {command} > service.log 2>&1 &
 trap 'kill $! && wait $!' EXIT
-for _ in $(seq 600); do
+for _ in $(seq 1200); do
   curl -sf http://127.0.0.1:8787/readyz > ready.json && break
   kill -0 $! || {{ cat service.log >&2; exit 1; }}
   sleep 0.2
@@ -49,7 +49,7 @@ def started(command: str) -> str:
 
 def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a script there, on free ports instead of the documented ones."""
-    ports = {"8787": str(free_ports(1)[0]), "8788": str(free_ports(1)[0])}
+    ports = dict(zip(("8787", "8788"), map(str, free_ports(2)), strict=True))
     for documented, free in ports.items():
         text = text.replace(documented, free)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HUSHPRICE_")}

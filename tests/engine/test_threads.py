@@ -96,17 +96,17 @@ def test_quotes_outcomes_and_saves_at_once_lose_and_repeat_nothing(tmp_path: Pat
 
 
 class Overlap:
-    """A feature map's function that notes how many threads are in it at once."""
+    """A feature map's function that notes how many threads are in it at once, and waits `seconds` for another."""
 
     def __init__(self) -> None:
-        self.inside, self.most, self.count = 0, 0, threading.Lock()
+        self.inside, self.most, self.seconds, self.came = 0, 0, 0.0, threading.Condition()
 
     def __call__(self, x: FloatArray) -> FloatArray:
-        with self.count:
+        with self.came:
             self.inside += 1
             self.most = max(self.most, self.inside)
-        time.sleep(0.01)
-        with self.count:
+            self.came.notify_all()
+            self.came.wait_for(lambda: self.most > 1, self.seconds)
             self.inside -= 1
         return np.array([x[0], 0.0])
 
@@ -118,7 +118,7 @@ def test_one_thread_at_a_time_is_inside_and_more_would_be_seen(locked: bool) -> 
     pricer = opened(features=features, exploration_periods=400)
     if not locked:
         pricer._lock = nullcontext()  # type: ignore[assignment]
-    overlap.most = 0
+    overlap.most, overlap.seconds = 0, 0.01 if locked else 60.0  # where nobody else may come, waiting is in vain
     at_once(lambda thread: pricer.quote([0.1 * thread]))
     assert (overlap.most == 1) == locked
 
@@ -133,7 +133,7 @@ def test_outcomes_and_saves_wait_for_the_one_inside(act: str, tmp_path: Path) ->
             done = pool.submit(call)
             time.sleep(0.05)
             assert not done.done()
-        done.result(timeout=10)
+        done.result(timeout=240)
 
 
 def test_a_pricer_cannot_be_copied_because_two_would_spend_one_budget() -> None:

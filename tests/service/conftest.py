@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import psycopg
 import pytest
+from tests.waiting import PATIENCE
 
 from hushprice.service.store.postgres_setup import QUOTER, prepare
 
@@ -29,7 +30,7 @@ class PostgresProcess:
     def start(self) -> None:
         folder = self._server.pgdata
         sockets = parse_qs(urlsplit(self.uri).query)["host"][0]
-        self._control("start", "-t", "60", "-l", str(folder / "log"), "-o", f'-h "" -k {sockets}')
+        self._control("start", "-l", str(folder / "log"), "-o", f'-h "" -k {sockets}')
 
     def run(self, tool: str, *words: str) -> None:
         """One of PostgreSQL's own programs."""
@@ -38,7 +39,7 @@ class PostgresProcess:
         pgexec(tool, words, bin_path=self._server.bin_path, user=self._server.system_user)
 
     def _control(self, *words: str) -> None:
-        self.run("pg_ctl", "-w", "-D", str(self._server.pgdata), *words)
+        self.run("pg_ctl", "-w", "-t", f"{PATIENCE:.0f}", "-D", str(self._server.pgdata), *words)
 
 
 @pytest.fixture(scope="session")

@@ -70,9 +70,7 @@ class Board:
             return held
         before = self.products.get(held.product.name)
         noted = None if before is None else before.release
-        older = Held(held.stored, noted, held.product, () if before is None else before.history)
-        older.clipped = held.clipped
-        return older
+        return Held(held.stored, noted, held.product, () if before is None else before.history, held.clips)
 
     def _say_unnoted(self, problem: OSError) -> None:
         said = f"new releases are not used, because they cannot be noted: {first_line(problem)}"
@@ -111,13 +109,11 @@ class Board:
             before.slots = stored.slots
             return before
         product = before.product if before.stored.spec == stored.spec else None
-        held = Held(stored, release, product, _history(store, release, before))
-        held.clipped = before.clipped
-        return held
+        return Held(stored, release, product, _history(store, release, before), before.clips)
 
     def clipped(self) -> dict[str, int]:
         """Customers whose numbers were clipped here, by product: raw, for the operator alone."""
-        return {name: held.clipped for name, held in self.products.items()}
+        return {name: held.clips.customers for name, held in self.products.items()}
 
 
 def _is_behind(products: dict[str, Held], seen: Seen) -> bool:

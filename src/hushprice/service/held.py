@@ -38,6 +38,13 @@ def made(release: StoredRelease) -> Made:
     return Made(release.sequence, release.version, release.kind, release.records, release.at)
 
 
+class Clips:
+    """Customers with a number out of its bounds; raw, for the operator alone. Counted by the event loop."""
+
+    def __init__(self) -> None:
+        self.customers = 0
+
+
 class Held:
     """Everything a quote needs, worked out before it is asked. Replaced, never changed, except for counts."""
 
@@ -47,6 +54,7 @@ class Held:
         release: StoredRelease | None,
         product: Product | None = None,
         history: tuple[Made, ...] = (),
+        clips: Clips | None = None,
     ) -> None:
         self.stored = stored
         self.release = release
@@ -54,7 +62,7 @@ class Held:
         self.product = product or _product(stored.spec)
         self.rules = _rules(stored.rules)
         self.slots = stored.slots
-        self.clipped = 0  # customers with a number out of its bounds; raw, for the operator alone
+        self.clips = clips or Clips()  # its predecessor's, which counts on until this one is in its place
         changed = None if stored.reference_price is None else stored.reference_price * self.product.ceiling
         # The share was made from a price with so many decimals; this is that price again.
         changed = None if changed is None else round(changed, self.product.decimals)
@@ -113,7 +121,7 @@ class Held:
             return quick
         try:
             read = self.reader.read(attributes, context)
-            self.clipped += bool(read.clipped)
+            self.clips.customers += bool(read.clipped)
             return read.context.astype("<f8").tobytes()
         except InvalidInput as problem:
             text = str(problem)

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from tests.service.crash import truth
 from tests.service.crash.served import Served
 from tests.service.crash.shoppers import PATIENT, Notes, Shopper, add_product
+from tests.waiting import PATIENCE, eventually
 
 SHOPPERS = 4
+TOLD = 10  # outcomes a kill, at least; and a release
 
 
 @dataclass
@@ -48,7 +50,7 @@ class Load:
         for shopper in self._shoppers:
             shopper.leave()
         for shopper in self._shoppers:
-            shopper.join(60.0)
+            shopper.join(PATIENCE)
             self._notes.check(not shopper.is_alive(), "a shopper never got an answer")
 
 
@@ -66,20 +68,26 @@ def crashed(served: Served, kills: int, seed: int) -> Run:
             order = order or chance.sample(served.kinds, len(served.kinds))
             kind = order.pop()
             time.sleep(chance.uniform(0.2, 1.2))
-            seen = _look(served, seen, run)
+            seen = _busy(served, seen, run)
             time.sleep(chance.uniform(0.0, 0.6))
             served.crash(kind)
             run.kills += 1
             run.seconds.append(served.recover(kind))
             add_product(served, notes, chance.choice(("plain", "capped")))  # whose first releases come at once
-        time.sleep(1.0)
-    seen = _look(served, seen, run)
+        seen = _busy(served, seen, run)
     served.end()
-    _look(served, seen, run)
+    seen = _look(served, seen, run)
     run.releases = len(seen)
     run.wrong += truth.wrong(served, notes)
     run.wrong += ["a traceback is in the log"] * ("Traceback" in served.log())
     return run
+
+
+def _busy(served: Served, before: truth.Observed, run: Run) -> truth.Observed:
+    """Go on once there is something that a crash could lose. It nearly always is there; a slow machine takes longer."""
+    eventually(lambda: len(run.notes.told) > TOLD * run.kills)
+    eventually(lambda: len(truth.releases(served.uri)) > run.kills)
+    return _look(served, before, run)
 
 
 def _look(served: Served, before: truth.Observed, run: Run) -> truth.Observed:

@@ -9,19 +9,18 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from tests.ports import free_ports
 from tests.service.conftest import PostgresProcess, as_quoter
 from tests.service.crash.lines import Line, Unanswered
+from tests.waiting import PATIENCE, eventually
 
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import LearnerStore
 
 COMMAND = (sys.executable, "-c", "from hushprice.cli import main; main()")
-_FIRST_START = 240.0  # seconds, where everything must be compiled first
 _PAUSE = 0.02
 
 
@@ -95,7 +94,7 @@ class Served:
         return took
 
     def _until(self, port: int, path: str, processes: tuple[subprocess.Popen[bytes], ...]) -> None:
-        until = time.monotonic() + _FIRST_START
+        until = time.monotonic() + PATIENCE
         while not self.answers(port, path):
             assert all(each.poll() is None for each in processes), f"the service ended: {self.log()[-2000:]}"
             assert time.monotonic() < until, self.log()[-2000:]
@@ -165,6 +164,7 @@ class OnSqlite(Served):
         if kind in ("learner", "both") and child is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
+            eventually(lambda: _has_ended(child))  # not at its last write, while somebody puts a backup back
         self._killed = child
         if kind != "learner":
             self._process.wait()
@@ -207,8 +207,8 @@ class OnPostgres(Served):
         self._processes.clear()
         if not self._keys_file.exists():  # a quoter's role cannot make keys
             self._start("learner")
-            eventually(self._keys_file.exists, _FIRST_START)
-            eventually(lambda: "learning" in self.log(), _FIRST_START)
+            eventually(self._keys_file.exists)
+            eventually(lambda: "learning" in self.log())
             self._start("quoter")
         else:  # docs/proofs/operation.md: after a restored backup quoters come first
             self._start("quoter")
@@ -263,12 +263,12 @@ def _processor_seconds(number: int) -> float:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGTERM)
-    assert process.wait(60.0) == 0
+    assert process.wait(PATIENCE) == 0
 
 
-def eventually(found: Callable[[], Any], seconds: float = 60.0) -> Any:
-    until = time.monotonic() + seconds
-    while not (value := found()):
-        assert time.monotonic() < until, "it never happened"
-        time.sleep(_PAUSE)
-    return value
+def _has_ended(number: int) -> bool:
+    """Is the process gone? One that nobody has asked for its code does nothing any more, either."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] in ("Z", "X")
+    except OSError:
+        return True

@@ -53,7 +53,6 @@ class Notes:
     unanswered: int = 0  # quotes asked without a key that may be stored or not
     unrecorded: list[str] = field(default_factory=list)  # quotes of which the service said that they are not stored yet
     doubled: set[str] = field(default_factory=set)  # of those, quotes whose Idempotency-Key had a stored one before
-    refused: int = 0  # outcomes with 503
     wrong: list[str] = field(default_factory=list)
 
     def check(self, holds: bool, what: str) -> None:
@@ -191,7 +190,6 @@ class Shopper(threading.Thread):
                 continue
             if status != 503:
                 return status, answer
-            self._notes.refused += 1
             time.sleep(_PAUSE)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.service.conftest import PostgresProcess
-from tests.service.crash.runs import crashed
+from tests.service.crash.runs import TOLD, crashed
 from tests.service.crash.served import OnPostgres, OnSqlite, Served
 
 KILLS = int(os.environ.get("CRASH_KILLS", "5"))
@@ -36,5 +36,5 @@ def test_no_crash_loses_or_doubles_what_was_acknowledged_or_draws_a_release_agai
         print(f"\n{type(served).__name__}: {run}")  # noqa: T201
     assert not run.wrong, "\n".join(run.wrong[:50])
     assert run.kills == KILLS
-    assert len(run.notes.told) > 10 * KILLS
+    assert len(run.notes.told) > TOLD * KILLS
     assert run.releases > KILLS

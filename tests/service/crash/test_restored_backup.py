@@ -13,8 +13,9 @@ from tests.service.conftest import PostgresProcess
 from tests.service.crash import truth
 from tests.service.crash.backups import Backup, OfDatabase, OfFile
 from tests.service.crash.runs import Load
-from tests.service.crash.served import OnPostgres, OnSqlite, Served, eventually
+from tests.service.crash.served import OnPostgres, OnSqlite, Served
 from tests.service.crash.shoppers import Notes, add_product
+from tests.waiting import eventually
 
 from hushprice.service import quoter_main, setup
 from hushprice.service.config import build

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.service.crash.served import OnSqlite, eventually
+from tests.service.crash.served import OnSqlite
+from tests.waiting import eventually
 
 
 @pytest.fixture

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import uvloop
+from tests.waiting import PATIENCE
 
-from hushprice.service import keys, server, sockets, state
+from hushprice.service import keys, server, sockets, state, writer
 from hushprice.service.app import Application
 from hushprice.service.board import Board
 from hushprice.service.config import build
@@ -57,7 +59,7 @@ class Running:
 
     def client(self, key: str | None = None) -> httpx.Client:
         headers = {} if key is None else {"authorization": f"Bearer {KEYS[key]}"}
-        made = httpx.Client(base_url=self.url, headers=headers, timeout=20.0, trust_env=False)
+        made = httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE, trust_env=False)
         self._clients.append(made)
         return made
 
@@ -70,6 +72,10 @@ class Running:
         answer = self.client(key).post("/v1/quotes", json=ask(**more))
         assert answer.status_code == 201, answer.text
         return dict(answer.json())
+
+    def look(self) -> None:
+        """What the service does twice a second, now: what is stored before this is seen after it."""
+        asyncio.run_coroutine_threadsafe(self.service.reader.refresh(), self.loop).result()
 
     def close(self) -> None:
         for each in self._clients:
@@ -85,8 +91,19 @@ def add_keys(store: str) -> None:
 
 
 @contextmanager
-def running(store: str, folder: Path, quoter: str | None = None, **settings: Any) -> Iterator[Running]:
-    """A quoting process's server, without a learner. `quoter` is the quoter's own address of the store."""
+def running(
+    store: str, folder: Path, quoter: str | None = None, *, patience: float = PATIENCE, **settings: Any
+) -> Iterator[Running]:
+    """A quoting process's server, without a learner. `quoter` is the quoter's own address of the store.
+
+    `patience` is how long a store may take before it counts as away: here a busy machine is no outage.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "PATIENCE", patience)
+        yield from _running(store, folder, quoter, settings)
+
+
+def _running(store: str, folder: Path, quoter: str | None, settings: dict[str, Any]) -> Iterator[Running]:
     warm_up()  # as a real start does, before it listens
     add_keys(store)
     chosen = build({"store": quoter or store, "rate_per_second": 1e6, **settings})
@@ -104,7 +121,7 @@ def running(store: str, folder: Path, quoter: str | None = None, **settings: Any
 
     thread = threading.Thread(target=lambda: uvloop.run(main()))
     thread.start()
-    assert ready.wait(60.0)
+    assert ready.wait(PATIENCE)
     made = Running(sockets.address(listening), found["service"], store, found["loop"])
     try:
         yield made

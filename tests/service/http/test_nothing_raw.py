@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import re
@@ -65,7 +64,7 @@ def serve(folder: Path, other: bool) -> tuple[dict[str, str], list[bytes]]:
                     told.append(shop.post(f"/v1/quotes/{quote['id']}/outcome", json={"purchased": bought}).content)
         if other:
             server.client("admin").post("/v1/customers/forget", json={"customer": "c0"})
-        asyncio.run_coroutine_threadsafe(server.service.reader.refresh(), server.loop).result()
+        server.look()
         shown = public(server.client())
         for call in READS:
             answer = server.client("admin").get(call.path.replace("{name}", "umbrella"))
@@ -112,7 +111,7 @@ def test_rate_limits_read_no_content(tmp_path: Path) -> None:
     answers = []
     for n, body in enumerate(bodies):
         (tmp_path / str(n)).mkdir()
-        with running(str(tmp_path / str(n) / "shop.db"), tmp_path / str(n), rate_per_second=0.01) as server:
+        with running(str(tmp_path / str(n) / "shop.db"), tmp_path / str(n), rate_per_second=1e-4) as server:
             server.create()
             shop = server.client("shop")
             got = [shop.post("/v1/quotes", json=body) for _ in range(102)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,12 +13,13 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 from tests.ports import free_ports
+from tests.service.clock import pass_deadlines
+from tests.waiting import PATIENCE, eventually
 
 START = "from hushprice.cli import main; main()"
-COMPILED = 240.0  # seconds: the first start after a change compiles its kernels
-WAIT = 20_000  # ms: a busy machine, not a slow page
-# Outcomes are due after four seconds, and a weak promise needs few quotes for its first release.
-QUICK = {"quote_seconds": 1, "outcome_seconds": 4, "epsilon": 8, "horizon": 10_000, "currency": "EUR", "ceiling": 60}
+WAIT = PATIENCE * 1000  # ms: a busy machine, not a slow page
+# A weak promise needs few quotes for its first release.
+QUICK = {"epsilon": 8, "horizon": 10_000, "currency": "EUR", "ceiling": 60}
 RIDE = {
     "name": "ride",
     "reference_price": 30,
@@ -43,25 +43,25 @@ class Service:
         self.folder = folder
         self.port, self.operator_port = free_ports(2)
         self.url, self.operator_url = f"http://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.operator_port}"
-        self._client = httpx.Client()
+        self._client = httpx.Client(timeout=PATIENCE, trust_env=False)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, open_page: bool = True) -> None:
         config = self.folder / "shop.toml"
         config.write_text(
             f'store = "{self.folder / "shop.db"}"\nport = {self.port}\noperator_port = {self.operator_port}\n'
-            f"open_page = {str(open_page).lower()}\n"
+            f"open_page = {str(open_page).lower()}\nrate_per_second = 1e6\n"
         )
         command = [sys.executable, "-c", START, "serve", "--config", str(config)]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
-        for url in (self.url, self.operator_url):
+        for url in self._urls:
             self._until_ready(f"{url}/readyz")
 
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(timeout=20)
+            self._process.wait(timeout=PATIENCE)
             self._process = None
 
     def close(self) -> None:
@@ -81,15 +81,29 @@ class Service:
         self.post("products", {**QUICK, **fields}, "admin")
 
     def sell(self, product: str, customers: int, attributes: dict[str, Any], bought: int) -> None:
-        """So many quotes at once; the first `bought` of them are bought, the others declined."""
+        """So many quotes at once; the first `bought` of them are bought, the others declined. Then all are due."""
         asked = {"quotes": [{"product": product, "attributes": attributes}] * customers}
         quotes = self.post("quotes/batch", asked)["quotes"]
         for index, quote in enumerate(quotes):
             self.post(f"quotes/{quote['id']}/outcome", {"purchased": index < bought})
+        pass_deadlines(str(self.folder / "shop.db"))
 
-    def released(self, product: str, versions: int = 1) -> None:
-        """Wait until so many releases have moved the prices of a product."""
-        _until(lambda: self._client.get(f"{self.url}/v1/products/{product}/privacy").json()["versions"] >= versions)
+    def released(self, product: str) -> None:
+        """Wait until prices have moved, no other release will come of the quotes so far, and all is certified."""
+        at = f"/v1/products/{product}"
+        eventually(lambda: self._is_learned(*(self._client.get(f"{url}{at}/privacy") for url in self._urls)))
+        eventually(lambda: self._client.get(f"{self.url}{at}/certificate").status_code == 200)
+
+    @property
+    def _urls(self) -> tuple[str, str]:
+        return self.url, self.operator_url
+
+    def _is_learned(self, *answers: httpx.Response) -> bool:
+        """To either process: each looks at the store by itself."""
+        told = [each.json() for each in answers if each.status_code == 200]
+        return len(told) == len(answers) and all(
+            each["versions"] >= 1 and each["next_release_after_slot"] > each["quotes"] for each in told
+        )
 
     def _until_ready(self, url: str) -> None:
         def ready() -> bool:
@@ -100,7 +114,7 @@ class Service:
             except httpx.TransportError:
                 return False
 
-        _until(ready, COMPILED)
+        eventually(ready)
 
 
 class Visit:
@@ -156,7 +170,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         # Root, as in a container, has no sandbox.
-        opened = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        arguments = ["--no-sandbox", "--disable-gpu"]
+        opened = playwright.chromium.launch(executable_path=chromium, args=arguments, timeout=WAIT)
         yield opened
         opened.close()
 
@@ -191,10 +206,3 @@ class _Unless(list[str]):
     def append(self, text: str) -> None:
         if not any(each in text for each in self._expected):
             super().append(text)
-
-
-def _until(done: Callable[[], bool], seconds: float = WAIT / 1000) -> None:
-    end = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.1)

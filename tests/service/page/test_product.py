@@ -56,7 +56,9 @@ def test_a_release_appears_while_the_page_is_open(service: Any, visit: Any, ride
     service.sell("bus", 100, rider, bought=50)
     tab.until("#history tbody tr", "score")
     tab.until("#timeline .version", "1")
-    assert int(tab.text("#kpi-versions .big")) >= 1
+    # The page's questions are answered one by one: a release that comes between two is in one answer and not in the
+    # other, until the page asks again.
+    page.wait_for_function("Number(document.querySelector('#kpi-versions .big').textContent) >= 1")
     assert tab.text("#kpi-quotes .big") == "100"
     assert float(tab.text("#kpi-spent .big").removeprefix("ε ")) > 7
     assert page.locator("#timeline .mark-score").count() >= 1
@@ -104,6 +106,7 @@ def test_one_feature_is_a_line_and_a_fixed_policy_has_no_curve(shop: Any, visit:
     tab = visit()
     page = tab.open(f"{shop.url}/#tour")
     tab.until("#map-readout", "guests")
+    page.locator("#map .curve").wait_for(state="attached")  # drawn when its width is known
     assert page.locator("#map .curve").count() == 1
     assert page.locator("#map-y").is_hidden()
     page.select_option("#product", "fixed")
@@ -171,12 +174,12 @@ def test_the_operator_sees_raw_figures_until_signing_out(shop: Any, visit: Any) 
     assert tab.text("#funnel-bought .value").startswith("60,")
     assert tab.text("#funnel-declined .value").startswith("40,")
     assert "a quote with personal prices" in tab.text("#operator .verdict")
+    page.locator("#operator .personal-dot").first.wait_for(state="attached")  # drawn when its width is known
     assert page.locator("#operator .personal-dot").count() == 1
     assert "unit cost €4.50" in tab.text("#summary")
     assert page.evaluate(UNLABELLED) == []
     page.set_viewport_size({"width": 390, "height": 900})
-    page.wait_for_timeout(300)  # the drawings take their new width
-    assert page.evaluate(OVERFLOW) <= 0
+    page.wait_for_function(f"innerWidth === 390 && {OVERFLOW} <= 0")  # the drawings take their new width
     page.click("#sign-out")
     page.locator("#operator").wait_for(state="hidden")
     assert page.locator("#operator").inner_text() == ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from psycopg import errors
 from tests.service.conftest import PostgresProcess, as_quoter
 from tests.service.store.samples import HOLDER, PRODUCT, give, given, learn, pass_time, quote, release, state, tell
+from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import open_store, postgres_setup
@@ -38,11 +38,12 @@ ONE_LINE = r"\A[^\n]*\Z"
 # ---- locks between connections ---------------------------------------------------------------------------------------
 
 
-def started(call: Callable[[], object]) -> tuple[threading.Thread, list[object]]:
+def waiting(owner: psycopg.Connection[Any], call: Callable[[], object]) -> tuple[threading.Thread, list[object]]:
+    """A call that waits for a lock which the owner's transaction holds; what it answers comes afterwards."""
     answers: list[object] = []
     thread = threading.Thread(target=lambda: answers.append(call()))
     thread.start()
-    time.sleep(0.3)
+    eventually(lambda: answers or owner.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone())
     return thread, answers
 
 
@@ -55,7 +56,7 @@ def test_the_clock_waits_for_an_outcome_in_flight(
         said = f'[{{"quote": "{name}", "key": "shop", "demand": 1.0}}]'
         row = owner.execute("SELECT hushprice.write('[]', %s::jsonb, 0) -> 'told'", (said,)).fetchone()
         assert row == ([{"status": "recorded"}],)
-        thread, clock = started(lambda: quoter.beat(3.0))
+        thread, clock = waiting(owner, lambda: quoter.beat(3.0))
         assert clock == []
         assert learner.due(PRODUCT, 0, 10) == []
     thread.join()
@@ -70,7 +71,7 @@ def test_an_outcome_waits_for_the_clock_in_flight_and_is_late(
     quoter.beat(0.0)
     with owner.transaction():
         owner.execute("SELECT hushprice.beat(3.0)")
-        thread, told = started(lambda: tell(quoter, name))
+        thread, told = waiting(owner, lambda: tell(quoter, name))
         assert told == []
     thread.join()
     assert told == [Told("late")]
@@ -89,7 +90,7 @@ def test_a_commit_waits_for_who_takes_the_lease(owner: psycopg.Connection[Any], 
     learner.take_lease(HOLDER, 1000.0)
     with owner.transaction():
         owner.execute("UPDATE hushprice.lease SET holder = 'other'")
-        thread, answers = started(lambda: _committed(learner))
+        thread, answers = waiting(owner, lambda: _committed(learner))
         assert answers == []
     thread.join()
     assert answers == [False]
@@ -111,7 +112,8 @@ def test_the_same_idempotency_key_for_two_products_at_once(
     with owner.transaction():
         values = (msgspec.json.encode([first]).decode(),)
         owner.execute("SELECT hushprice.write(%s::jsonb, '[]', 0)", values)
-        thread, answers = started(lambda: give(quoter, quote(product="coat", idempotency=b"k", fingerprint=b"g")))
+        other = quote(product="coat", idempotency=b"k", fingerprint=b"g")
+        thread, answers = waiting(owner, lambda: give(quoter, other))
         assert answers == []
     thread.join()
     assert answers[0][0].conflict  # type: ignore[index]
