@@ -34,7 +34,7 @@ from hushprice.service.store.protocol import (
 )
 
 # While a chunk is stored, quotes wait. With one commit a chunk and a pause after it, about one quote in a hundred meets
-# one, and a chunk is small enough that waiting for it is short: so a refit hardly moves the slowest hundredth of quotes.
+# one, and a small chunk is soon stored: so a refit hardly moves the slowest hundredth of quotes.
 CHUNK = 2000  # slots between two commits, at most
 RENEW = 1.0  # seconds between two renewals of the lease
 PAUSE = 0.2  # seconds to wait where nothing is due
