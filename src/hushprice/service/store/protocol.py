@@ -199,6 +199,8 @@ class Figures(msgspec.Struct, frozen=True):
     holdout_revenue: float  # sum of price charged times demand, in shares of the ceiling, outcomes in time only
     personal_quotes: int
     personal_revenue: float
+    holdout_squares: float  # sum of squares of the same, for standard errors
+    personal_squares: float
 
 
 class Inspection(msgspec.Struct, frozen=True):
