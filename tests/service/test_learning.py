@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.waiting import eventually
 from hushprice.accounting.certificate import Certificate
 from hushprice.accounting.verification import verify
 from hushprice.service.learner import ProductLearner
-from hushprice.service.learning import RETRY, Learning
+from hushprice.service.learning import NICE, RETRY, Learning
 from hushprice.service.store.protocol import LEASE, LearnerStore, LeaseLost, Seen, StoreUnavailable
 from hushprice.service.store.sqlite import SqliteStore
 
@@ -210,9 +211,11 @@ def test_a_release_that_was_not_stored_is_drawn_anew_and_nobody_saw_the_first(
 ) -> None:
     shop.serve()
     shop.wait(WINDOW)
-    learning = Learning(Failing(shop.store, failing, False, problem), now=lambda: shop.time)  # type: ignore[arg-type]
+    store: Any = Failing(shop.store, failing, False, problem)
+    learning = Learning(store, now=lambda: shop.time, chunk=5)
     with same_noise() as draws:
-        assert not learning.turn()
+        while learning.turn():
+            pass
         stored = len(shop.releases())
         assert stored < len(draws)
         while shop.learned() < COUNT:
@@ -230,7 +233,7 @@ def test_a_release_whose_commit_was_not_heard_of_is_read_back_and_never_drawn_ag
         shop.serve()
         shop.wait(WINDOW)
         store: Any = Failing(shop.store, failing, True, StoreUnavailable) if broken else shop.store
-        learning = Learning(store, now=lambda: shop.time)
+        learning = Learning(store, now=lambda: shop.time, chunk=5)
         while shop.learned() < COUNT:
             learning.turn()
 
@@ -455,6 +458,44 @@ def test_the_loop_runs_until_it_is_stopped_and_lets_go_of_the_lease(shop: Shop) 
     assert not shop.store.learner_alive(shop.time)
 
 
+class Watched:
+    """A store that notes at which priority it is asked, and how often it commits."""
+
+    def __init__(self, store: LearnerStore) -> None:
+        self._store = store
+        self.commits: list[int] = []  # releases in each
+        self.priorities: dict[str, set[int]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        self.priorities.setdefault(name, set()).add(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return getattr(self._store, name)
+
+    def commit(self, holder: str, state: Any, releases: Any, now: float) -> None:
+        self.commits.append(len(releases))
+        self.__getattr__("commit")(holder, state, releases, now)
+
+
+def test_a_chunk_keeps_quotes_from_the_store_once_however_much_it_releases(shop: Shop) -> None:
+    shop.serve()
+    shop.wait(WINDOW)
+    store: Any = Watched(shop.store)
+    learning = Learning(store, now=lambda: shop.time, chunk=COUNT // 2)
+    for _ in range(3):
+        learning.turn()
+    assert len(store.commits) == 2
+    assert sum(store.commits) == len(shop.releases()) > 3
+
+
+def test_reading_and_fitting_give_way_to_quotes_and_storing_does_not(shop: Shop) -> None:
+    shop.serve(stop=30)
+    shop.wait(WINDOW)
+    store: Any = Watched(shop.store)
+    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    Learning(store, now=lambda: shop.time).turn()
+    assert store.priorities["due"] == {max(NICE, own)}
+    assert store.priorities["commit"] == {own}
+
+
 # ---- what the operator and the auditor get ---------------------------------------------------------------------------
 
 
@@ -463,7 +504,7 @@ def test_fit_times_and_clip_counts_are_kept(shop: Shop) -> None:
         shop.tell(shop.quote(n), 5.0)
     learning = learn_all(shop)
     fits = learning.fit_seconds["tea"]
-    assert fits.count == len({release.records for release in shop.releases()})
+    assert fits.count == 1 < len(shop.releases())  # one chunk
     assert 0.0 < fits.largest <= fits.total
     assert learning.clipped("tea").demands == 30
     assert learning.clipped("unknown").demands == 0

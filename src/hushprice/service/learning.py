@@ -15,6 +15,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -32,10 +33,12 @@ from hushprice.service.store.protocol import (
     StoreUnavailable,
 )
 
+# While a chunk is stored, quotes wait. With one commit a chunk and a pause after it, about one quote in a hundred meets
+# one, and a small chunk is soon stored: so a refit hardly moves the slowest hundredth of quotes.
 CHUNK = 2000  # slots between two commits, at most
 RENEW = 1.0  # seconds between two renewals of the lease
 PAUSE = 0.2  # seconds to wait where nothing is due
-BREATH = 0.05  # seconds between two chunks where more is due: quotes get the store and the processor meanwhile
+BREATH = 0.15  # seconds between two chunks where more is due
 RETRY = 60.0  # seconds that a product which failed is left alone
 NICE = 10  # quoting comes first
 
@@ -43,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 class FitSeconds(msgspec.Struct):
-    """How long learning a block and storing its release took: for the operator alone, it depends on records."""
+    """How long learning a chunk and storing its releases took: for the operator alone, it depends on records."""
 
     count: int = 0
     total: float = 0.0
@@ -76,11 +79,13 @@ class Learning:
         self._renewed = -math.inf
         self._said = ""  # why it starts over
         self._learners: dict[str, ProductLearner] = {}
+        # Reading and fitting give way to quotes. Storing does not: who holds the store and waits for a processor makes
+        # every quote wait for it too.
+        self._aside = ThreadPoolExecutor(1, "hushprice-fit", _step_back)
         self._certifier = None if signing_key is None else Certifier(store, signing_key)
 
     def run(self, stop: threading.Event) -> None:
         """Learn until `stop` is set, then let go of the lease."""
-        _step_back()
         try:
             while not stop.is_set():
                 stop.wait(BREATH if self.turn() else PAUSE)
@@ -127,15 +132,20 @@ class Learning:
 
     def _advance(self, product: StoredProduct) -> bool:
         learner = self._learner(product)
-        slots = self._store.due(product.name, learner.learned, self._chunk)
-        full = len(slots) == self._chunk
-        while slots:
-            started = time.perf_counter()
-            slots = slots[learner.learn(slots, self._now()) :]
-            if learner.pending or not slots:
-                self._commit(learner, started)
+        started = time.perf_counter()
+        taken = self._aside.submit(self._fit, learner).result()
+        if taken:
+            self._commit(learner, started)
         self._certify(learner)
-        return full
+        return taken == self._chunk
+
+    def _fit(self, learner: ProductLearner) -> int:
+        """Learn what is due, a chunk at most; how many slots? What is released on the way is pending until it ends."""
+        slots = self._store.due(learner.product.name, learner.learned, self._chunk)
+        taken = 0
+        while taken < len(slots):
+            taken += learner.learn(slots[taken:], self._now())
+        return taken
 
     def _certify(self, learner: ProductLearner) -> None:
         """A certificate that cannot be issued stops no learning."""
@@ -201,6 +211,9 @@ class Learning:
 
 
 def _step_back() -> None:
-    """Let others have the processor first; on Linux this is about the calling thread alone."""
+    """Let others have the processor first; on Linux this is about the calling thread alone.
+
+    Not SCHED_IDLE: that gets what nobody else wants, which on a busy machine is nothing, and releases would not come.
+    """
     if hasattr(os, "setpriority"):
         os.setpriority(os.PRIO_PROCESS, 0, max(NICE, os.getpriority(os.PRIO_PROCESS, 0)))

@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
@@ -20,9 +20,11 @@ DAYS = 60  # of the picture by day
 
 
 class Daily(Figures, frozen=True):
-    """One day's figures."""
+    """One day's figures. Standard errors are of revenue a quote, in currency; null for fewer than two quotes."""
 
     day: str = ""
+    personal_standard_error: float | None = None
+    holdout_standard_error: float | None = None
 
 
 class Clips(msgspec.Struct, frozen=True):
@@ -85,7 +87,7 @@ def operator_calls(
         body = OperatorFigures(
             "operator-only",
             whole,
-            [Daily(**msgspec.structs.asdict(each), day=day) for day, each in daily],
+            [daily_of(day, each, held.product.ceiling) for day, each in daily],
             Clips(attributes.get(name), clipped.features, clipped.demands, clipped.unreadable),
             FitTimes(0, 0.0, 0.0)
             if took is None or not took.count
@@ -110,22 +112,46 @@ def operator_calls(
 
 
 def revenue_of(figures: Figures, ceiling: float) -> Revenue:
-    """Revenue a quote, personal prices against the holdout.
-
-    A quote brings between 0 and the ceiling, so its variance is at most mean (ceiling - mean): the error is a bound.
-    """
-    personal = _mean(figures.personal_revenue, figures.personal_quotes)
-    holdout = _mean(figures.holdout_revenue, figures.holdout_quotes)
-    if personal is None or holdout is None:
-        return Revenue(_money(personal, ceiling), _money(holdout, ceiling), None, None)
-    both = ((personal, figures.personal_quotes), (holdout, figures.holdout_quotes))
-    error = math.sqrt(sum(mean * max(0.0, 1.0 - mean) / count for mean, count in both))
-    return Revenue(personal * ceiling, holdout * ceiling, (personal - holdout) * ceiling, error * ceiling)
+    """Revenue a quote, personal prices against the holdout. The error takes quotes as independent of each other."""
+    personal, holdout = sides(figures, ceiling)
+    if personal.mean is None or holdout.mean is None:
+        return Revenue(personal.mean, holdout.mean, None, None)
+    unsure = personal.error is None or holdout.error is None
+    error = None if unsure else math.hypot(personal.error or 0.0, holdout.error or 0.0)
+    return Revenue(personal.mean, holdout.mean, personal.mean - holdout.mean, error)
 
 
-def _mean(total: float, count: int) -> float | None:
-    return total / count if count else None
+def daily_of(day: str, figures: Figures, ceiling: float) -> Daily:
+    """A day's figures with their standard errors."""
+    personal, holdout = sides(figures, ceiling)
+    return Daily(
+        **msgspec.structs.asdict(figures),
+        day=day,
+        personal_standard_error=personal.error,
+        holdout_standard_error=holdout.error,
+    )
 
 
-def _money(value: float | None, ceiling: float) -> float | None:
-    return None if value is None else value * ceiling
+class Side(NamedTuple):
+    """Revenue a quote of one group."""
+
+    mean: float | None
+    error: float | None
+
+
+def sides(figures: Figures, ceiling: float) -> tuple[Side, Side]:
+    """Personal prices, and the holdout; in currency."""
+    return (
+        _side(figures.personal_quotes, figures.personal_revenue, figures.personal_squares, ceiling),
+        _side(figures.holdout_quotes, figures.holdout_revenue, figures.holdout_squares, ceiling),
+    )
+
+
+def _side(count: int, total: float, squares: float, ceiling: float) -> Side:
+    if count < 1:
+        return Side(None, None)
+    mean = total / count
+    if count < 2:
+        return Side(mean * ceiling, None)
+    variance = max(0.0, squares - count * mean * mean) / (count - 1)  # rounding may take it below zero
+    return Side(mean * ceiling, math.sqrt(variance / count) * ceiling)

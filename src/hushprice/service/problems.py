@@ -87,6 +87,12 @@ def store_away() -> Problem:
     return Problem(503, "store_unavailable", "the store is away; try again", headers={"retry-after": "1"})
 
 
+def key_not_looked_up() -> Problem:
+    """The store is away, and this process does not remember the key."""
+    message = "the store is away, and this key may have a quote there already; ask again, or without a key"
+    return Problem(503, "store_unavailable", message, "Idempotency-Key", headers={"retry-after": "1"})
+
+
 def internal() -> Problem:
     """A fault of ours. What happened is for the log, where it stands without values."""
     return Problem(500, "internal", "the service failed at this request")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hushprice.service.board import Board
 from hushprice.service.config import Settings
@@ -11,6 +11,7 @@ from hushprice.service.limits import Limits
 from hushprice.service.metrics import Latencies
 from hushprice.service.processes import LearnerProcess
 from hushprice.service.reader import Reader
+from hushprice.service.recent import RecentKeys
 from hushprice.service.store.protocol import QuoterStore
 from hushprice.service.writer import Writer
 
@@ -26,6 +27,7 @@ class Service:
     writer: Writer
     limits: Limits
     latencies: Latencies
+    recent: RecentKeys = field(default_factory=RecentKeys)
     learner: LearnerProcess | None = None  # the child, where this process started one
 
     @property

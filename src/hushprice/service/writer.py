@@ -1,7 +1,7 @@
 """The thread that writes: takes everything that waits and stores it in one transaction (group commit).
 
 While the store is away, quotes are answered at once, kept here, and stored when it is back; outcomes are refused,
-because a shop that was told "recorded" will not tell again.
+because a shop that was told "recorded" will not tell again. So are quotes with an Idempotency-Key, which may have one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from hushprice.service.store.protocol import Given, NewOutcome, NewQuote, QuoterStore, StoreUnavailable, Told
 
@@ -21,7 +21,6 @@ PATIENCE = 2.0  # seconds a request waits for the store before the store counts 
 BUFFER = 10_000  # quotes kept while the store is away; those after them are answered and not stored
 GATHER = 0.02  # seconds that quotes which nobody waits for are gathered
 LARGEST = 1_000  # items in one transaction, so that none waits for a very long one
-_GROUP = 256  # quotes nobody waits for that are worth a transaction; fewer go with the next one or the next beat
 _PAUSE = 0.2  # seconds between two tries to reach the store
 
 log = logging.getLogger("hushprice.service")
@@ -38,8 +37,7 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Waiting] = deque()
         self._kept: deque[NewQuote] = deque()  # by the thread alone, except for its length
-        self._promised: dict[tuple[str, bytes], NewQuote] = {}  # since the store went away
-        self._oldest = 0.0  # when the first of those at the store got there; 0: nothing is at the store
+        self._oldest = 0.0  # since when the store has something to do; 0: it has nothing
         self._wake = threading.Event()
         self._stopping = False
         self._gathering = False
@@ -61,33 +59,19 @@ class Writer:
         return len(self._kept)
 
     def quote(self, quote: NewQuote) -> asyncio.Future[Given | None]:
-        """Store a quote. The future holds None where the store is away: the quote is kept, and stands as it is."""
+        """Store a quote. The future holds None where the store is away: the quote is kept, and stands as it is.
+
+        StoreUnavailable where it has an Idempotency-Key: only the store knows whether that has a quote already.
+        """
         future: asyncio.Future[Given | None] = self._loop.create_future()
         if not self.away:
-            self._promised.clear()
-            if quote.idempotency is not None:
-                future.add_done_callback(lambda done: self._note_promise(quote, done))
             self._put((quote, future, time.monotonic()))
-            return future
-        future.set_result(self._promised_before(quote))
-        if future.result() is None:
+        elif quote.idempotency is not None:
+            future.set_exception(StoreUnavailable("away"))
+        else:
+            future.set_result(None)
             self._put((quote, None, time.monotonic()))
         return future
-
-    def _note_promise(self, quote: NewQuote, done: asyncio.Future[Given | None]) -> None:
-        """A quote that the store left meanwhile stands, and its Idempotency-Key must not get another."""
-        if quote.idempotency is not None and not done.cancelled() and not done.exception() and done.result() is None:
-            self._promised.setdefault((quote.key, quote.idempotency), quote)
-
-    def _promised_before(self, quote: NewQuote) -> Given | None:
-        """While the store is away, the quote that the same Idempotency-Key got before, as the store would answer."""
-        if quote.idempotency is None:
-            return None
-        before = self._promised.setdefault((quote.key, quote.idempotency), quote)
-        if before is quote:
-            return None
-        conflict = before.fingerprint != quote.fingerprint
-        return Given(before.id, before.charged, before.expires, before.version, fresh=False, conflict=conflict)
 
     def quote_later(self, quote: NewQuote) -> None:
         """Store a quote that is answered already: with others, a moment later."""
@@ -135,7 +119,7 @@ class Writer:
             self.away = True
             for item, future, _ in (*self._at_store, *self._waiting):
                 if future is not None and not future.done():
-                    if isinstance(item, NewQuote):
+                    if _stands(item):
                         future.set_result(None)
                     else:
                         future.set_exception(StoreUnavailable("the store does not answer"))
@@ -201,12 +185,10 @@ class Writer:
         answers: list[tuple[asyncio.Future[Any], Any]] = []
         for index, (item, future, _) in enumerate(taken):
             result = results if isinstance(results, Exception) else results[index]
-            if isinstance(result, StoreUnavailable) and isinstance(item, NewQuote):
+            if isinstance(result, StoreUnavailable) and _stands(item):
                 result = None
                 if len(self._kept) < BUFFER:
                     self._kept.append(item)
-                    if item.idempotency is not None:
-                        self._promised.setdefault((item.key, item.idempotency), item)
             if future is not None:
                 answers.append((future, result))
         if answers:
@@ -244,11 +226,13 @@ class Writer:
         now = time.monotonic()
         if not self._beats or self.away or now - self._last_beat < BEAT:
             return
-        self._last_beat = now
+        self._last_beat = self._oldest = now  # who comes meanwhile waits for a beat no longer than for a write
         try:
             self._store.beat(time.time())
         except StoreUnavailable as problem:
             self._left(problem)
+        finally:
+            self._oldest = 0.0
 
     def _left(self, problem: StoreUnavailable) -> None:
         if not self.away:
@@ -259,6 +243,11 @@ class Writer:
         if self.away:
             log.warning("the store is back")
         self.away = False
+
+
+def _stands(item: NewQuote | NewOutcome | Callable[[QuoterStore], Any]) -> TypeGuard[NewQuote]:
+    """Is it a quote that is given although the store is away?"""
+    return isinstance(item, NewQuote) and item.idempotency is None
 
 
 def _settle(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:

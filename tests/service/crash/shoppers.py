@@ -52,7 +52,7 @@ class Notes:
     going: set[str] = field(default_factory=set)  # customers whom somebody tried to forget
     unanswered: int = 0  # quotes asked without a key that may be stored or not
     unrecorded: list[str] = field(default_factory=list)  # quotes of which the service said that they are not stored yet
-    doubled: set[str] = field(default_factory=set)  # of those, quotes whose Idempotency-Key had a stored one before
+    refused: int = 0  # outcomes, and quotes asked with a key, that got 503
     wrong: list[str] = field(default_factory=list)
 
     def check(self, holds: bool, what: str) -> None:
@@ -131,8 +131,6 @@ class Shopper(threading.Thread):
         """Asked until it is answered: two answers are one quote."""
         status, answer = self._insist(self._line, "/v1/quotes", body, idempotency_key=key)
         number = self._noted(status, answer, body)
-        if number is None and key in self._notes.keys:
-            self._notes.doubled.add(answer["id"])
         if number is not None:
             known = self._notes.keys.setdefault(key, number)
             self._notes.check(known == number, f"one Idempotency-Key got two quotes, the second with status {status}")

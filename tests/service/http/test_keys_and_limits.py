@@ -7,6 +7,7 @@ import pytest
 from tests.service.http.running import KEYS, PRODUCT, Running, ask, running
 from tests.waiting import eventually
 
+from hushprice.service import keyring
 from hushprice.service.board import POLL
 from hushprice.service.routes.table import CALLS
 from hushprice.service.store import open_store
@@ -99,3 +100,31 @@ def test_a_removed_key_stops_working_within_a_second(fresh: Running) -> None:
     eventually(lambda: fresh.client("other").post("/v1/quotes", json=ask()).status_code == 401)
     assert POLL < 1.0  # how often the service looks
     assert fresh.client("shop").post("/v1/quotes", json=ask()).status_code == 201
+
+
+def test_a_key_that_gets_the_name_of_a_removed_one_gets_none_of_its_quotes(either: Running) -> None:
+    store = open_store(either.store, "learner")
+    headers, asked, told = [], [], []
+    for _ in range(2):
+        key = keyring.add(store, "web-shop", "shop").reveal()
+        headers.append({"authorization": f"Bearer {key}", "idempotency-key": "basket-1"})
+        asked.append(_once_known(either, headers[-1]))
+        path = f"/v1/quotes/{asked[0]['id']}/outcome"
+        told.append(either.client().post(path, json={"purchased": False}, headers=headers[-1]).status_code)
+        keyring.remove(store, "web-shop")
+    store.close()
+    assert asked[0]["id"] != asked[1]["id"]
+    assert told == [200, 404]
+
+
+def _once_known(server: Running, headers: dict[str, str]) -> dict[str, str]:
+    """Quoters look for new keys twice a second."""
+
+    def asked() -> httpx.Response | None:
+        answer = server.client().post("/v1/quotes", json=ask(), headers=headers)
+        return None if answer.status_code == 401 else answer
+
+    answer = eventually(asked)
+    assert answer is not None
+    assert answer.status_code == 201
+    return dict(answer.json())

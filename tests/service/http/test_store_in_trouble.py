@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,8 @@ def test_while_postgresql_is_stopped_quotes_go_on_and_outcomes_are_told_again(
     with running(uri, tmp_path, as_quoter(uri)) as server:
         server.create()
         before = server.quote()
+        known, other = ({"idempotency-key": key} for key in ("stored before", "asked while away"))
+        kept = server.client("shop").post("/v1/quotes", json=ask(), headers=known).json()
         stop()
         during = [server.quote() for _ in range(5)]
         assert all(16.0 <= quote["price"] <= 24.0 for quote in during)
@@ -69,14 +72,19 @@ def test_while_postgresql_is_stopped_quotes_go_on_and_outcomes_are_told_again(
         assert server.client().get("/healthz").status_code == 200
         ready = server.client().get("/readyz")
         assert (ready.status_code, ready.json()["store"]) == (503, "away")
-        repeated = {"idempotency-key": "while-away"}
-        first = server.client("shop").post("/v1/quotes", json=ask(), headers=repeated)
-        second = server.client("shop").post("/v1/quotes", json=ask(), headers=repeated)
-        assert first.json()["id"] == second.json()["id"]
-        assert first.json()["recorded"] is second.json()["recorded"] is False
+        again = server.client("shop").post("/v1/quotes", json=ask(), headers=known)
+        assert (again.status_code, again.json()) == (200, kept)
+        changed = server.client("shop").post("/v1/quotes", json=ask(customer="c"), headers=known)
+        assert (changed.status_code, changed.json()["error"]["code"]) == (409, "idempotency_conflict")
+        stranger = server.client("other").post("/v1/quotes", json=ask(), headers=known)
+        assert stranger.status_code == 503
+        refused = server.client("shop").post("/v1/quotes", json=ask(), headers=other)
+        assert (refused.status_code, refused.json()["error"]["field"]) == (503, "Idempotency-Key")
         start()
         eventually(lambda: tell(server, before) == 200)
         eventually(lambda: slots(server) == 7)  # those given meanwhile have slots now
+        assert server.client("shop").post("/v1/quotes", json=ask(), headers=known).json() == kept
+        assert server.client("shop").post("/v1/quotes", json=ask(), headers=other).status_code == 201
         assert [tell(server, quote) for quote in during] == [200] * 5
         assert server.quote()["recorded"] is True
 
@@ -103,22 +111,43 @@ def _names(connection: psycopg.Connection[Any]) -> list[str]:
     return [row[0] for row in connection.execute("SELECT name FROM hushprice.product").fetchall()]
 
 
+def test_two_quoters_give_one_key_one_quote_also_while_postgresql_is_stopped(
+    stoppable: tuple[str, Callable[[], None], Callable[[], None]], tmp_path: Path
+) -> None:
+    uri, stop, start = stoppable
+    prepare(uri)
+    quoters = [running(uri, tmp_path / name, as_quoter(uri)) for name in ("one", "two")]
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    header = {"idempotency-key": "basket"}
+    with quoters[0] as one, quoters[1] as two:
+        one.create()
+        eventually(lambda: two.client("shop").post("/v1/quotes", json=ask()).status_code == 201)
+        given = one.client("shop").post("/v1/quotes", json=ask(), headers=header).json()
+        stop()
+        assert one.quote()["recorded"] is two.quote()["recorded"] is False
+        assert two.client("shop").post("/v1/quotes", json=ask(), headers=header).status_code == 503
+        assert one.client("shop").post("/v1/quotes", json=ask(), headers=header).json() == given
+        start()
+        eventually(lambda: two.client("shop").post("/v1/quotes", json=ask(), headers=header).json() == given)
+
+
 def test_a_key_that_was_asked_when_the_store_left_gets_one_quote(hasty: Running) -> None:
-    """The quote at hand when the store leaves is kept; the same key, asked again, must not be given another."""
+    """Nobody knows what became of the quote at hand when the store left: the key is refused until that is known."""
     lock = sqlite3.connect(hasty.store, isolation_level=None)
     lock.execute("BEGIN EXCLUSIVE")
     try:
-        asked = [
-            hasty.client("shop").post("/v1/quotes", json=ask(), headers={"idempotency-key": "at the wrong time"}).json()
-            for _ in range(2)
-        ]
-        assert [each["recorded"] for each in asked] == [False] * 2
-        assert asked[0]["id"] == asked[1]["id"]
+        assert [_by_key(hasty).status_code for _ in range(2)] == [503] * 2
     finally:
         lock.execute("ROLLBACK")
         lock.close()
-    eventually(lambda: tell(hasty, asked[0]) == 200)
+    eventually(lambda: _by_key(hasty).status_code == 200)
+    assert _by_key(hasty).json() == _by_key(hasty).json()
     eventually(lambda: slots(hasty) == 1)
+
+
+def _by_key(server: Running) -> Any:
+    return server.client("shop").post("/v1/quotes", json=ask(), headers={"idempotency-key": "at the wrong time"})
 
 
 def test_a_locked_file_delays_nobody_for_long(hasty: Running) -> None:
@@ -137,6 +166,25 @@ def test_a_locked_file_delays_nobody_for_long(hasty: Running) -> None:
         lock.close()
     eventually(lambda: [tell(hasty, each) for each in (before[-1], *during)] == [200] * 4)
     eventually(lambda: slots(hasty) == len(before) + 3)
+
+
+def test_a_beat_that_hangs_delays_nobody_for_long(hasty: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beats are written by the thread that writes quotes."""
+    hangs, goes_on = threading.Event(), threading.Event()
+    store = hasty.service.writer._store
+
+    def beat(now: float) -> None:
+        hangs.set()
+        assert goes_on.wait(PATIENCE)
+
+    monkeypatch.setattr(store, "beat", beat)
+    try:
+        assert hangs.wait(PATIENCE)
+        assert hasty.quote()["recorded"] is False
+    finally:
+        goes_on.set()
+        monkeypatch.undo()
+    eventually(lambda: hasty.quote()["recorded"])
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(fresh: Running) -> None:

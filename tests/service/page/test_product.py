@@ -174,8 +174,12 @@ def test_the_operator_sees_raw_figures_until_signing_out(shop: Any, visit: Any) 
     assert tab.text("#funnel-bought .value").startswith("60,")
     assert tab.text("#funnel-declined .value").startswith("40,")
     assert "a quote with personal prices" in tab.text("#operator .verdict")
+    assert "±" in tab.text("#operator .verdict")
     page.locator("#operator .personal-dot").first.wait_for(state="attached")  # drawn when its width is known
     assert page.locator("#operator .personal-dot").count() == 1
+    bars = page.locator("#operator .personal.error-bar, #operator .holdout.error-bar")
+    assert bars.count() == 2
+    assert all(bars.nth(n).bounding_box()["height"] > 1 for n in range(2))
     assert "unit cost €4.50" in tab.text("#summary")
     assert page.evaluate(UNLABELLED) == []
     page.set_viewport_size({"width": 390, "height": 900})

@@ -183,8 +183,10 @@ def test_figures_count_every_quote_once(
         holdout_revenue=0.5,
         personal_quotes=5,
         personal_revenue=0.5,
+        holdout_squares=0.25,
+        personal_squares=0.25,
     )
-    new = Figures(1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0.0, 1, 0.0)
+    new = Figures(1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0.0, 1, 0.0, 0.0, 0.0)
     assert learner.daily_figures(PRODUCT, 5) == [("1970-01-01", day), ("1970-01-02", new)]
     assert learner.daily_figures(PRODUCT, 1) == [("1970-01-02", new)]
     pass_time(quoter, 20.0)
@@ -203,7 +205,7 @@ def test_figures_of_a_forgotten_customer_are_taken_back(quoter: QuoterStore, lea
     learn(learner, 3)
     given(quoter, 1, customer=b"ann", holdout=True)
     quoter.forget(b"ann")
-    assert learner.figures(PRODUCT) == Figures(4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0.0, 0, 0.0)
+    assert learner.figures(PRODUCT) == Figures(4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0.0, 0, 0.0, 0.0, 0.0)
     pass_time(quoter, 20.0, start=2e6)
     learn(learner, 4)
     assert learner.figures(PRODUCT).expired == 0

@@ -66,7 +66,7 @@ function createWork() {
   const update = ({ figures }) => {
     for (const each of clipped) setText(
       each.value,
-      figures.clipped[each.id] === null ? "not counted" : count(figures.clipped[each.id]),
+      figures.clipped[each.id] === null ? "counted by quoters on other machines" : count(figures.clipped[each.id]),
     );
     setText(fits.value, count(figures.fit_seconds.count));
     setText(mean.value, seconds(figures.fit_seconds.mean));

@@ -17,7 +17,7 @@ export function createRevenue() {
     keyEntry("personal", " personal prices"),
     keyEntry("holdout", " holdout at the reference price"),
     keyEntry("release-line", " score released"),
-    h("span", null, "bars: ± 1 standard error at most"),
+    h("span", null, "bars: ± 1 standard error"),
   );
   const draw = chart(plot, (width, data) => plot.replaceChildren(drawing(width, data)));
 
@@ -38,20 +38,15 @@ export function createRevenue() {
 function verdict(revenue, show) {
   const { personal_per_quote: personal, holdout_per_quote: holdout, difference, standard_error: error } = revenue;
   if (!Number.isFinite(difference)) return "Nothing to compare yet: it takes personal prices and a holdout.";
-  const sure = error > 0 ? ` ± ${show(error)}` : "";
-  const chance = Math.abs(difference) > 2 * error ? "" : " Less than two standard errors: this may be chance.";
+  const sure = Number.isFinite(error) ? ` ± ${show(error)}` : "";
+  const chance = sure && Math.abs(difference) > 2 * error ? "" : " Less than two standard errors: this may be chance.";
   const gain = `${difference >= 0 ? "+" : ""}${show(difference)}${sure}`;
   return `${show(personal)} a quote with personal prices, ${show(holdout)} in the holdout: ${gain}.${chance}`;
 }
 
-// Of a revenue between 0 and the ceiling with mean m the variance is m (ceiling - m) at most: an upper limit where the
-// service gives no standard error for the day.
+// One quote alone has no standard error, and no bar.
 function ofDay(each, ceiling) {
-  const side = (quotes, sum, given) => {
-    if (!quotes) return null;
-    const mean = sum / quotes;
-    return { mean: mean * ceiling, error: given ?? ceiling * Math.sqrt(Math.max(0, mean * (1 - mean)) / quotes) };
-  };
+  const side = (quotes, sum, error) => quotes ? { mean: (sum / quotes) * ceiling, error: error ?? 0 } : null;
   return {
     at: Date.parse(`${each.day}T00:00:00Z`) + DAY / 2,
     personal: side(each.personal_quotes, each.personal_revenue, each.personal_standard_error),

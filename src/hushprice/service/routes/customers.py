@@ -15,6 +15,7 @@ REMAINS = [
     "Sums of the batch at hand keep what was learned before; the batch's next releases, noised, are made of them.",
     "Copies made before have the records until they are deleted or overwritten: backups, and the database's own log.",
     "Quotes that were asked without this customer key are not found by it.",
+    "Other processes may remember the id and price of quotes asked with Idempotency-Keys, until newer ones come.",
     "Quotes that another process gave while the store was away come in when it is back: ask again then.",
     "The shop's own systems and its logs are not touched.",
 ]
@@ -24,6 +25,7 @@ async def forget(service: Service, asked: Asked) -> Answer:
     """Erase a customer's records. The answer is the same for one who never came."""
     digest = customer_digest(service.customer_secret, asked.body.customer)
     await service.writer.call(lambda store: store.forget(digest))
+    service.recent.clear()
     return Answer(200, Forgotten(True, REMAINS))
 
 

@@ -17,7 +17,7 @@ async def outcome(service: Service, asked: Asked) -> Answer:
         raise problems.invalid(None, "one of purchased and quantity must be given")
     demand = float(request.purchased if request.quantity is None else request.quantity)  # type: ignore[arg-type]
     quote = asked.path["id"].lower()
-    told = await service.writer.outcome(NewOutcome(quote, asked.sender.name, demand))
+    told = await service.writer.outcome(NewOutcome(quote, asked.sender.identity, demand))
     if told.status == "unknown":
         raise problems.unknown_quote()
     if told.status == "conflict":

@@ -18,7 +18,7 @@ from hushprice.service.messages import Batch, BatchRequest, Quote, QuoteRequest,
 from hushprice.service.problems import Complaint, ErrorBody, Problem
 from hushprice.service.randomness import random_bytes
 from hushprice.service.state import Service
-from hushprice.service.store.protocol import Given, NewQuote
+from hushprice.service.store.protocol import Given, NewQuote, StoreUnavailable
 from hushprice.service.times import rfc3339
 from hushprice.service.writer import BUFFER
 
@@ -29,7 +29,7 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 async def quote(service: Service, asked: Asked) -> Answer:
     """One quote. Stored before it is answered, unless quotes.durable is off or the store is away."""
-    answer = await _answered(service, asked.body, asked.sender.name, asked.idempotency)
+    answer = await _answered(service, asked.body, asked.sender.identity, asked.idempotency)
     service.latencies.add(time.perf_counter() - asked.started)
     return answer
 
@@ -41,10 +41,9 @@ async def _answered(service: Service, request: QuoteRequest, key: str, idempoten
     new = priced(service, held, request, key, idempotency)
     writer = service.writer
     if service.settings.quotes.durable or idempotency is not None or writer.backlog > BUFFER:
-        given = await writer.quote(new)
+        given = await _stored(service, new)
         if given is not None:
-            # While the store is away, an Idempotency-Key's old quote may be one that is only kept.
-            return _known(held, new, given, given.fresh or not writer.away)
+            return _known(held, given)
         recorded = False
     else:
         writer.quote_later(new)
@@ -52,11 +51,28 @@ async def _answered(service: Service, request: QuoteRequest, key: str, idempoten
     return Answer(201, shown(held, new.id, new.charged, new.expires, new.version, recorded))
 
 
-def _known(held: Held, new: NewQuote, given: Given, recorded: bool) -> Answer:
+async def _stored(service: Service, new: NewQuote) -> Given | None:
+    """What the store says of a quote; None where it is away, and the quote stands as it is.
+
+    An Idempotency-Key's quote is the store's, or the one that this process remembers from it. Where neither can be
+    asked, none is given: it might be the key's second one, which no outcome could be told of.
+    """
+    try:
+        given = await service.writer.quote(new)
+    except StoreUnavailable:
+        given = service.recent.find(new)
+        if given is None:
+            raise problems.key_not_looked_up() from None
+    if given is not None:
+        service.recent.note(new, given)
+    return given
+
+
+def _known(held: Held, given: Given) -> Answer:
     """What the store says: the new quote, or for an Idempotency-Key seen before, the old one."""
     if given.conflict:
         raise Problem(409, "idempotency_conflict", "this Idempotency-Key came with another request", "Idempotency-Key")
-    body = shown(held, given.id, given.charged, given.expires, given.version, recorded)
+    body = shown(held, given.id, given.charged, given.expires, given.version, True)
     return Answer(201 if given.fresh else 200, body)
 
 
@@ -122,7 +138,7 @@ async def batch(service: Service, asked: Asked) -> Answer:
             held = service.board.products.get(request.product)
             if held is None:
                 raise problems.unknown_product("product")
-            new = priced(service, held, request, asked.sender.name, None)
+            new = priced(service, held, request, asked.sender.identity, None)
             pending.append((held, new, service.writer.quote(new)))
         except Problem as problem:
             complaint = msgspec.structs.replace(problem.complaint, field=_item(index, problem.complaint.field))
@@ -155,7 +171,11 @@ CALLS = (
         roles=("shop",),
         body=QuoteRequest,
         answers={201: Quote, 200: Quote},
-        refusals={404: "unknown product", 409: "the Idempotency-Key came with another request"},
+        refusals={
+            404: "unknown product",
+            409: "the Idempotency-Key came with another request",
+            503: "the store is away, and the Idempotency-Key cannot be looked up; ask again, or without it",
+        },
         idempotent=True,
     ),
     Call(

@@ -42,7 +42,10 @@ COUNTED = (
     "holdout_revenue",
     "personal_quotes",
     "personal_revenue",
+    "holdout_squares",
+    "personal_squares",
 )
+_SUMMED = ("revenue", "squares")  # the others are counts
 
 
 def in_time(clock: float, deadline: float) -> bool:
@@ -196,7 +199,7 @@ def day_name(day: int) -> str:
 def figures_of(counted: Sequence[float]) -> Figures:
     """Of the numbers named in COUNTED, in that order. Who is not waiting is in exactly one of the others."""
     pairs = zip(COUNTED, counted, strict=True)
-    named: dict[str, Any] = {name: float(n) if name.endswith("revenue") else int(n) for name, n in pairs}
+    named: dict[str, Any] = {name: float(n) if name.endswith(_SUMMED) else int(n) for name, n in pairs}
     waiting = named["quoted"] - sum(named[name] for name in ("bought", "declined", "expired", "forgotten"))
     return Figures(waiting=waiting, **named)
 

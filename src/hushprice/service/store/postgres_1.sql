@@ -138,5 +138,7 @@ CREATE TABLE hushprice.tally (
     holdout_revenue float8 NOT NULL,
     personal_quotes bigint NOT NULL,
     personal_revenue float8 NOT NULL,
+    holdout_squares float8 NOT NULL,
+    personal_squares float8 NOT NULL,
     PRIMARY KEY (product, day)
 ) WITH (fillfactor = 20);

@@ -36,11 +36,13 @@ SET search_path = pg_catalog, hushprice, pg_temp AS $$
     SELECT product, day, coalesce(sum(quoted), 0), coalesce(sum(bought), 0), coalesce(sum(declined), 0),
         coalesce(sum(expired), 0), coalesce(sum(repeated), 0), coalesce(sum(conflicting), 0), coalesce(sum(late), 0),
         coalesce(sum(over_cap), 0), coalesce(sum(forgotten), 0), coalesce(sum(holdout_quotes), 0),
-        coalesce(sum(holdout_revenue), 0), coalesce(sum(personal_quotes), 0), coalesce(sum(personal_revenue), 0)
+        coalesce(sum(holdout_revenue), 0), coalesce(sum(personal_quotes), 0), coalesce(sum(personal_revenue), 0),
+        coalesce(sum(holdout_squares), 0), coalesce(sum(personal_squares), 0)
     FROM jsonb_to_recordset(counts) AS c (
         product integer, day integer, quoted bigint, bought bigint, declined bigint, expired bigint, repeated bigint,
         conflicting bigint, late bigint, over_cap bigint, forgotten bigint, holdout_quotes bigint,
-        holdout_revenue float8, personal_quotes bigint, personal_revenue float8)
+        holdout_revenue float8, personal_quotes bigint, personal_revenue float8, holdout_squares float8,
+        personal_squares float8)
     GROUP BY product, day
     ON CONFLICT (product, day) DO UPDATE SET
         quoted = t.quoted + excluded.quoted, bought = t.bought + excluded.bought,
@@ -50,7 +52,9 @@ SET search_path = pg_catalog, hushprice, pg_temp AS $$
         forgotten = t.forgotten + excluded.forgotten, holdout_quotes = t.holdout_quotes + excluded.holdout_quotes,
         holdout_revenue = t.holdout_revenue + excluded.holdout_revenue,
         personal_quotes = t.personal_quotes + excluded.personal_quotes,
-        personal_revenue = t.personal_revenue + excluded.personal_revenue;
+        personal_revenue = t.personal_revenue + excluded.personal_revenue,
+        holdout_squares = t.holdout_squares + excluded.holdout_squares,
+        personal_squares = t.personal_squares + excluded.personal_squares;
 $$;
 
 CREATE OR REPLACE FUNCTION hushprice.counted_outcome(
@@ -58,7 +62,8 @@ CREATE OR REPLACE FUNCTION hushprice.counted_outcome(
 ) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
     SELECT jsonb_build_object(
         'product', product, 'day', day, CASE WHEN demand > 0.0 THEN 'bought' ELSE 'declined' END, times,
-        CASE WHEN holdout THEN 'holdout_revenue' ELSE 'personal_revenue' END, times * price * demand);
+        CASE WHEN holdout THEN 'holdout_revenue' ELSE 'personal_revenue' END, times * price * demand,
+        CASE WHEN holdout THEN 'holdout_squares' ELSE 'personal_squares' END, times * price * demand * price * demand);
 $$;
 
 -- Quotes first; null in the answer is the quote as asked.

@@ -52,6 +52,11 @@ class ApiKey(msgspec.Struct, frozen=True):
     role: Role
     digest: bytes  # SHA-256 of the key, which has 256 random bits
 
+    @property
+    def identity(self) -> str:
+        """What its quotes are bound to. Of the key itself: a name may be given to another key later."""
+        return self.digest[:8].hex()
+
 
 class StoredProduct(msgspec.Struct, frozen=True):
     """A product's public side. `spec` is the JSON of service.product.Product, fixed at creation."""
@@ -81,7 +86,7 @@ class NewQuote(msgspec.Struct, frozen=True):
 
     id: str  # 32 hexadecimal digits: 128 random bits
     product: str
-    key: str  # the name of the API key that asked
+    key: str  # the identity of the API key that asked
     context: bytes  # little-endian float64, the product's number of them
     price: float  # charged, as a share of the ceiling; what the record keeps
     charged: str  # the same in currency, as text such as "12.99"
@@ -113,7 +118,7 @@ class NewOutcome(msgspec.Struct, frozen=True):
     """What became of a quote."""
 
     quote: str
-    key: str  # the name of the API key that tells; a quote of another key is unknown
+    key: str  # the identity of the API key that tells; a quote of another key is unknown
     demand: float
 
     def __repr__(self) -> str:
@@ -194,6 +199,8 @@ class Figures(msgspec.Struct, frozen=True):
     holdout_revenue: float  # sum of price charged times demand, in shares of the ceiling, outcomes in time only
     personal_quotes: int
     personal_revenue: float
+    holdout_squares: float  # sum of squares of the same, for standard errors
+    personal_squares: float
 
 
 class Inspection(msgspec.Struct, frozen=True):

@@ -133,5 +133,7 @@ CREATE TABLE tally (
     holdout_revenue REAL NOT NULL DEFAULT 0.0,
     personal_quotes INTEGER NOT NULL DEFAULT 0,
     personal_revenue REAL NOT NULL DEFAULT 0.0,
+    holdout_squares REAL NOT NULL DEFAULT 0.0,
+    personal_squares REAL NOT NULL DEFAULT 0.0,
     PRIMARY KEY (product, day)
 ) STRICT, WITHOUT ROWID;

@@ -166,7 +166,9 @@ def _count_outcome(
     tally: Tally, product: int, day: int, holdout: bool, price: float, demand: float, times: int
 ) -> None:
     tally.add(product, day, "bought" if demand > 0.0 else "declined", times)
-    tally.add(product, day, "holdout_revenue" if holdout else "personal_revenue", times * price * demand)
+    revenue = price * demand
+    tally.add(product, day, "holdout_revenue" if holdout else "personal_revenue", times * revenue)
+    tally.add(product, day, "holdout_squares" if holdout else "personal_squares", times * revenue * revenue)
 
 
 def forget(connection: sqlite3.Connection, customer: bytes, clock: float, tally: Tally) -> None:
