@@ -92,6 +92,13 @@ def test_a_batch_answers_every_item_in_its_place(either: Running) -> None:
     assert told.status_code == 200
 
 
+def test_a_batch_that_asks_to_be_repeatable_is_refused(shared: Running) -> None:
+    answer = shared.client("shop").post(
+        "/v1/quotes/batch", json={"quotes": [ask()]}, headers={"idempotency-key": "basket"}
+    )
+    assert (answer.status_code, answer.json()["error"]["field"]) == (422, "Idempotency-Key")
+
+
 @pytest.mark.parametrize("count", [0, 101])
 def test_a_batch_has_1_to_100_items(shared: Running, count: int) -> None:
     answer = shared.client("shop").post("/v1/quotes/batch", json={"quotes": [ask()] * count})

@@ -127,6 +127,8 @@ def shown(held: Held, id: str, charged: str, expires: float, version: int, recor
 
 async def batch(service: Service, asked: Asked) -> Answer:
     """Many quotes; a bad item gets its error in its place."""
+    if asked.idempotency is not None:  # ignored, it would be a promise not kept
+        raise problems.invalid("Idempotency-Key", "is for single quotes; a batch has none")
     items: list[msgspec.Raw] = asked.body.quotes
     wait = service.limits.take(asked.sender.name, asked.started, len(items) - 1)
     if wait:
