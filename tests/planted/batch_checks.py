@@ -268,7 +268,7 @@ def batches_end_where_releases_say() -> None:
 
 
 def probes_begin_where_releases_say() -> None:
-    """With an intercept, every other batch may be a probe, which is shorter: the same ones whoever the customers are."""
+    """With an intercept every other batch may be a probe, which is shorter: the same ones whoever buys."""
     features = by_name("intercept", 1)
     loose = rules.newton(EpsilonDelta(50.0, 1e-6), demand=MARKET.demand, features=features)
     market, others = (
