@@ -18,7 +18,7 @@ from hushprice.policies.newton import NEAR, PRECISION, PROBE, REACH, references
 from hushprice.types import FloatArray
 
 LEAST = 40.0
-GRID = np.linspace(0.0, 1.0, 100_001)
+GRID = np.linspace(0.0, 1.0, 1001)
 
 
 def tilts(inverse: FloatArray, effect: FloatArray, reach: float, turns: int) -> FloatArray:
@@ -97,7 +97,7 @@ def test_who_is_moved_is_who_is_near_to_where_demand_is_known_best(demand: Deman
     """Against best prices on a dense grid."""
     draws, prices = np.random.default_rng(seed), cost + (1.0 - cost) * GRID
     seen = set()
-    for _ in range(50):
+    for _ in range(25):
         a, b = draws.uniform(0.0, 0.6), -draws.uniform(0.1, 0.9)
         up, down = 0.2 * draws.normal(size=2)
         q2, pivot = draws.uniform(0.01, 1.0), draws.uniform(0.0, 1.2)
@@ -106,7 +106,7 @@ def test_who_is_moved_is_who_is_near_to_where_demand_is_known_best(demand: Deman
             for left, slope in ((a, b), (a + up, b + down))
         )
         margin = 0.5 * abs(moved - price) - abs(price - pivot)
-        if abs(margin) < 1e-3:
+        if abs(margin) < 4e-3:  # the grid is no finer
             continue
         found = probe.moves(demand.family, float(demand.slope), 0.5, cost, a, b, -2.0 * q2 * pivot, q2, up, down)
         assert found == (margin > 0.0)
