@@ -41,8 +41,10 @@ INSTANCES: tuple[tuple[str, int, str, bool], ...] = (
     ("main", 4, "uniform", False),
     ("main", 4, "uniform, theta_p >= 0.6", True),
     ("main", 9, "uniform", False),
+    ("main", 9, "uniform", True),
     ("main", 9, "uniform, theta_p >= 0.6", True),
     ("main", 19, "uniform", False),
+    ("main", 19, "uniform", True),
     ("main", 19, "uniform, theta_p >= 0.6", True),
 )
 

@@ -79,13 +79,13 @@ def test_a_foreign_file_is_not_a_saved_pricer(foreign: bytes, tmp_path: Path) ->
 
 
 def test_a_future_format_is_named(content: bytes, tmp_path: Path) -> None:
-    future = content.replace(b"hushprice pricer 4 ", b"hushprice pricer 5 ", 1)
-    assert refusal(future, tmp_path / "future").endswith("has format 5; this version reads format 4")
+    future = content.replace(b"hushprice pricer 5 ", b"hushprice pricer 6 ", 1)
+    assert refusal(future, tmp_path / "future").endswith("has format 6; this version reads format 5")
 
 
 def test_a_file_of_the_first_format_is_named_too(content: bytes, tmp_path: Path) -> None:
-    past = content.replace(b"hushprice pricer 4 ", b"hushprice pricer 1 ", 1)
-    assert refusal(past, tmp_path / "past").endswith("has format 1; this version reads format 4")
+    past = content.replace(b"hushprice pricer 5 ", b"hushprice pricer 1 ", 1)
+    assert refusal(past, tmp_path / "past").endswith("has format 1; this version reads format 5")
 
 
 def with_checksum(body: bytes) -> bytes:

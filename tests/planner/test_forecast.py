@@ -7,6 +7,8 @@ import pytest
 
 from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.delta import parse_delta
+from hushprice.demand.families import Logistic
+from hushprice.demand.features import by_name
 from hushprice.planner import forecast
 from hushprice.planner.outlook import LIMIT, Outlook, outlook, without_privacy
 from hushprice.planner.prior import markets
@@ -40,6 +42,22 @@ def test_short_batches_are_played_customer_by_customer(features):
         regret, releases = forecast_one(market, rules, customers, 4, trial)
         assert regret / customers == pytest.approx(result.regret[trial], rel=1e-6)
         assert np.array_equal(releases + 1, result.estimate_periods[trial])
+
+
+@pytest.mark.parametrize("features", ["intercept", "interactions"])
+def test_probes_are_foreseen(features):
+    chosen, customers = by_name(features, 1), 600  # batches are played customer by customer
+    theta = np.full(chosen.dimension, 0.1)
+    theta[2] = 0.9
+    market = Market(demand=Logistic(), features=chosen, theta=theta, contexts="uniform")
+    result = simulate(
+        "noisy-newton", market=market, horizon=customers, epsilon=40.0, trials=1, seed=7, trigger=False, workers=1
+    )
+    periods = result.estimate_periods[0]
+    assert np.any(periods[6:] / periods[5:-1] < 1.4)
+    regret, releases = forecast_one(market, rules_for(market, 40.0, customers, trigger=False), customers, 7, 0)
+    assert regret / customers == pytest.approx(result.regret[0], rel=1e-6)
+    assert np.array_equal(releases + 1, periods)
 
 
 @pytest.mark.slow

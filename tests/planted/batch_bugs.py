@@ -30,3 +30,6 @@ score_noise_reused = edited(
     ("score_noise * plan.drawn, seed, trial, records,", "score_noise * plan.drawn, seed, trial, 1,")
 )
 ends_read_exact_sums = edited(("belief.gain(\n            desk.curvature,", "belief.gain(\n            desk.exact,"))
+probes_read_exact_sums = edited(
+    ("desk.theta, desk.inverse, place[MADE], ", "desk.theta, desk.inverse, place[MADE] + int(desk.score[0] > 0.0), ")
+)

@@ -22,7 +22,7 @@ from tests.planted import planting
 from hushprice.accounting import batch_noise, gaussian
 from hushprice.accounting.budget import EpsilonDelta
 from hushprice.demand.families import Logistic
-from hushprice.demand.features import main_effects
+from hushprice.demand.features import by_name, main_effects
 from hushprice.numerics import tape
 from hushprice.policies import newton as rules
 from hushprice.releasers import scores
@@ -265,3 +265,20 @@ def batches_end_where_releases_say() -> None:
     early = [release.records for release in first.releases if release.kind == SCORE]
     assert early[0] < 300  # the trigger did end some
     play(settings(0.0, trigger=True), follow=first, market=others, blind=True)
+
+
+def probes_begin_where_releases_say() -> None:
+    """With an intercept every other batch may be a probe, which is shorter: the same ones whoever buys."""
+    features = by_name("intercept", 1)
+    loose = rules.newton(EpsilonDelta(50.0, 1e-6), demand=MARKET.demand, features=features)
+    market, others = (
+        Market(demand=MARKET.demand, features=features, theta=np.array(theta), **contexts)
+        for theta, contexts in (
+            ([0.1, 0.05, 0.9], {"contexts": "uniform"}),
+            ([-0.9, 0.1, 0.1], {"contexts": "file", "rows": np.full((7, 1), 1e-3)}),
+        )
+    )
+    first = play(loose, market=market)
+    ends = np.array([release.records for release in first.releases if release.kind == SCORE])
+    assert np.sum(ends[5:] / ends[4:-1] < 1.25) >= 2  # there were probes
+    play(loose, follow=first, market=others, blind=True)

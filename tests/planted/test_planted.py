@@ -98,6 +98,7 @@ PLANTED = [
     ),
     Planted("score noise reused between batches", batch.score_noise_reused, batches.scores_keep_to_their_share),
     Planted("batches that end by exact sums", batch.ends_read_exact_sums, batches.batches_end_where_releases_say),
+    Planted("probes that read exact sums", batch.probes_read_exact_sums, batches.probes_begin_where_releases_say),
     Planted(
         "a release as soon as all outcomes are in",
         service_bugs.release_when_outcomes_are_in,
@@ -169,6 +170,7 @@ REQUIRED = {
     "a batch's noise without its column",
     "curvature noise reused between blocks",
     "batches that end by exact sums",
+    "probes that read exact sums",
     "a release as soon as all outcomes are in",
     "a late purchase that revises its slot",
     "a batch drawn again after a restart",
@@ -180,7 +182,7 @@ def test_the_list_is_complete() -> None:
     names = [planted.name for planted in PLANTED]
     assert len(set(names)) == len(names)
     assert set(names) >= REQUIRED
-    assert len(names) >= len(REQUIRED) == 27
+    assert len(names) >= len(REQUIRED) == 28
 
 
 @pytest.mark.parametrize("check", dict.fromkeys(planted.check for planted in PLANTED), ids=lambda check: check.__name__)

@@ -21,7 +21,16 @@ from hushprice.demand.features import Affine, by_name, main_effects
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.policies import newton as rules
-from hushprice.policies.newton import Newton, largest_turn, newton, schedule, start, steepest_within, without_noise
+from hushprice.policies.newton import (
+    Newton,
+    largest_turn,
+    newton,
+    references,
+    schedule,
+    slope_at_zero,
+    start,
+    without_noise,
+)
 from hushprice.policies.noisy_newton import noisy_newton
 
 CLAIM = EpsilonDelta(1.0, 1e-8)
@@ -186,6 +195,10 @@ def test_a_reference_price_that_is_none_is_refused(price: float) -> None:
         {"sampling": math.nan},
         {"width": -1.0},
         {"spread": math.inf},
+        {"probe": -0.5},
+        {"reach": 0.0},
+        {"least": math.nan},
+        {"near": -1.0},
         {"trigger": -1.0},
     ],
 )
@@ -202,7 +215,35 @@ def test_constants_of_the_curve_bound_it(demand: Demand) -> None:
     f, slope = demand.mean(z), demand.mean_slope(z)
     lowest = -demand.bound if demand.family == Gaussian().family else 0.0
     assert np.all(slope / np.maximum(f - lowest, demand.bound - f) <= largest_turn(demand) * (1.0 + 1e-3))
-    assert np.all(slope <= steepest_within(demand) * (1.0 + 1e-12))
+    assert demand.family == Poisson().family or np.all(slope <= slope_at_zero(demand) * (1.0 + 1e-12))
+
+
+def test_the_bonus_is_scaled_by_the_slope_of_demand_at_zero() -> None:
+    for demand, slope in ((Logistic(slope=8.0), 2.0), (Poisson(slope=2.0), 2.0), (Gaussian(noise=0.5), 1.0)):
+        assert slope_at_zero(demand) == pytest.approx(slope)
+        assert newton(CLAIM, demand=demand, features=main_effects(1)).width == pytest.approx(rules.BONUS * slope)
+
+
+def test_a_probe_is_long_enough_for_its_noise_and_a_curve_of_ones_own_has_none() -> None:
+    class Own(Logistic):
+        family = CUSTOM
+
+    whole = made()
+    sampling_after = whole.sampling * whole.cap * whole.least
+    assert sampling_after == pytest.approx(rules.CLEAR * whole.noise.score**2)
+    loose = newton(EpsilonDelta(50.0, 1e-8), demand=Logistic(), features=main_effects(1))
+    assert loose.least == rules.SHORTEST * 2
+    assert (whole.probe, whole.reach, whole.near) == (rules.PROBE, rules.REACH, rules.NEAR)
+    assert made(demand=Own()).probe == 0.0
+
+
+def test_reference_customers_are_the_middle_one_and_two_on_every_axis() -> None:
+    chosen = by_name("interactions", 2)
+    u, v = references(chosen)
+    assert u.shape == v.shape == (6, 5)
+    found = sorted((u[1:3] / u[0]).T.tolist())
+    assert found == [[-0.5, 0.0], [0.0, -0.5], [0.0, 0.0], [0.0, 0.5], [0.5, 0.0]]
+    np.testing.assert_array_equal(v[:, 0], chosen.parts(np.zeros(2))[1])
 
 
 def test_the_schedule_has_the_strategy_of_every_level() -> None:

@@ -15,6 +15,7 @@ from tests.service.products import CUSTOMER, SCHEMA, make_product
 from hushprice import open_pricer
 from hushprice.accounting.budget import EpsilonDelta
 from hushprice.demand.families import Logistic, Poisson
+from hushprice.engine.newton_quoter import NewtonQuoter
 from hushprice.errors import InvalidInput
 from hushprice.service.belief import Belief, belief_of
 from hushprice.service.prices import PriceRules
@@ -213,6 +214,42 @@ def test_a_belief_crosses_as_text_and_prices_the_same() -> None:
     assert belief_of(other) == belief == read
     context = np.array([0.3, -0.4])
     assert one.price(context, 0.7) == other.price(context, 0.7)
+
+
+def probing(product: Product) -> NewtonQuoter:
+    """A quoter in a probe: what it knows was learned at one price."""
+    quoter, draws = quoter_of(product), np.random.default_rng(1)
+    quoter.theta, quoter.ready, quoter.version = np.array([0.1, 0.0, 0.0, 0.9]), True, 5
+    best = quoter.price(np.zeros(2), 0.5)
+    for x in draws.uniform(-1.0, 1.0, (500, 2)):
+        u, v = features_of(product).parts(x)
+        quoter.precision = quoter.precision + 10.0 * np.outer(u + best * v, u + best * v)
+    quoter.inverse = np.linalg.inv(quoter.precision)
+    quoter.follow(5000)
+    assert np.any(quoter.tilt)
+    return quoter
+
+
+def test_who_reads_a_belief_in_a_probe_makes_the_same_tilt() -> None:
+    """It is no field of the belief: the releases and the slot decide it, so every quoter finds it again."""
+    product = make_product(features="intercept")
+    quoter, draws = probing(product), np.random.default_rng(2)
+    read = msgspec.json.decode(msgspec.json.encode(belief_of(quoter)), type=Belief)
+    other = held_to(quoter_of(product), read)
+    assert (other.tilt.tolist(), other.end) == (quoter.tilt.tolist(), quoter.end)
+    for x in draws.uniform(-1.0, 1.0, (20, 2)):
+        uniform = float(draws.uniform())
+        assert other.price_of_checked(x, uniform) == quoter.price(x, uniform)
+
+
+def test_a_refused_belief_leaves_a_probe_as_it_was() -> None:
+    product = make_product(features="intercept")
+    quoter = probing(product)
+    before, tilt = belief_of(quoter), quoter.tilt.tolist()
+    for changes in ({"version": 6}, {"ready": False}, {"look": before.end + 1}):
+        with pytest.raises(InvalidInput, match=r"^belief.end and belief.look"):
+            held_to(quoter, msgspec.structs.replace(before, **changes))
+        assert (belief_of(quoter), quoter.tilt.tolist()) == (before, tilt)
 
 
 @pytest.mark.parametrize(

@@ -313,13 +313,13 @@ def test_a_state_that_a_learner_could_not_have_written_is_refused() -> None:
         return pack(other(whole, **{"engine": inner} | change))
 
     def packed(body: bytes) -> bytes:
-        return f"hushprice learner 1 {hashlib.sha256(body).hexdigest()}\n".encode() + body
+        return f"hushprice learner 2 {hashlib.sha256(body).hexdigest()}\n".encode() + body
 
     bad = [
         b"",
         body,
         head + b"\n" + body[:-1],
-        head.replace(b"learner 1", b"learner 2") + b"\n" + body,
+        head.replace(b"learner 2", b"learner 3") + b"\n" + body,
         packed(b"\x80"),
         packed(b"no MessagePack"),
         forged({"learned": 29}),

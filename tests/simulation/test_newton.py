@@ -7,6 +7,7 @@ another seed would have failed a sound policy.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
 from hushprice.numerics.jit import COMPILED
 from hushprice.policies.newton import DISPERSION
+from hushprice.policies.protocol import Policy
 from hushprice.simulation import newton, room
 from hushprice.simulation.change import Change, world_of
 from hushprice.simulation.market import Market, paper_market
@@ -29,7 +31,7 @@ MarketMaker = Callable[..., Market]
 pytestmark = pytest.mark.skipif(not COMPILED, reason="long runs need compiled steps")
 
 
-def run(policy: str = "noisy-newton", **settings: Any) -> SimulationResult:
+def run(policy: str | Policy = "noisy-newton", **settings: Any) -> SimulationResult:
     common: dict[str, Any] = {"horizon": 3000, "trials": 3, "workers": 1, "epsilon": 4.0, "delta": 1e-9}
     return simulate(policy, **(common | settings))
 
@@ -165,6 +167,20 @@ def test_a_direction_that_opens_late_is_learned_sooner_with_the_trigger(make_mar
     with_trigger, without = run(**given).regret, run(trigger=False, **given).regret
     assert with_trigger.mean() < without.mean()
     assert np.sum(with_trigger < without) >= 13  # of 16: odds 1.1 % by chance
+
+
+def test_probes_free_trials_that_settled_on_wrong_prices(make_market: MarketMaker) -> None:
+    """Without them most trials end up at 1 for everybody, at a regret of 122, in units of 1e-4; one still does late."""
+    market = make_market(features="intercept")
+    given: dict[str, Any] = {"market": market, "horizon": 200_000, "trials": 8, "epsilon": 8.0, "workers": 2}
+    policy = prepare("noisy-newton", **{name: given[name] for name in ("market", "horizon", "epsilon")}).policy
+    assert isinstance(policy, Policy)
+    assert policy.newton is not None
+    settled = run(replace(policy, newton=replace(policy.newton, probe=0.0)), **given).regret
+    freed = run(**given).regret
+    assert np.sum(settled > 120e-4) >= 4
+    assert np.sum(freed > 30e-4) <= 2
+    assert freed.mean() < 0.4 * settled.mean()
 
 
 def test_one_changed_record_changes_later_prices_alone() -> None:

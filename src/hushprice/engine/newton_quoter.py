@@ -13,9 +13,19 @@ from hushprice.demand.features import CUSTOM, FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.numerics.linear import packed_size
-from hushprice.optimizer import batching, belief, reference, single
+from hushprice.optimizer import batching, belief, probe, reference, single
 from hushprice.optimizer.price import STACK
-from hushprice.policies.newton import BLOCKS, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE, Newton, schedule
+from hushprice.policies.newton import (
+    BLOCKS,
+    GROWTH,
+    KNOWN,
+    NOISE_SHARE,
+    PRECISION,
+    SPARE,
+    Newton,
+    references,
+    schedule,
+)
 from hushprice.releases import CurvatureRelease, ScoreRelease
 from hushprice.types import FloatArray
 
@@ -30,22 +40,25 @@ class NewtonQuoter:
         self._rules = rules
         self._strategies = schedule(rules.noise.levels)
         self._price_effect = np.array(features.parts(np.zeros(features.contexts))[1])
+        self._references = references(features)
         self._search = np.empty(STACK)
-        self._work = np.empty((4 * d + 3, d))
+        self._work = np.empty(probe.work_shape(d))
         self._parts = np.empty((2, d))
-        self._constants = np.array([demand.slope, rules.width, rules.spread, rules.unit_cost], dtype=np.float64)
+        constants = demand.slope, rules.width, rules.spread, rules.unit_cost, rules.near
+        self._constants = np.array(constants, dtype=np.float64)
         self._compiled = demand.family != family.CUSTOM and features.code != CUSTOM
         self.theta: FloatArray = np.array(rules.center)
         self.precision: FloatArray = PRECISION * np.eye(d)
         self.inverse: FloatArray = np.eye(d) / PRECISION
         self.ready = False  # is the belief worth pricing by? Never unlearned
         self.version = 0  # batches accepted
+        self.tilt: FloatArray = np.zeros(d)  # of the batch, where it is a probe
         self.follow(0)
 
     def follow(self, records: int) -> None:
         """A batch begins after this many slots: when it ends at the latest, and its blocks, are settled here."""
         self.batch = records
-        self.end = batching.batch_end(records, self._rules.first, GROWTH)
+        self.end = self._latest(batching.batch_end(records, self._rules.first, GROWTH))
         length = self.end - records
         self.level = batching.block_level(length, BLOCKS, self._rules.noise.levels)
         self.block = batching.block_length(length, self.level)
@@ -100,6 +113,7 @@ class NewtonQuoter:
             uniform,
             self.theta,
             self.inverse,
+            self.tilt,
             self._parts,
             self._search,
         )
@@ -109,17 +123,18 @@ class NewtonQuoter:
         rules, demand = self._rules, self._demand
         if not self.ready:
             return self._unknown(uniform)
-        cost, width, spread = float(rules.unit_cost), float(rules.width), float(rules.spread)
+        cost, width = float(rules.unit_cost), float(rules.width)
         u, v = np.ascontiguousarray(u, dtype=np.float64), np.ascontiguousarray(v, dtype=np.float64)
-        known = self.theta, self.inverse, u, v, spread, float(uniform), cost
+        settings = float(rules.near), self.tilt, float(rules.spread), float(uniform), cost
+        known = demand.family, float(demand.slope), self.theta, self.inverse, u, v, *settings
         width = width / (1.0 - cost) if cost > 0.0 else width
         if demand.family == family.CUSTOM:
-            lines = np.empty((8, 1))
+            lines = np.empty((single.LINES, 1))
             single.lines_for_one(*known, lines)
             a, b, q0, q1, q2 = lines[:5, 0].tolist()
             share = reference.dense_price(demand, a, b, q0, q1, q2, width)
         else:
-            share = float(single.price_for_one(demand.family, float(demand.slope), width, *known, self._search))
+            share = float(single.price_for_one(*known, width, self._search))
         return min(cost + (1.0 - cost) * share, 1.0) if cost > 0.0 else share
 
     def _unknown(self, uniform: float) -> float:
@@ -127,6 +142,31 @@ class NewtonQuoter:
         rules = self._rules
         moved = rules.reference_price + rules.dispersion * (2.0 * uniform - 1.0)
         return float(min(max(moved, rules.unit_cost), 1.0))
+
+    def _latest(self, end: int) -> int:
+        """Where the batch that begins ends at the latest, and its tilt: a probe is shorter."""
+        rules, demand = self._rules, self._demand
+        if not self.ready:
+            self.tilt[:] = 0.0
+            return end
+        end = probe.begin(
+            demand.family,
+            float(demand.slope),
+            float(rules.probe),
+            float(rules.reach),
+            float(rules.least),
+            float(rules.near),
+            float(rules.unit_cost),
+            self.theta,
+            self.inverse,
+            *self._references,
+            self.version,
+            self.batch,
+            end,
+            self.tilt,
+            self._work,
+        )
+        return int(end)
 
     def _error(self) -> float:
         """The deviation of an entry of the batch's released curvature, at most."""

@@ -34,7 +34,7 @@ from hushprice.releases import CovarianceRelease, EstimateRelease
 if TYPE_CHECKING:
     from hushprice.engine.pricer import Pricer
 
-FORMAT = 4
+FORMAT = 5
 _HEAD = re.compile(rb"hushprice pricer ([0-9]{1,9}) ([0-9a-f]{64})\n")
 AnyPricer = TypeVar("AnyPricer", bound="Pricer")
 

@@ -84,11 +84,12 @@ def restore_engine(state: EngineState, engine: NewtonEngine) -> None:
     """Make an engine that nothing happened to the one that was saved."""
     learner, quoter = engine.learner, engine.quoter
     _check(state, engine)
-    quoter.follow(state.follows)
+    quoter.ready, quoter.version = state.ready, state.version
+    quoter.theta, quoter.precision, quoter.inverse = state.theta, state.precision, state.inverse
+    quoter.follow(state.follows)  # by the belief: the batch may be a probe
     if not _planned(state, quoter):
         raise InvalidInput("the saved look does not fit the rest of the pricer")
-    quoter.look, quoter.ready, quoter.version = state.look, state.ready, state.version
-    quoter.theta, quoter.precision, quoter.inverse = state.theta, state.precision, state.inverse
+    quoter.look = state.look
     learner.begin(state.level)
     learner.batch.restore(state.batch, state.level)
     learner.count, learner.blocks = state.learned, state.blocks

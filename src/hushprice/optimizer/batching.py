@@ -1,8 +1,9 @@
 """When batches and their blocks end: functions of slot numbers alone, so that no record decides what it is summed with.
 
-A batch that follows n records ends at the latest after GROWTH n records. On the way there it is looked at in blocks,
-about BLOCKS times the root of its length many, and may end after any of them where released curvatures ask for it. So
-a direction that opens right after a release waits for a share of the batch that vanishes as n grows.
+A batch that follows n records ends at the latest after GROWTH n records; probe.py makes some shorter. On the way there
+it is looked at in blocks, about BLOCKS times the root of its length many, and may end after any of them where released
+curvatures ask for it. So a direction that opens right after a release waits for a share of the batch that vanishes as
+n grows.
 """
 
 from __future__ import annotations

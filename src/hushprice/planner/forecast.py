@@ -17,12 +17,12 @@ from hushprice.demand import family
 from hushprice.numerics import tape
 from hushprice.numerics.jit import step
 from hushprice.numerics.linear import packed_size
-from hushprice.optimizer import batching, belief
+from hushprice.optimizer import batching, belief, probe
 from hushprice.policies.newton import BLOCKS, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE
 from hushprice.releasers import scores, toeplitz
 from hushprice.sensitive.records import hold_to_unit_ball
 from hushprice.simulation.kernel import arrive, respond
-from hushprice.simulation.newton import NewtonPlan, quote
+from hushprice.simulation.newton import NewtonPlan, begin_probe, quote
 from hushprice.simulation.room import STRETCH, Stretch, World, scratch
 from hushprice.types import FloatArray, IntArray
 
@@ -52,7 +52,7 @@ def forecast(
     phi, terms = np.empty((d, STRETCH)), np.empty((scores.ROWS, STRETCH))
     score, exact, noise = np.zeros(d), np.zeros(size), np.zeros(size)
     theta, precision, inverse = plan.center.copy(), np.zeros((d, d)), np.zeros((d, d))
-    gained, work = np.empty((d, d)), np.empty((4 * d + 3, d))
+    gained, work, tilt = np.empty((d, d)), np.empty(probe.work_shape(d)), np.zeros(d)
     for j in range(d):
         precision[j, j] = PRECISION
         inverse[j, j] = 1.0 / PRECISION
@@ -61,10 +61,12 @@ def forecast(
     marks[READY] = -1.0
     while records < horizon:
         length = batching.batch_end(records, plan.first, GROWTH) - records
+        if ready:
+            length = begin_probe(world, plan, theta, inverse, made, records, records + length, tilt, work) - records
         level = batching.block_level(length, BLOCKS, plan.levels)
         count = min(min(length, SAMPLE), horizon - records)
         arrive(world, seed, trial, records + 1, count, room)
-        quote(world, plan, theta, inverse, ready, seed, trial, records + 1, count, room)
+        quote(world, plan, theta, inverse, tilt, ready, seed, trial, records + 1, count, room)
         respond(world, seed, trial, records + 1, count, room)
         _features(room, count, phi)
         times = length / count

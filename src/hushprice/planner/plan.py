@@ -213,7 +213,7 @@ def _bought(epsilon: float, found: Outlook, best: float, bar: float, customers: 
 
 
 def _scheduled(rules: Newton, customers: int) -> list[int]:
-    """Records before each release if no batch ends early."""
+    """Records before each release if no batch ends early and none is a probe: the latest there are."""
     slots, records = [], batch_end(0, rules.first, GROWTH)
     while records < customers:
         slots.append(int(records))

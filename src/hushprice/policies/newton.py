@@ -18,7 +18,7 @@ from hushprice.accounting.batch_noise import BatchNoise, calibrate, column_norm,
 from hushprice.accounting.budget import EpsilonDelta
 from hushprice.demand import family, welfare
 from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand, lowest, steepest
+from hushprice.demand.protocol import Demand, lowest
 from hushprice.errors import InvalidInput
 from hushprice.types import FloatArray
 
@@ -28,8 +28,12 @@ GROWTH = 1.5  # a batch ends at the latest when this many times as many records 
 SHORTEST = 4  # records a feature in the first batch, at least
 PATIENCE = 0.3  # of the records after which noise and the first belief weigh the same, in the first batch
 CAP = 0.35  # of the largest curvature a record could have, above which its weight is reduced
-BONUS = 0.1  # confidence bonus: of the largest slope of demand, times the deviation of phi'theta
+BONUS = 0.1  # confidence bonus: of the slope of demand at 0, times the deviation of phi'theta
 SPREAD = 0.1  # dispersion of prices, in deviations of the believed slope
+PROBE = 0.25  # of all records so far is what a probe has, times the square of its reach: what it costs
+REACH = 2.0  # of a probe, in deviations, at most
+CLEAR = 1.0  # times as large as the noise is the sampling variance of a probe's score, at least
+NEAR = 0.25  # of the way a price would move: who is further from where demand is known best is left out of probes
 DISPERSION = 0.1  # of prices around the reference price, to either side
 KNOWN = 0.9  # personal prices begin when the price coefficient's variance has fallen below this share
 NOISE_SHARE = 0.5  # of the noise's operator norm that eigenvalues of a released curvature are reduced by, squared
@@ -37,8 +41,10 @@ SPARE = 1.0  # of it that is taken off as well before asking whether a batch sho
 TRIGGER = 3.0  # a batch ends early when it would multiply some direction's precision by more than 1 + this
 BLOCKS = 0.125  # blocks a batch is looked at in, times the root of its length
 LEVELS = 12  # at most 2^12 blocks
-DOUBLINGS = 110  # batches that end at their public slot, at most: GROWTH^110 is past any number of slots
+DOUBLINGS = 220  # batches that end at their latest slot, at most: half may be probes, and GROWTH^110 is past any number
 EARLY = 1000  # batches that may end early, at most: it bounds the work, not the privacy
+
+_KNOWN = (family.LOGISTIC, family.POISSON, family.GAUSSIAN)  # families whose best price has a closed form
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +60,10 @@ class Newton:
     sampling: float  # variance of a score per unit of curvature
     width: float  # of the confidence bonus; 0 is off
     spread: float
+    probe: float  # 0 is off
+    reach: float
+    least: float  # records in a probe
+    near: float
     trigger: float  # 0 is off: batches end at public slots only
     drawn: bool = True  # False: all noise is left out, for study, and nothing is claimed
     unit_cost: float = 0.0  # c: prices maximize (p - c) f, and none is below it
@@ -63,8 +73,9 @@ class Newton:
         checks.within(float(self.unit_cost), 1.0, reference_price=self.reference_price)
         checks.within(0.0, 1.0, dispersion=self.dispersion)
         checks.whole(1, first=self.first)
-        checks.positive(cap=self.cap, sampling=self.sampling)
+        checks.positive(cap=self.cap, sampling=self.sampling, reach=self.reach)
         checks.non_negative(width=self.width, spread=self.spread, trigger=self.trigger)
+        checks.non_negative(probe=self.probe, least=self.least, near=self.near)
 
 
 def newton(
@@ -88,6 +99,7 @@ def newton(
     price = 0.5 * (1.0 + unit_cost) if reference_price is None else reference_price
     checks.within(unit_cost, 1.0, reference_price=price)
     center, held = start(demand, features, price, unit_cost)
+    sampling = 2.0 / (demand.slope * (demand.bound - lowest(demand)))
     return Newton(
         noise=noise,
         center=tuple(float(value) for value in TRUST * center),
@@ -96,9 +108,13 @@ def newton(
         dispersion=DISPERSION,
         first=max(SHORTEST * d, math.ceil(PATIENCE * noise.score * math.sqrt(PRECISION) * d / cap)),
         cap=cap,
-        sampling=2.0 / (demand.slope * (demand.bound - lowest(demand))),
-        width=BONUS * steepest_within(demand) if width is None else width,
+        sampling=sampling,
+        width=BONUS * slope_at_zero(demand) if width is None else width,
         spread=SPREAD,
+        probe=PROBE if demand.family in _KNOWN else 0.0,  # a curve of one's own has no best price in closed form
+        reach=REACH,
+        least=float(max(SHORTEST * d, CLEAR * noise.score * noise.score / (sampling * cap))),
+        near=NEAR,
         trigger=TRIGGER if trigger else 0.0,
         drawn=drawn,
         unit_cost=unit_cost,
@@ -128,9 +144,16 @@ def largest_turn(demand: Demand) -> float:
     return float(np.max(slope / np.maximum(f - lowest(demand), demand.bound - f)))
 
 
-def steepest_within(demand: Demand) -> float:
-    """The largest f' on |z| <= 1."""
-    return min(steepest(demand), float(np.max(_curve(demand)[1])))
+def slope_at_zero(demand: Demand) -> float:
+    """f' at z = 0: the largest of a logistic curve, and where an exponential one has neither vanished nor exploded."""
+    return float(np.asarray(demand.mean_slope(np.zeros(1)))[0])
+
+
+def references(features: FeatureMap) -> tuple[FloatArray, FloatArray]:
+    """u and v, a column each, of the customers who decide about probes: x = 0, and 1/2 either way along each axis."""
+    half = 0.5 * np.eye(features.contexts)
+    parts = [features.parts(x) for x in (np.zeros(features.contexts), *half, *-half)]
+    return np.array([u for u, _ in parts]).T.copy(), np.array([v for _, v in parts]).T.copy()
 
 
 def start(demand: Demand, features: FeatureMap, price: float, unit_cost: float = 0.0) -> tuple[FloatArray, float]:
@@ -142,7 +165,7 @@ def start(demand: Demand, features: FeatureMap, price: float, unit_cost: float =
     """
     u, v = features.parts(np.zeros(features.contexts))
     length = float(np.linalg.norm(v))
-    if length == 0.0 or demand.family not in (family.LOGISTIC, family.POISSON, family.GAUSSIAN):
+    if length == 0.0 or demand.family not in _KNOWN:
         return np.zeros(features.dimension), price
     if demand.family == family.GAUSSIAN:  # (c - a / b) / 2 is best: level and slope of demand in one proportion
         level = float(np.linalg.norm(u))

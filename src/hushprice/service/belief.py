@@ -43,15 +43,28 @@ def held_to(quoter: NewtonQuoter, belief: Belief) -> NewtonQuoter:
     theta = _numbers("theta", belief.theta, (size,))
     precision = _numbers("precision", belief.precision, (size, size))
     inverse = _numbers("inverse", belief.inverse, (size, size))
-    before = quoter.batch, quoter.look
-    quoter.follow(belief.batch)
+    before = quoter.theta, quoter.precision, quoter.inverse, quoter.ready, quoter.version, quoter.batch, quoter.look
+    _hold(quoter, theta, precision, inverse, belief.ready, belief.version, belief.batch, belief.look)
     if belief.end != quoter.end or not belief.batch < belief.look <= belief.end:
-        quoter.follow(before[0])
-        quoter.look = before[1]
+        _hold(quoter, *before)
         raise InvalidInput(f"belief.end and belief.look must fit a batch after slot {belief.batch} of this product")
-    quoter.theta, quoter.precision, quoter.inverse = theta, precision, inverse
-    quoter.ready, quoter.version, quoter.look = belief.ready, belief.version, belief.look
     return quoter
+
+
+def _hold(
+    quoter: NewtonQuoter,
+    theta: FloatArray,
+    precision: FloatArray,
+    inverse: FloatArray,
+    ready: bool,
+    version: int,
+    batch: int,
+    look: int,
+) -> None:
+    quoter.theta, quoter.precision, quoter.inverse = theta, precision, inverse
+    quoter.ready, quoter.version = ready, version
+    quoter.follow(batch)  # by the belief: the batch may be a probe, and its tilt is made anew wherever it is used
+    quoter.look = look
 
 
 def _numbers(field: str, values: object, shape: tuple[int, ...]) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 from hushprice.numerics import tape
 from hushprice.numerics.jit import step
 from hushprice.numerics.linear import packed_size
-from hushprice.optimizer import alone, batching, belief, coefficients, spread
+from hushprice.optimizer import alone, batching, belief, coefficients, probe, spread
 from hushprice.policies.newton import BLOCKS, EARLY, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE
 from hushprice.releasers import scores, toeplitz
 from hushprice.sensitive.records import hold_to_unit_ball
@@ -40,6 +40,8 @@ class NewtonPlan(NamedTuple):
 
     center: FloatArray
     price_effect: FloatArray  # v(0): how a price enters the features of the customer x = 0
+    reference_u: FloatArray  # customers who decide about probes, a column each
+    reference_v: FloatArray
     reference_price: float
     dispersion: float
     first: int
@@ -47,6 +49,10 @@ class NewtonPlan(NamedTuple):
     sampling: float
     width: float
     spread: float
+    probe: float
+    reach: float
+    least: float
+    near: float
     trigger: float
     lowest: float
     levels: int
@@ -66,6 +72,7 @@ def quote(
     plan: NewtonPlan,
     theta: FloatArray,
     inverse: FloatArray,
+    tilt: FloatArray,
     ready: bool,
     seed: int,
     trial: int,
@@ -85,6 +92,12 @@ def quote(
     curve = room.curve
     coefficients.demand_line(theta, room.u, room.v, count, curve[0], curve[1])
     coefficients.bonus_curve(inverse, room.u, room.v, count, curve[2], curve[3], curve[4], curve[5:7])
+    if probe.is_on(tilt):
+        up, down = curve[5], curve[6]
+        coefficients.demand_line(tilt, room.u, room.v, count, up, down)
+        probe.move_lines(
+            world.family, world.slope, plan.near, 0.0, count, up, down, curve[0], curve[1], curve[3], curve[4]
+        )
     spread.spread_lines(plan.spread, count, uniforms, curve[0], curve[1], curve[3], curve[4])
     alone.best_prices(
         world.family,
@@ -115,6 +128,7 @@ class Desk(NamedTuple):
     theta: FloatArray
     precision: FloatArray
     inverse: FloatArray
+    tilt: FloatArray  # of the batch: zeros unless it is a probe
     gained: FloatArray
     work: FloatArray
 
@@ -123,6 +137,39 @@ class Desk(NamedTuple):
 # how often it moved, early how often; checkpoints passed.
 PLACES = 9
 PERIOD, END, LEVEL, BLOCK, LOOK, READY, MADE, SOON, PASSED = range(PLACES)
+
+
+@step
+def begin_probe(
+    world: World,
+    plan: NewtonPlan,
+    theta: FloatArray,
+    inverse: FloatArray,
+    batches: int,
+    records: int,
+    end: int,
+    tilt: FloatArray,
+    work: FloatArray,
+) -> int:
+    """Where the batch that begins ends at the latest; its tilt, zero unless it is a probe, into `tilt`."""
+    return probe.begin(
+        world.family,
+        world.slope,
+        plan.probe,
+        plan.reach,
+        plan.least,
+        plan.near,
+        0.0,
+        theta,
+        inverse,
+        plan.reference_u,
+        plan.reference_v,
+        batches,
+        records,
+        end,
+        tilt,
+        work,
+    )
 
 
 @step
@@ -155,8 +202,9 @@ def run_newton(
         np.empty(d),
         np.empty((d, d)),
         np.empty((d, d)),
+        np.empty(d),
         np.empty((d, d)),
-        np.empty((4 * d + 3, d)),
+        np.empty(probe.work_shape(d)),
     )
     room = scratch(world.stream.size, d)
     kept = checkpoints, regret_at, totals, estimate_periods, prices
@@ -165,7 +213,7 @@ def run_newton(
         why = advance(world, plan, seed, trial, horizon, kept, control, counter, room, desk)
         if why != DUE:
             return why == OVER
-        release(plan, seed, trial, desk, estimate_periods)
+        release(world, plan, seed, trial, desk, estimate_periods)
 
 
 @step
@@ -174,13 +222,14 @@ def sit_down(plan: NewtonPlan, desk: Desk) -> None:
     d = desk.theta.size
     for j in range(d):
         desk.theta[j] = plan.center[j]
+        desk.tilt[j] = 0.0
         for i in range(d):
             desk.precision[i, j] = PRECISION if i == j else 0.0
             desk.inverse[i, j] = 1.0 / PRECISION if i == j else 0.0
     for at in range(PLACES):
         desk.place[at] = 0
     desk.place[PERIOD] = 1
-    _begin_batch(plan, desk)
+    _begin_batch(plan, desk, plan.first)
 
 
 @step
@@ -210,7 +259,7 @@ def advance(
         if phi.shape[1] > 1:
             count = min(min(phi.shape[1], horizon - period + 1), min(look, checkpoints[at]) - period + 1)
         arrive(world, seed, trial, period, count, room)
-        quote(world, plan, desk.theta, desk.inverse, ready, seed, trial, period, count, room)
+        quote(world, plan, desk.theta, desk.inverse, desk.tilt, ready, seed, trial, period, count, room)
         respond(world, seed, trial, period, count, room)
         for j in range(desk.theta.size):
             row, left, right = phi[j], room.u[j], room.v[j]
@@ -259,7 +308,7 @@ def advance(
 
 
 @step
-def release(plan: NewtonPlan, seed: int, trial: int, desk: Desk, estimate_periods: IntArray) -> None:
+def release(world: World, plan: NewtonPlan, seed: int, trial: int, desk: Desk, estimate_periods: IntArray) -> None:
     """Look at the batch after the period reached; end it and move the belief where it is time or the trigger asks."""
     place, level = desk.place, desk.place[LEVEL]
     records = place[PERIOD] - 1
@@ -305,15 +354,17 @@ def release(plan: NewtonPlan, seed: int, trial: int, desk: Desk, estimate_period
         place[READY] = 1
     estimate_periods[place[MADE]] = records + 1
     place[MADE] += 1
-    _begin_batch(plan, desk)
+    end = batching.batch_end(records, plan.first, GROWTH)
+    if place[READY] > 0:
+        end = begin_probe(world, plan, desk.theta, desk.inverse, place[MADE], records, end, desk.tilt, desk.work)
+    _begin_batch(plan, desk, end)
 
 
 @step
-def _begin_batch(plan: NewtonPlan, desk: Desk) -> None:
-    """The next batch: when it ends at the latest, how it is looked at, and empty sums."""
+def _begin_batch(plan: NewtonPlan, desk: Desk, end: int) -> None:
+    """The next batch, which ends at `end` at the latest: how it is looked at, and empty sums."""
     place = desk.place
     records = place[PERIOD] - 1
-    end = batching.batch_end(records, plan.first, GROWTH)
     level = batching.block_level(end - records, BLOCKS, plan.levels)
     block = batching.block_length(end - records, level)
     place[END], place[LEVEL], place[BLOCK], place[LOOK] = end, level, block, min(records + block, end)

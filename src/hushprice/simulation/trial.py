@@ -13,7 +13,7 @@ from hushprice.demand.protocol import lowest
 from hushprice.errors import DidNotConverge, InvalidInput
 from hushprice.optimizer import refresh
 from hushprice.policies.catalog import PlainFactory
-from hushprice.policies.newton import DOUBLINGS, EARLY, Newton, schedule
+from hushprice.policies.newton import DOUBLINGS, EARLY, Newton, references, schedule
 from hushprice.policies.protocol import FIXED, Policy
 from hushprice.policies.tuning import Tuning
 from hushprice.releasers import covariance, objective_perturbation
@@ -197,6 +197,7 @@ def newton_plan(rules: Newton, market: Market) -> newton.NewtonPlan:
     return newton.NewtonPlan(
         np.array(rules.center),
         np.array(effect),
+        *references(market.features),
         float(rules.reference_price),
         float(rules.dispersion),
         rules.first,
@@ -204,6 +205,10 @@ def newton_plan(rules: Newton, market: Market) -> newton.NewtonPlan:
         float(rules.sampling),
         float(rules.width),
         float(rules.spread),
+        float(rules.probe),
+        float(rules.reach),
+        float(rules.least),
+        float(rules.near),
         float(rules.trigger),
         float(lowest(market.demand)),
         rules.noise.levels,

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tests.simulation.gpu.agreement import CASES, compare, job_of
+import numpy as np
+from tests.simulation.gpu.agreement import CASES, compare, job_of, on_cpu
 
 from hushprice.cli import main
 from hushprice.errors import HushpriceError
@@ -29,6 +30,7 @@ from hushprice.sweeps.run import run_cells
 from hushprice.sweeps.store import Store
 
 HORIZON, TRIALS = 40, 2
+PROBES = 100  # customers until a batch was a probe in every trial
 SINGLE = ("noisy-newton", "paper published", "random")
 
 
@@ -42,6 +44,11 @@ def agreement() -> dict[str, Any]:
         found[f"{name}, single"] = compare(job_of(name, HORIZON, epsilon=8.0), range(TRIALS), "single")._asdict()
     dimension_20 = job_of("noisy-newton, gaussian", 100, contexts=18, epsilon=8.0)
     found["noisy-newton, d = 20"] = compare(dimension_20, range(1), "double")._asdict()
+    probes, numbers = job_of("noisy-newton, gaussian", PROBES, epsilon=100.0), range(1, 3)
+    for precision in ("double", "single"):
+        found[f"noisy-newton, probes, {precision}"] = compare(probes, numbers, precision)._asdict()
+    ends = [np.diff(np.log(periods)) for periods in on_cpu(probes, numbers).estimate_periods]
+    found["noisy-newton, probes, double"]["shortest"] = max(float(np.min(each)) for each in ends)
     customers = job_of("noisy-newton", HORIZON, customers=7)
     found["noisy-newton, one trial's customers"] = compare(customers, range(TRIALS), "double")._asdict()
     return found

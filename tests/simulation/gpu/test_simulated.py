@@ -6,6 +6,7 @@ In double precision they must agree with the CPU: the same periods of releases, 
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from hushprice.numerics.jit import COMPILED
 
 ROOT = Path(__file__).resolve().parents[3]
 LEARNING = [name for name in CASES if name.split(",")[0] not in ("random", "fixed", "clairvoyant")]
-MORE = ["noisy-newton, d = 20", "noisy-newton, one trial's customers"]
+MORE = ["noisy-newton, d = 20", "noisy-newton, one trial's customers", "noisy-newton, probes, double"]
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="the simulator looks for compiled steps")
 
@@ -50,7 +51,11 @@ def test_in_double_precision_trials_agree_with_the_cpu(report: dict[str, Any], n
     assert (found["estimates"] > 0) == (name in LEARNING + MORE)
 
 
-@pytest.mark.parametrize("name", ["noisy-newton", "paper published", "random"])
+def test_probes_are_among_what_agrees(report: dict[str, Any]) -> None:
+    assert report["agreement"]["noisy-newton, probes, double"]["shortest"] < math.log(1.25)  # others grow by half
+
+
+@pytest.mark.parametrize("name", ["noisy-newton", "noisy-newton, probes", "paper published", "random"])
 def test_in_single_precision_they_come_close(report: dict[str, Any], name: str) -> None:
     found = report["agreement"][f"{name}, single"]
     assert found["same_periods"]

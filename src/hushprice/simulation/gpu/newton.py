@@ -13,6 +13,7 @@ from numba import float64, int64
 
 from hushprice.numerics.linear import packed_size
 from hushprice.optimizer.price import STACK
+from hushprice.optimizer.probe import work_shape
 from hushprice.policies.newton import DOUBLINGS, EARLY
 from hushprice.policies.protocol import Policy
 from hushprice.releasers import scores
@@ -28,7 +29,7 @@ from hushprice.simulation.room import TOTALS, Stretch
 from hushprice.simulation.trial import Job, newton_plan
 
 RELEASES = EARLY + DOUBLINGS  # of a trial, at most
-_HOT = ("reference_price", "dispersion", "cap", "sampling", "width", "spread", "lowest")  # read in every period
+_HOT = ("reference_price", "dispersion", "cap", "sampling", "width", "spread", "near", "lowest")  # read in every period
 _REGISTERS = 80  # a thread; with more, fewer threads hide each other's waiting
 
 
@@ -42,6 +43,7 @@ class State(NamedTuple):
     theta: Any
     precision: Any
     inverse: Any
+    tilt: Any
 
 
 class Kernels(NamedTuple):
@@ -56,7 +58,7 @@ class Kernels(NamedTuple):
 def kernels(shape: Shape) -> Kernels:
     """The three kernels."""
     d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
-    rows, small, in_shape = scores.ROWS, 4 * d + 3, known(shape)
+    rows, small, in_shape = scores.ROWS, work_shape(d)[0], known(shape)
     hot, cold = twins(shape.single), twins(False)
     advance_one, release_one, sit_down = hot(steps.advance), cold(steps.release), cold(steps.sit_down)
 
@@ -64,11 +66,11 @@ def kernels(shape: Shape) -> Kernels:
         t = cuda.grid(1)
         if t >= trials:
             return
-        place, score, exact, running, theta, precision, inverse = state
+        place, score, exact, running, theta, precision, inverse, tilt = state
         none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
         desk = Desk(
             place[t], blank, blank, score[t], none, exact[t], none, running[t], theta[t], precision[t], inverse[t],
-            blank, blank,
+            tilt[t], blank, blank,
         )  # fmt: skip
         sit_down(plan, desk)
         place[t, PLACES] = goes_on
@@ -87,17 +89,18 @@ def kernels(shape: Shape) -> Kernels:
             local((4, 1), number), local((7, 1), number), none, local((5, 1), number), blank, blank, blank, blank,
             local((3, 1), number), local(STACK, float64),
         )  # fmt: skip
-        place, theta, inverse = local(PLACES, int64), local(d, number), local((d, d), number)
+        place, theta, inverse, tilt = local(PLACES, int64), local(d, number), local((d, d), number), local(d, number)
         score, exact, totals = local(d, float64), local(size, float64), local(TOTALS, float64)
         copy(state.place[t], place)
         copy(state.theta[t], theta)
         copy_square(state.inverse[t], inverse)
+        copy(state.tilt[t], tilt)
         copy(state.score[t], score)
         copy(state.exact[t], exact)
         copy(kept.totals[t], totals)
         desk = Desk(
             place, local((d, 1), number), local((rows, 1), number), score, double_none, exact, double_none,
-            double_blank, theta, double_blank, inverse, double_blank, double_blank,
+            double_blank, theta, double_blank, inverse, tilt, double_blank, double_blank,
         )  # fmt: skip
         left, before = (kept.checkpoints, kept.regret_at[t], totals, kept.idle, kept.prices), place[PERIOD]
         why = advance_one(in_shape(world), plan, seed, first + t, horizon, left, kept.idle, 0, room, desk)
@@ -114,17 +117,17 @@ def kernels(shape: Shape) -> Kernels:
             kept.news[GOES_ON] = 1
         cuda.atomic.add(kept.news, DONE, place[PERIOD] - before)
 
-    def release(plan, seed, first, trials, kept, state):  # type: ignore[no-untyped-def]
+    def release(world, plan, seed, first, trials, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
         if t >= trials or state.place[t, PLACES] == 0:
             return
-        place, score, exact, running, theta, precision, inverse = state
+        place, score, exact, running, theta, precision, inverse, tilt = state
         local, blank = cuda.local.array, cuda.local.array((1, 1), float64)
         desk = Desk(
             place[t], blank, blank, score[t], local(d, float64), exact[t], local(size, float64), running[t], theta[t],
-            precision[t], inverse[t], local((d, d), float64), local((small, d), float64),
+            precision[t], inverse[t], tilt[t], local((d, d), float64), local((small, d), float64),
         )  # fmt: skip
-        release_one(plan, seed, first + t, desk, kept.periods[:, t])
+        release_one(world, plan, seed, first + t, desk, kept.periods[:, t])
 
     return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(release))
 
@@ -138,9 +141,9 @@ class Turns:
         assert policy.newton is not None
         world, plan = world_of(job.market, job.horizon, None, job.customers), newton_plan(policy.newton, job.market)
         self.kernels = kernels(shape_of(world, single))
-        self._job, self._whole = job, on_device(plan)
+        self._job, self._whole, self._market = job, on_device(plan), on_device(world)
         self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
-        self._world = on_device(narrowed(world) if single else world)
+        self._world = on_device(narrowed(world)) if single else self._market
         self._state = _state(most, job.market.dimension, plan)
 
     def begin(self, numbers: range, kept: Kept, *, goes_on: bool = True) -> None:
@@ -153,18 +156,18 @@ class Turns:
         self.kernels.advance[grid](
             self._world, self._hot, job.seed, numbers.start, trials, job.horizon, kept, self._state
         )
-        self.kernels.release[grid](self._whole, job.seed, numbers.start, trials, kept, self._state)
+        self.kernels.release[grid](self._market, self._whole, job.seed, numbers.start, trials, kept, self._state)
 
 
 def bytes_each(job: Job, policy: Policy, single: bool) -> int:
     """Device memory that one trial takes; its sums are double in either precision."""
     assert policy.newton is not None
     d, size, plan = job.market.dimension, packed_size(job.market.dimension), newton_plan(policy.newton, job.market)
-    return 8 * (PLACES + 1 + 2 * d + 2 * d * d + size * (plan.poles.shape[1] + 3)) + bytes_kept(job, RELEASES)
+    return 8 * (PLACES + 1 + 3 * d + 2 * d * d + size * (plan.poles.shape[1] + 3)) + bytes_kept(job, RELEASES)
 
 
 def _state(trials: int, d: int, plan: NewtonPlan) -> State:
     size = packed_size(d)
-    shapes = (d,), (size,), (plan.poles.shape[1] + 2, size), (d,), (d, d), (d, d)
+    shapes = (d,), (size,), (plan.poles.shape[1] + 2, size), (d,), (d, d), (d, d), (d,)
     place = cuda.device_array((trials, PLACES + 1), dtype=np.int64)
     return State(place, *(cuda.device_array((trials, *shape), dtype=np.float64) for shape in shapes))

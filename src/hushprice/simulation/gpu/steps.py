@@ -16,7 +16,7 @@ import numpy as np
 
 from hushprice.demand import family, features, welfare
 from hushprice.numerics import functions, tape
-from hushprice.optimizer import alone, climb, coefficients, curve, lanes, spread
+from hushprice.optimizer import alone, climb, coefficients, curve, lanes, probe, spread
 from hushprice.releasers import scores
 from hushprice.sensitive import records
 from hushprice.simulation import contexts, kernel, newton
@@ -113,7 +113,7 @@ _SINGLE_STEPS = {
     tape.fill_normals,
     records.hold_to_unit_ball,
 }
-_SINGLE_MODULES = {each.__name__ for each in (curve, coefficients, spread, scores, family, welfare, features)}
+_SINGLE_MODULES = {each.__name__ for each in (curve, coefficients, probe, spread, scores, family, welfare, features)}
 # What is too small for single precision, and what its rounding is.
 _SINGLE_CONSTANTS = {"TINY": 1e-20, "_ROUNDING": 1e-6}
 
