@@ -27,6 +27,7 @@ from hushprice.optimizer.curve import (
     form_range,
     revenue_bounds,
     revenue_derivatives,
+    shown,
     uphill,
 )
 from hushprice.optimizer.price import STACK, TOLERANCE
@@ -48,12 +49,18 @@ def climb(family: int, slope: float, width: float, lanes: np.uint64, work: Float
     for _ in range(STEPS):
         for i in range(lanes):
             revenue = Revenue(family, slope, work[A + i], work[B + i])
-            bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width)
+            bonus = lane(width, work[Q0 + i], work[Q1 + i], work[Q2 + i])
             work[TOP + i] = uphill(revenue, bonus, work[TOP + i], 0.0, 1.0)
     for i in range(lanes):
         revenue = Revenue(family, slope, work[A + i], work[B + i])
-        bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width)
+        bonus = lane(width, work[Q0 + i], work[Q1 + i], work[Q2 + i])
         work[SETTLED + i] = 1.0 if certified(revenue, bonus, work[TOP + i]) else 0.0
+
+
+@inlined
+def lane(width: float, q0: float, q1: float, q2: float) -> Bonus:
+    """One customer's bonus, without width where it is nowhere positive."""
+    return Bonus(q0, q1, q2, shown(width, q0, q1, q2))
 
 
 @inlined

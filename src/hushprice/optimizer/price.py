@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from hushprice.numerics.functions import multiple
 from hushprice.numerics.jit import inlined, step
 from hushprice.optimizer.curve import (
     TINY,
@@ -42,7 +43,7 @@ Peak: TypeAlias = tuple[float, float, float, float]
 TOLERANCE = 1e-10  # in value, relative above 1; the promise to users is 1e-9
 STACK = 128  # scratch of one search: a grid, then a stack of cells, two numbers for each of at most 45 halvings
 _PENDING = 16  # where the stack begins
-_CELLS = 7  # eight grid points: one or two vector registers
+_CELLS, _SEVEN = 7, 7.0  # eight grid points: one or two vector registers
 _NARROWEST = 1e-13  # cells are not halved below this; U cannot change visibly over it
 _PEAK = 1e-11  # Newton's share of the tolerance
 _POLISH = 4  # more steps of Newton at most, for the price itself: a value this near leaves its sixth digit open
@@ -92,19 +93,19 @@ def _search(
     revenue: Revenue, bonus: Bonus, left: float, right: float, best: float, best_value: float, work: FloatArray
 ) -> tuple[float, float]:
     """The better of the best so far and all of [left, right], where q has one sign, with its value."""
-    spacing = (right - left) / _CELLS
+    spacing = (right - left) / _SEVEN
     for i in range(_CELLS + 1):
-        p = min(left + spacing * i, right)
+        p = min(left + multiple(spacing, i), right)
         work[i] = revenue_at(revenue, p) + bonus_at(bonus, p)
     for i in range(_CELLS + 1):
         if work[i] > best_value:
             best_value = work[i]
-            best = min(left + spacing * i, right)
+            best = min(left + multiple(spacing, i), right)
     bend = deepest_bend(revenue) * spacing * spacing * 0.125
     start = left  # of the cells that may hold the top and are neighbours: they are settled together
     for i in range(_CELLS):
-        low = left + spacing * i
-        high = right if i == _CELLS - 1 else left + spacing * (i + 1)
+        low = left + multiple(spacing, i)
+        high = right if i == _CELLS - 1 else left + multiple(spacing, i + 1)
         if max(work[i], work[i + 1]) + bend + overhang(bonus, low, high) <= best_value + TOLERANCE:
             if low > start:
                 best, best_value = _settle(revenue, bonus, start, low, best, best_value, work)
@@ -185,9 +186,7 @@ def _solve(
 
 
 @step
-def _newton(
-    revenue: Revenue, bonus: Bonus, low: float, high: float, start: float, curvature: float
-) -> Peak:
+def _newton(revenue: Revenue, bonus: Bonus, low: float, high: float, start: float, curvature: float) -> Peak:
     """The peak between low and high, where U'' <= curvature < 0.
 
     Two certificates: U* - U <= U'^2 / (2 |curvature|), and U* - U <= |U'| (high - low).

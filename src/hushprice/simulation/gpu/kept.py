@@ -10,7 +10,7 @@ from hushprice.simulation import room
 from hushprice.simulation.gpu.toolkit import cuda
 from hushprice.simulation.trial import Job, Trials
 
-# Kept.news: does any trial go on, and the periods that trials did in this turn.
+# Kept.news: the last turn after which some trial went on, and the periods that trials did so far.
 GOES_ON, DONE = range(2)
 
 
@@ -24,6 +24,7 @@ class Kept(NamedTuple):
     news: Any
     prices: Any  # empty: prices are not kept
     idle: Any  # empty: nobody stops a kernel
+    turn: int = 0
 
 
 def rooms(job: Job, trials: int, estimates: int) -> Kept:

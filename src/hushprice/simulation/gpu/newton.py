@@ -85,7 +85,7 @@ def kernels(shape: Shape) -> Kernels:
         room = Stretch(
             local((k, 1), number), local((d, 1), number), local((d, 1), number), blank, blank, blank,
             local((4, 1), number), local((7, 1), number), none, local((5, 1), number), blank, blank, blank, blank,
-            local((3, 1), number), local(STACK, float64),
+            local((3, 1), number), local(STACK, number),
         )  # fmt: skip
         place, theta, inverse = local(PLACES, int64), local(d, number), local((d, d), number)
         score, exact, totals = local(d, float64), local(size, float64), local(TOTALS, float64)
@@ -111,7 +111,7 @@ def kernels(shape: Shape) -> Kernels:
             kept.totals[t, i] = totals[i]
         state.place[t, PLACES] = 1 if why == DUE else 0
         if why == DUE:
-            kept.news[GOES_ON] = 1
+            kept.news[GOES_ON] = kept.turn
         cuda.atomic.add(kept.news, DONE, place[PERIOD] - before)
 
     def release(plan, seed, first, trials, kept, state):  # type: ignore[no-untyped-def]
