@@ -24,7 +24,8 @@ from hushprice.simulation.gpu.fit import minimize
 from hushprice.simulation.gpu.kept import DONE, GOES_ON, Kept, bytes_kept
 from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
 from hushprice.simulation.gpu.steps import narrowed, twins
-from hushprice.simulation.gpu.toolkit import BLOCK, bounded, cuda, on_device, over
+from hushprice.simulation.gpu.toolkit import BLOCK, bounded, cuda, on_device, over, stream
+from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
 from hushprice.simulation.hindsight import best_fixed_price
 from hushprice.simulation.kernel import DUE, PERIOD, Sitting
 from hushprice.simulation.room import FAILED, TOTALS, Plan, Stretch
@@ -166,7 +167,8 @@ def kernels(shape: Shape, near: bool) -> Kernels:
                 kept.totals[t, FAILED] = 1.0
                 state.place[t, PLACES] = 0
 
-    return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(estimate))
+    made = Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(estimate))
+    return kept_on_disk(made, f"framework {shape} {near}")
 
 
 class Turns:
@@ -176,8 +178,7 @@ class Turns:
         plan = plan_of(policy, job.horizon, job.market.dimension)
         world = world_of(job.market, job.horizon, None, job.customers)
         self.estimates = plan.max_estimates
-        near = packed_size(job.market.dimension) <= _NEAR and plan.exact.shape[0] <= _LEVELS
-        self.kernels = kernels(shape_of(world, single), near)
+        self.kernels = kernels(shape_of(world, single), is_near(job, policy))
         self._job, self._policy, self._plain_world = job, policy, world
         self._whole = on_device(plan)
         self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
@@ -199,7 +200,9 @@ class Turns:
             self._world, self._hot, job.seed, numbers.start, trials, job.horizon, kept, self._state
         )
         if self._policy.code == LEARNING:
-            self.kernels.estimate[trials, BLOCK](self._fitted, self._whole, job.seed, numbers.start, kept, self._state)
+            self.kernels.estimate[trials, BLOCK, stream()](
+                self._fitted, self._whole, job.seed, numbers.start, kept, self._state
+            )
 
     def _prices(self, numbers: range) -> FloatArray:
         """The price of each trial; the best in hindsight is found on the CPU, by all cores."""
@@ -217,6 +220,14 @@ class Turns:
                 stop[0] = 1
                 pool.shutdown(cancel_futures=True)
                 raise
+
+
+def is_near(job: Job, policy: Policy) -> bool:
+    """Is the covariance stream small enough to be kept near its thread?"""
+    if policy.newton is not None:
+        return True
+    plan = plan_of(policy, job.horizon, job.market.dimension)
+    return packed_size(job.market.dimension) <= _NEAR and plan.exact.shape[0] <= _LEVELS
 
 
 def bytes_each(job: Job, policy: Policy, single: bool) -> int:

@@ -22,6 +22,7 @@ from hushprice.simulation.gpu.kept import DONE, GOES_ON, Kept, bytes_kept
 from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
 from hushprice.simulation.gpu.steps import narrowed, twins
 from hushprice.simulation.gpu.toolkit import bounded, cuda, on_device, over
+from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
 from hushprice.simulation.kernel import DUE
 from hushprice.simulation.newton import PERIOD, PLACES, Desk, NewtonPlan
 from hushprice.simulation.room import TOTALS, Stretch
@@ -29,7 +30,7 @@ from hushprice.simulation.trial import Job, newton_plan
 
 RELEASES = EARLY + DOUBLINGS  # of a trial, at most
 _HOT = ("reference_price", "dispersion", "cap", "sampling", "width", "spread", "lowest")  # read in every period
-_REGISTERS = 80  # a thread; with more, fewer threads hide each other's waiting
+_REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with fewer more are spilled
 
 
 class State(NamedTuple):
@@ -126,7 +127,8 @@ def kernels(shape: Shape) -> Kernels:
         )  # fmt: skip
         release_one(plan, seed, first + t, desk, kept.periods[:, t])
 
-    return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(release))
+    made = Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(release))
+    return kept_on_disk(made, f"newton {shape}")
 
 
 class Turns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -12,7 +13,7 @@ from hushprice.policies.protocol import LEARNING, Policy
 from hushprice.simulation import room
 from hushprice.simulation.gpu import device, framework, newton
 from hushprice.simulation.gpu import kept as rooms
-from hushprice.simulation.gpu.toolkit import SIMULATED
+from hushprice.simulation.gpu.toolkit import SIMULATED, stream, wait
 from hushprice.simulation.trial import Job, Trials
 
 Advance = Callable[[int], None]  # periods done in this batch
@@ -22,6 +23,9 @@ AHEAD = 1 if SIMULATED else 8  # turns begun before the host asks for news: else
 _NO_NEWS = np.zeros(2, dtype=np.int64)
 
 
+_COMPILING = threading.Lock()  # the second thread finds what the first one compiled
+
+
 class Runner:
     """One job, compiled, with rooms on the device for `most` trials, used for one batch after another."""
 
@@ -29,7 +33,7 @@ class Runner:
         self._job, single = job, precision == "single"
         policy = _policy(job)
         kind = framework.Turns if policy.newton is None else newton.Turns
-        with device.in_one_line():
+        with _COMPILING, device.in_one_line():
             self.turns: framework.Turns | newton.Turns = kind(job, policy, most=most, single=single)
             self._kept = rooms.rooms(job, most, self.turns.estimates)
             nobody = range(1)  # a trial that is over: its kernels are compiled and return at once
@@ -40,13 +44,14 @@ class Runner:
         """Those trials, all at once. Between some turns Ctrl-C gets through."""
         news, turn = _NO_NEWS.copy(), 0
         with device.in_one_line():
-            self._kept.news.copy_to_device(_NO_NEWS)
+            self._kept.news.copy_to_device(_NO_NEWS, stream=stream())
             self.turns.begin(numbers, self._kept)
             while news[rooms.GOES_ON] == turn:
                 for _ in range(AHEAD):
                     turn += 1
                     self.turns.turn(numbers, self._kept._replace(turn=turn))
-                self._kept.news.copy_to_host(news)
+                self._kept.news.copy_to_host(news, stream=stream())
+                wait()
                 advance(int(news[rooms.DONE]))
             trials = rooms.take(self._kept, len(numbers))
         if np.any(trials.totals[:, room.FAILED] > 0.0):
@@ -63,6 +68,13 @@ def fits(job: Job, *, precision: str) -> int:
     if policy.newton is None and policy.code == LEARNING:
         most = max(1024, RECORDS // job.horizon)
     return max(1, min(most, device.free_bytes() // each))
+
+
+def bytes_of(job: Job, trials: int, *, precision: str) -> int:
+    """Device memory that so many trials take at once."""
+    policy = _policy(job)
+    kind = framework if policy.newton is None else newton
+    return trials * kind.bytes_each(job, policy, precision == "single")
 
 
 def run_trials(job: Job, numbers: range, *, precision: str, advance: Advance) -> tuple[Trials, float]:
