@@ -50,6 +50,11 @@ def test_in_double_precision_trials_agree_with_the_cpu(report: dict[str, Any], n
     assert (found["estimates"] > 0) == (name in LEARNING + MORE)
 
 
+def test_in_single_precision_no_price_gives_away_a_millionth(report: dict[str, Any]) -> None:
+    assert report["prices"]["kinds"] == ["float32"]  # all of the search: double would be ten times as slow
+    assert report["prices"]["lost"] < 1e-6
+
+
 @pytest.mark.parametrize("name", ["noisy-newton", "paper published", "random"])
 def test_in_single_precision_they_come_close(report: dict[str, Any], name: str) -> None:
     found = report["agreement"][f"{name}, single"]
