@@ -22,6 +22,7 @@ from hushprice.demand.family import LOGISTIC
 from hushprice.errors import HushpriceError
 from hushprice.optimizer import alone, curve, price
 from hushprice.simulation.gpu import device
+from hushprice.simulation.gpu.ahead import compile_one
 from hushprice.simulation.gpu.run import fits
 from hushprice.simulation.gpu.steps import twins
 from hushprice.simulation.places import choose
@@ -145,6 +146,16 @@ def commands(folder: Path) -> dict[str, Any]:
     }
 
 
+def compiled_ahead() -> list[str]:
+    """Each large kernel alone, with a trial that is over."""
+    done = []
+    for policy, names in {"paper": ("advance", "estimate"), "noisy-newton": ("advance", "release")}.items():
+        for name in names:
+            compile_one(prepare(policy, horizon=20), "double", name)
+            done.append(name)
+    return done
+
+
 def failures() -> dict[str, str]:
     """What the driver says, in one line of ours."""
     job, said = prepare("random", horizon=20), {}
@@ -178,5 +189,6 @@ if __name__ == "__main__":
         "sweeps": sweeps(places / "store"),
         "commands": commands(places / "study"),
         "failures": failures(),
+        "compiled ahead": compiled_ahead(),
     }
     sys.stdout.write(json.dumps({**report, "seconds": time.perf_counter() - started}) + "\n")

@@ -63,3 +63,34 @@ def test_jobs_share_kernels_where_only_numbers_differ() -> None:
     assert one == name("paper", calibration="printed", epsilon=3.0) == name("nonprivate") == name("fixed", price=0.5)
     assert one == name("paper", calibration="published", horizon=10**6)
     assert len({one, name("paper", dimension=3), name("noisy-newton"), name("noisy-newton", dimension=3)}) == 4
+
+
+def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def apart(task: bytes) -> int:
+        job, _, name = pickle.loads(task)
+        asked.append((job.policy.name, name))
+        return 0
+
+    monkeypatch.setattr(ahead, "FOLDER", str(tmp_path))
+    monkeypatch.setattr(ahead, "SIMULATED", False)
+    monkeypatch.setattr(ahead, "_apart", apart)
+    jobs = [prepare("paper", horizon=100), prepare("noisy-newton", horizon=100), prepare("nonprivate", horizon=200)]
+    ahead.compile_ahead(jobs[:1], precision="single")
+    assert asked == []  # the job compiles its own
+    ahead.compile_ahead(jobs, precision="single")
+    assert sorted(name for _, name in asked) == ["advance", "advance", "estimate", "release"]
+    asked.clear()
+    ahead.compile_ahead(jobs, precision="single")
+    assert asked == []
+    monkeypatch.setattr(ahead, "_apart", lambda task: 1)
+    ahead.compile_ahead(jobs, precision="double")
+    monkeypatch.setattr(ahead, "_apart", apart)
+    ahead.compile_ahead(jobs, precision="double")
+    assert len(asked) == 4  # what failed is tried again
+
+
+def test_a_process_of_its_own_says_whether_it_compiled() -> None:
+    assert ahead._apart(pickle.dumps(("no job",))) != 0
+    assert ahead.Nothing()[1, 2](3) is None

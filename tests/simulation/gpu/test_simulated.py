@@ -50,6 +50,10 @@ def test_in_double_precision_trials_agree_with_the_cpu(report: dict[str, Any], n
     assert (found["estimates"] > 0) == (name in LEARNING + MORE)
 
 
+def test_large_kernels_are_launched_one_by_one_to_be_compiled(report: dict[str, Any]) -> None:
+    assert report["compiled ahead"] == ["advance", "estimate", "advance", "release"]
+
+
 def test_in_single_precision_no_price_gives_away_a_millionth(report: dict[str, Any]) -> None:
     assert report["prices"]["kinds"] == ["float32"]  # all of the search: double would be ten times as slow
     assert report["prices"]["lost"] < 1e-6

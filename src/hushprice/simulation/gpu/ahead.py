@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
+import subprocess
+import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +33,24 @@ def compile_ahead(jobs: Sequence[Job], *, precision: str) -> None:
     missing = {name: job for name, job in needed.items() if not _mark(name).exists()}
     if SIMULATED or len(missing) < 2:
         return
-    tasks = [(job, precision, one) for job in missing.values() for one in _large(job)]
-    with ProcessPoolExecutor(min(len(tasks), os.cpu_count() or 1), mp_context=get_context("spawn")) as pool:
-        for each in [pool.submit(compile_one, *task) for task in tasks]:
-            each.exception()  # where one fails, the job compiles it and says why
-    for name in missing:
-        _mark(name).parent.mkdir(parents=True, exist_ok=True)
-        _mark(name).touch()
+    tasks = [pickle.dumps((job, precision, one)) for job in missing.values() for one in _large(job)]
+    with ThreadPoolExecutor(min(len(tasks), os.cpu_count() or 1)) as pool:
+        codes = list(pool.map(_apart, tasks))
+    if not any(codes):  # where one failed, the job itself compiles it and says why
+        for name in missing:
+            _mark(name).parent.mkdir(parents=True, exist_ok=True)
+            _mark(name).touch()
+
+
+def _apart(task: bytes) -> int:
+    """Compile in a process of its own; its exit code. Not by multiprocessing, which would run the caller's script."""
+    command = f"from {__name__} import compile_given; compile_given()"
+    return subprocess.run([sys.executable, "-c", command], input=task, capture_output=True, check=False).returncode
+
+
+def compile_given() -> None:
+    """The task on standard input."""
+    compile_one(*pickle.loads(sys.stdin.buffer.read()))
 
 
 def compile_one(job: Job, precision: str, name: str) -> None:
