@@ -27,7 +27,6 @@ from hushprice.optimizer.curve import (
     form_range,
     revenue_bounds,
     revenue_derivatives,
-    shown,
     uphill,
 )
 from hushprice.optimizer.price import STACK, TOLERANCE
@@ -49,26 +48,20 @@ def climb(family: int, slope: float, width: float, lanes: np.uint64, work: Float
     for _ in range(STEPS):
         for i in range(lanes):
             revenue = Revenue(family, slope, work[A + i], work[B + i])
-            bonus = lane(width, work[Q0 + i], work[Q1 + i], work[Q2 + i])
+            bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width)
             work[TOP + i] = uphill(revenue, bonus, work[TOP + i], 0.0, 1.0)
     for i in range(lanes):
         revenue = Revenue(family, slope, work[A + i], work[B + i])
-        bonus = lane(width, work[Q0 + i], work[Q1 + i], work[Q2 + i])
+        bonus = Bonus(work[Q0 + i], work[Q1 + i], work[Q2 + i], width)
         work[SETTLED + i] = 1.0 if certified(revenue, bonus, work[TOP + i]) else 0.0
-
-
-@inlined
-def lane(width: float, q0: float, q1: float, q2: float) -> Bonus:
-    """One customer's bonus, without width where it is nowhere positive."""
-    return Bonus(q0, q1, q2, shown(width, q0, q1, q2))
 
 
 @inlined
 def certified(revenue: Revenue, bonus: Bonus, p: float) -> bool:
     """Is p the top of [0, 1], to TOLERANCE?"""
     b = revenue.b
-    # q > 0 and B convex on the whole line
-    convex = bonus.width == 0.0 or (arch(bonus) >= 0.0 and bonus.q0 + bonus.q2 > 0.0)
+    # q >= 0 and B convex on the whole line
+    convex = bonus.width == 0.0 or (arch(bonus) >= 0.0 and bonus.q0 + bonus.q2 >= 0.0)
     left = _SHORT * p if b < 0.0 else 0.0
     right = min(p + (1.0 if revenue.family == GAUSSIAN else _REACH / max(abs(revenue.slope * b), TINY)), 1.0)
     demand = demand_at(revenue, p)

@@ -92,9 +92,9 @@ def arch(bonus: Bonus) -> float:
 
 
 @inlined
-def shown(width: float, q0: float, q1: float, q2: float) -> float:
-    """The width, or 0 where q is nowhere positive: a negative definite Lambda gives no bonus at all."""
-    return width if q0 + q2 > 0.0 or 4.0 * q0 * q2 < q1 * q1 else 0.0
+def lit(q0: float, q1: float, q2: float) -> float:
+    """1, or 0 where q is nowhere positive: a negative definite Lambda gives no bonus at all, as q = 0 does."""
+    return 1.0 if q0 + q2 > 0.0 or 4.0 * q0 * q2 < q1 * q1 else 0.0
 
 
 @inlined

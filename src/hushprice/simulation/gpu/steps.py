@@ -119,7 +119,6 @@ _SINGLE_STEPS = {
     alone.best_prices,
     alone._by_grid,
     climb.certified,
-    climb.lane,
     lanes.certify_window,
     functions.softplus,
     tape.uniform,
