@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import time
+from pathlib import Path
 from typing import Any
 
 import naive
@@ -21,6 +22,7 @@ import numpy as np
 
 from hushprice.simulation.gpu import device
 from hushprice.simulation.gpu.run import Runner, fits
+from hushprice.simulation.gpu.toolkit import wait
 from hushprice.simulation.run import prepare, run
 from hushprice.simulation.trial import Job
 
@@ -52,6 +54,7 @@ def on_gpu(job: Job, trials: int, precision: str, repeats: int) -> dict[str, Any
             runner.run(range(first, min(first + most, trials)), count)
         times.append(time.perf_counter() - started)
     return {
+        "kernel_seconds": seconds_of_kernels(runner, range(min(most, trials))),
         "periods_per_second": job.horizon * trials / min(times),
         "seconds": times,
         "compile_seconds": compiled,
@@ -59,6 +62,41 @@ def on_gpu(job: Job, trials: int, precision: str, repeats: int) -> dict[str, Any
         "turns": turns[0],
         "kernels": {name: taken(kernel) for name, kernel in runner.turns.kernels._asdict().items()},
     }
+
+
+class Timed:
+    """A kernel that is waited for after every launch, and how long that took in all."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel, self.seconds, self.launches = kernel, 0.0, 0
+
+    def __getitem__(self, launch: Any) -> Any:
+        def call(*arguments: Any) -> None:
+            wait()
+            started = time.perf_counter()
+            self.kernel[launch](*arguments)
+            wait()
+            self.seconds += time.perf_counter() - started
+            self.launches += 1
+
+        return call
+
+
+def seconds_of_kernels(runner: Runner, numbers: range) -> dict[str, Any]:
+    """Where the time of one batch goes, launch by launch; the sum is a little longer than without waiting."""
+    real = runner.turns.kernels
+    timed = {name: Timed(kernel) for name, kernel in real._asdict().items()}
+    runner.turns.kernels = real._replace(**timed)
+    try:
+        runner.run(numbers, lambda done: None)
+    finally:
+        runner.turns.kernels = real
+    return {name: {"seconds": each.seconds, "launches": each.launches} for name, each in timed.items()}
+
+
+def occupancy(registers: int, threads: int = 128, most: int = 65_536) -> int:
+    """Warps of an SM that has this many registers, as far as registers bound them; 64 is full."""
+    return min(64, most // max(1, registers * threads) * threads // 32) if registers else 0
 
 
 def taken(kernel: Any) -> dict[str, int]:
@@ -98,6 +136,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=65_536, help="of noisy-newton and random")
     parser.add_argument("--paper-trials", type=int, default=4096)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--output", type=Path, help="a folder for the line of JSON, as gpu.json")
     parser.add_argument("--policy", action="append", choices=list(POLICIES), help="repeat for more; default: all")
     args = parser.parse_args()
     why = device.trouble()
@@ -122,14 +161,19 @@ def main() -> None:
         rates = (row["single"]["periods_per_second"], row["double"]["periods_per_second"], row["all_cores"])
         shown = "".join(f" {rate:12.3g}" for rate in (*rates, row["one_core"]))
         print(f"{policy:24}{shown} {'-' if row['numpy'] is None else format(row['numpy'], '.3g'):>12}", flush=True)
-    print("\nwhat a kernel takes: registers and local bytes a thread, shared bytes a block; seconds to compile")
+    print("\nwhat a kernel takes: registers and local bytes a thread, shared bytes a block, warps an SM; seconds")
     for row in report["rows"]:
         for precision in ("single", "double"):
             for name, each in row[precision]["kernels"].items():
+                spent = row[precision]["kernel_seconds"][name]
                 sizes = f"{each['registers']:4} {each['local_bytes']:6} {each['shared_bytes']:6}"
+                sizes += f" {occupancy(each['registers']):3} warps, {spent['seconds']:8.3f} s in {spent['launches']}"
                 print(f"  {row['policy']:14} {precision:7} {name:9} {sizes}")
             print(f"  {row['policy']:14} {precision:7} {'compiled':9} {row[precision]['compile_seconds']:.1f} s")
-    print(json.dumps(report))
+    print(json.dumps(report, default=str))
+    if args.output is not None:
+        args.output.mkdir(parents=True, exist_ok=True)
+        (args.output / "gpu.json").write_text(json.dumps(report, default=str, indent=1) + "\n")
 
 
 if __name__ == "__main__":

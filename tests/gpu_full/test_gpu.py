@@ -29,6 +29,7 @@ if pytest is not None and WHY is not None and __name__ != "__main__":
 from scipy import stats  # noqa: E402
 from tests.simulation.gpu.agreement import CASES, compare, job_of, on_cpu  # noqa: E402
 
+from hushprice.simulation.gpu.ahead import compile_ahead  # noqa: E402
 from hushprice.simulation.gpu.run import Runner, run_trials  # noqa: E402
 from hushprice.simulation.gpu.steps import twins  # noqa: E402
 from hushprice.simulation.gpu.toolkit import cuda  # noqa: E402
@@ -37,6 +38,7 @@ from hushprice.simulation.run import simulate  # noqa: E402
 CALM, ALARM = 1e-3, 1e-9
 HORIZON, TRIALS = 5000, 24
 SAMPLE = 512
+MORE = ("noisy-newton", "paper tight", "noisy-newton, poisson")  # with more attributes too
 
 
 def idle(done: int) -> None:
@@ -118,12 +120,19 @@ def check_batches() -> str:
     return f"batches: {len(parts)} like one; progress in {len(progress)} steps"
 
 
+def compile_everything() -> None:
+    """All kernels that the checks need, side by side: one after the other they would take most of the time."""
+    double = [job_of(name, HORIZON, epsilon=4.0) for name in CASES]
+    double += [job_of(name, HORIZON, contexts=4, epsilon=4.0) for name in MORE]
+    double += [job_of("noisy-newton, gaussian", HORIZON, contexts=18, epsilon=4.0)]
+    compile_ahead(double, precision="double")
+    single = ("noisy-newton", "paper tight", "nonprivate", "random", "fixed")
+    compile_ahead([job_of(name, 2000, epsilon=4.0) for name in single], precision="single")
+
+
 CHECKS: dict[str, Any] = {
     **{f"double, {name}": lambda name=name: check_double(name) for name in CASES},
-    **{
-        f"double, {name}, more attributes": lambda name=name: check_double(name, 4)
-        for name in ("noisy-newton", "paper tight", "noisy-newton, poisson")
-    },
+    **{f"double, {name}, more attributes": lambda name=name: check_double(name, 4) for name in MORE},
     "double, d = 20": lambda: check_double("noisy-newton, gaussian", 18),
     **{
         f"single, {name}": lambda name=name: check_single(name)
@@ -139,6 +148,10 @@ CHECKS: dict[str, Any] = {
 
 if pytest is not None:
 
+    @pytest.fixture(scope="module", autouse=True)
+    def _compiled() -> None:
+        compile_everything()
+
     @pytest.mark.parametrize("name", CHECKS)
     def test_on_a_gpu(name: str) -> None:
         sys.stdout.write(CHECKS[name]() + "\n")
@@ -147,6 +160,7 @@ if pytest is not None:
 if __name__ == "__main__":
     if WHY is not None:
         sys.exit(f"skipped: {WHY}")
+    compile_everything()
     failed = 0
     for title, check in CHECKS.items():
         try:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from hushprice.demand.family import LOGISTIC
+from hushprice.demand.welfare import clairvoyant_price
 from hushprice.numerics.jit import COMPILED
 from hushprice.optimizer import climb
+from hushprice.optimizer.curve import lit
 from hushprice.optimizer.lanes import WORK
 
 PROMISE = 1e-9
@@ -44,8 +46,15 @@ def test_demand_that_does_not_fall_is_settled_at_one(b: float, customer: Any) ->
 
 def test_a_bonus_that_is_not_convex_is_left_to_others(customer: Any) -> None:
     assert settled(customer(LOGISTIC, 4.0, 0.1, -0.67, 1e-4, 1e-3, 1e-4, 1.0)) is None
-    assert settled(customer(LOGISTIC, 4.0, 0.1, -0.67, -1e-4, 0.0, -1e-4, 1.0)) is None
-    assert settled(customer(LOGISTIC, 4.0, 0.1, -0.67, -1e-4, 0.0, 1e-4, 0.0)) is not None  # no width, no bonus
+
+
+def test_a_form_that_is_nowhere_positive_is_no_bonus(customer: Any) -> None:
+    assert lit(-1e-4, 0.0, -1e-4) == 0.0
+    assert lit(0.0, 0.0, 0.0) == 0.0
+    assert lit(2e-4, 0.0, -1e-4) == 1.0  # it has roots: positive for low prices
+    assert lit(1e-4, 0.0, 1e-4) == 1.0
+    case = customer(LOGISTIC, 4.0, 0.1, -0.67, 0.0, 0.0, 0.0, 1.0)
+    assert settled(case) == pytest.approx(clairvoyant_price(LOGISTIC, 4.0, 0.1, -0.67), abs=1e-9)
 
 
 PLANTED = {

@@ -60,6 +60,12 @@ def log(x: float) -> float:
 
 
 @inlined
+def multiple(step: float, count: int) -> float:
+    """count steps. Apart, because a GPU in single precision must narrow the count first, or the product is double."""
+    return step * count
+
+
+@inlined
 def softplus(x: float) -> float:
     """ln(1 + e^x) without overflow: max(x, 0) + ln(1 + e^-|x|)."""
     small = exp(-abs(x))

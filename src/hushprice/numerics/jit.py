@@ -40,7 +40,7 @@ def _cache_folder() -> str:
     return str(Path(root, f"kernels-{source_digest()[:16]}"))
 
 
-_FOLDER = _cache_folder()
+FOLDER = _cache_folder()
 
 
 def step(function: Function) -> Function:
@@ -60,7 +60,7 @@ def brief(function: Function) -> Function:
 
 def _compile(function: Function, *, forceinline: bool, nogil: bool = True) -> Function:
     # error_model="numpy": a division never branches to an exception, which would keep loops from being vectorized.
-    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
+    before, config.CACHE_DIR = config.CACHE_DIR, FOLDER
     try:
         compiled: Any = numba.njit(cache=True, nogil=nogil, error_model="numpy", forceinline=forceinline)(function)
         return cast(Function, compiled)

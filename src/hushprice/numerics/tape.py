@@ -75,6 +75,12 @@ def unit(high: np.uint64, low: np.uint64) -> float:
 
 
 @inlined
+def short_unit(word: np.uint64) -> float:
+    """A uniform on the open unit interval from 32 random bits."""
+    return (np.float64(word) + 0.5) * _UNIT_32
+
+
+@inlined
 def uniforms(seed: int, trial: int, period: int, stream: int, index: int) -> tuple[float, float]:
     """Two uniforms at one address."""
     a, b, c, d = block(seed, trial, period, stream, index)
@@ -91,10 +97,10 @@ def uniform(seed: int, trial: int, period: int, stream: int) -> float:
 def normals(seed: int, trial: int, period: int, stream: int, index: int) -> tuple[float, float, float, float]:
     """Four standard normals at one address (Box and Muller; 32-bit uniforms, so tails end at 6.7 deviations)."""
     a, b, c, d = block(seed, trial, period, stream, index)
-    first = np.sqrt(-2.0 * log((np.float64(a) + 0.5) * _UNIT_32))
-    second = np.sqrt(-2.0 * log((np.float64(c) + 0.5) * _UNIT_32))
-    cos1, sin1 = cos_sin_turn((np.float64(b) + 0.5) * _UNIT_32)
-    cos2, sin2 = cos_sin_turn((np.float64(d) + 0.5) * _UNIT_32)
+    first = np.sqrt(-2.0 * log(short_unit(a)))
+    second = np.sqrt(-2.0 * log(short_unit(c)))
+    cos1, sin1 = cos_sin_turn(short_unit(b))
+    cos2, sin2 = cos_sin_turn(short_unit(d))
     return first * cos1, first * sin1, second * cos2, second * sin2
 
 

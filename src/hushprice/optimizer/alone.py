@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from hushprice.demand.welfare import clairvoyant_price
+from hushprice.numerics.functions import multiple
 from hushprice.numerics.jit import step
 from hushprice.optimizer import climb, lanes
-from hushprice.optimizer.curve import Bonus, Revenue, bonus_at, form_at, overhang, revenue_at, uphill
+from hushprice.optimizer.curve import Bonus, Revenue, bonus_at, form_at, lit, overhang, revenue_at, uphill
 from hushprice.optimizer.price import best_price
 from hushprice.types import FloatArray
 
@@ -15,13 +16,14 @@ def price_alone(
     family: int, slope: float, width: float, a: float, b: float, q0: float, q1: float, q2: float, work: FloatArray
 ) -> float:
     """`best_price`, mostly by the short ways. work has price.STACK entries."""
-    revenue, bonus = Revenue(family, slope, a, b), Bonus(q0, q1, q2, width)
+    some = lit(q0, q1, q2)
+    revenue, bonus = Revenue(family, slope, a, b), Bonus(some * q0, some * q1, some * q2, width)
     p = clairvoyant_price(family, slope, a, b, 0)
     for _ in range(climb.STEPS):
         p = uphill(revenue, bonus, p, 0.0, 1.0)
     if climb.certified(revenue, bonus, p):
         return p
-    return _by_grid(revenue, bonus, work)
+    return _by_grid(revenue, Bonus(q0, q1, q2, width), work)
 
 
 @step
@@ -29,18 +31,19 @@ def _by_grid(revenue: Revenue, bonus: Bonus, work: FloatArray) -> float:
     """From the best of a few prices; the general search where that cannot be certified."""
     best, p = -1.0, 0.0
     for j in range(lanes.POINTS):
-        at = lanes.SPACING * j
+        at = multiple(lanes.SPACING, j)
         work[j] = revenue_at(revenue, at) + bonus_at(bonus, at)
         p = at if work[j] > best else p
         best = max(work[j], best)
-    lit = Bonus(bonus.q0, bonus.q1, bonus.q2, bonus.width if form_at(bonus, p) > 0.0 else 0.0)
+    there = Bonus(bonus.q0, bonus.q1, bonus.q2, bonus.width if form_at(bonus, p) > 0.0 else 0.0)
     low, high = max(p - lanes.WINDOW, 0.0), min(p + lanes.WINDOW, 1.0)
     for _ in range(lanes.STEPS):
-        p = uphill(revenue, lit, p, low, high)
-    sure, ceiling = lanes.certify_window(revenue, lit, bonus.width, p, low, high)
+        p = uphill(revenue, there, p, low, high)
+    sure, ceiling = lanes.certify_window(revenue, there, bonus.width, p, low, high)
     for j in range(lanes.POINTS - 1):
-        inside = low < lanes.SPACING * (j + 0.5) < high
-        over = overhang(bonus, lanes.SPACING * j, lanes.SPACING * (j + 1))
+        left, right = multiple(lanes.SPACING, j), multiple(lanes.SPACING, j + 1)
+        inside = low < 0.5 * (left + right) < high
+        over = overhang(bonus, left, right)
         sure = sure and (inside or max(work[j], work[j + 1]) + over <= ceiling)
     if sure:
         return p

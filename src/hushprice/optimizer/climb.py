@@ -60,8 +60,8 @@ def climb(family: int, slope: float, width: float, lanes: np.uint64, work: Float
 def certified(revenue: Revenue, bonus: Bonus, p: float) -> bool:
     """Is p the top of [0, 1], to TOLERANCE?"""
     b = revenue.b
-    # q > 0 and B convex on the whole line
-    convex = bonus.width == 0.0 or (arch(bonus) >= 0.0 and bonus.q0 + bonus.q2 > 0.0)
+    # q >= 0 and B convex on the whole line
+    convex = bonus.width == 0.0 or (arch(bonus) >= 0.0 and bonus.q0 + bonus.q2 >= 0.0)
     left = _SHORT * p if b < 0.0 else 0.0
     right = min(p + (1.0 if revenue.family == GAUSSIAN else _REACH / max(abs(revenue.slope * b), TINY)), 1.0)
     demand = demand_at(revenue, p)

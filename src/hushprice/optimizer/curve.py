@@ -92,6 +92,12 @@ def arch(bonus: Bonus) -> float:
 
 
 @inlined
+def lit(q0: float, q1: float, q2: float) -> float:
+    """1, or 0 where q is nowhere positive: a negative definite Lambda gives no bonus at all, as q = 0 does."""
+    return 1.0 if q0 + q2 > 0.0 or 4.0 * q0 * q2 < q1 * q1 else 0.0
+
+
+@inlined
 def revenue_bounds(
     revenue: Revenue, left: float, right: float, demand_left: Slopes, demand_right: Slopes
 ) -> tuple[float, float]:

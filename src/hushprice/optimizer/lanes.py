@@ -31,6 +31,7 @@ from hushprice.optimizer.curve import (
     demand_at,
     form_at,
     form_range,
+    lit,
     overhang,
     revenue_at,
     revenue_bounds,
@@ -79,9 +80,10 @@ def best_prices(
         for i in range(lanes):
             work[A + i] = a[first + i]
             work[B + i] = b[first + i]
-            work[Q0 + i] = q0[first + i]
-            work[Q1 + i] = q1[first + i]
-            work[Q2 + i] = q2[first + i]
+            some = lit(q0[first + i], q1[first + i], q2[first + i])
+            work[Q0 + i] = some * q0[first + i]
+            work[Q1 + i] = some * q1[first + i]
+            work[Q2 + i] = some * q2[first + i]
         climb(family, slope, width, lanes, work)
         for i in range(lanes):
             prices[first + i] = work[TOP + i] if work[SETTLED + i] > 0.0 else _OPEN

@@ -11,10 +11,14 @@ price.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
+from hushprice.numerics.functions import multiple
 from hushprice.numerics.jit import inlined, step
 from hushprice.optimizer.curve import (
+    TINY,
     Bonus,
     Revenue,
     Slopes,
@@ -33,12 +37,16 @@ from hushprice.optimizer.curve import (
 )
 from hushprice.types import FloatArray
 
+# A peak: its price, its value, and an interval that holds it.
+Peak: TypeAlias = tuple[float, float, float, float]
+
 TOLERANCE = 1e-10  # in value, relative above 1; the promise to users is 1e-9
 STACK = 128  # scratch of one search: a grid, then a stack of cells, two numbers for each of at most 45 halvings
 _PENDING = 16  # where the stack begins
-_CELLS = 7  # eight grid points: one or two vector registers
+_CELLS, _SEVEN = 7, 7.0  # eight grid points: one or two vector registers
 _NARROWEST = 1e-13  # cells are not halved below this; U cannot change visibly over it
-_PEAK = 1e-12  # Newton's share of the tolerance: finer, because the price is only known to its square root
+_PEAK = 1e-11  # Newton's share of the tolerance
+_POLISH = 4  # more steps of Newton at most, for the price itself: a value this near leaves its sixth digit open
 
 
 @step
@@ -85,19 +93,19 @@ def _search(
     revenue: Revenue, bonus: Bonus, left: float, right: float, best: float, best_value: float, work: FloatArray
 ) -> tuple[float, float]:
     """The better of the best so far and all of [left, right], where q has one sign, with its value."""
-    spacing = (right - left) / _CELLS
+    spacing = (right - left) / _SEVEN
     for i in range(_CELLS + 1):
-        p = min(left + spacing * i, right)
+        p = min(left + multiple(spacing, i), right)
         work[i] = revenue_at(revenue, p) + bonus_at(bonus, p)
     for i in range(_CELLS + 1):
         if work[i] > best_value:
             best_value = work[i]
-            best = min(left + spacing * i, right)
+            best = min(left + multiple(spacing, i), right)
     bend = deepest_bend(revenue) * spacing * spacing * 0.125
     start = left  # of the cells that may hold the top and are neighbours: they are settled together
     for i in range(_CELLS):
-        low = left + spacing * i
-        high = right if i == _CELLS - 1 else left + spacing * (i + 1)
+        low = left + multiple(spacing, i)
+        high = right if i == _CELLS - 1 else left + multiple(spacing, i + 1)
         if max(work[i], work[i + 1]) + bend + overhang(bonus, low, high) <= best_value + TOLERANCE:
             if low > start:
                 best, best_value = _settle(revenue, bonus, start, low, best, best_value, work)
@@ -127,7 +135,9 @@ def _settle(
             best, best_value = right, value_right
         curvature, excess = _bounds(revenue, bonus, left, right, demand_left, demand_right)
         if curvature < 0.0:
-            p, value = _solve(revenue, bonus, left, right, demand_left, demand_right, curvature)
+            p, value, low, high = _solve(revenue, bonus, left, right, demand_left, demand_right, curvature)
+            if value > best_value - TOLERANCE:  # or a grid price beside it could win by where Newton stopped
+                p, value = _polish(revenue, bonus, low, high, p)
             if value > best_value:
                 best, best_value = p, value
             continue
@@ -165,21 +175,19 @@ def _solve(
     demand_left: Slopes,
     demand_right: Slopes,
     curvature: float,
-) -> tuple[float, float]:
-    """The top of [left, right], where U'' <= curvature < 0, with its value; or nothing better than the ends."""
+) -> Peak:
+    """The top of [left, right], where U'' <= curvature < 0; or nothing better than the ends."""
     gradient_left = revenue_derivatives(revenue, left, demand_left)[0] + bonus_derivatives(bonus, left)[0]
     gradient_right = revenue_derivatives(revenue, right, demand_right)[0] + bonus_derivatives(bonus, right)[0]
     if not gradient_left > 0.0 > gradient_right:  # then the top is an end
-        return left, -np.inf
+        return left, -np.inf, left, right
     secant = left + (right - left) * gradient_left / (gradient_left - gradient_right)
     return _newton(revenue, bonus, left, right, secant, curvature)
 
 
 @step
-def _newton(
-    revenue: Revenue, bonus: Bonus, low: float, high: float, start: float, curvature: float
-) -> tuple[float, float]:
-    """The peak between low and high, where U'' <= curvature < 0, with its value.
+def _newton(revenue: Revenue, bonus: Bonus, low: float, high: float, start: float, curvature: float) -> Peak:
+    """The peak between low and high, where U'' <= curvature < 0.
 
     Two certificates: U* - U <= U'^2 / (2 |curvature|), and U* - U <= |U'| (high - low).
     """
@@ -196,10 +204,30 @@ def _newton(
             high = p
         certified = gradient * gradient <= -2.0 * _PEAK * curvature or abs(gradient) * (high - low) <= _PEAK
         if certified or high - low <= _NARROWEST:
-            return p, p * demand[0] + bonus_at(bonus, p)
+            return p, p * demand[0] + bonus_at(bonus, p), low, high
         following = p - gradient / min(revenue_2 + bonus_2, curvature)
         # Near a root of q Newton crawls: a step must stay inside and be at most half the one before, or we bisect.
         if not (low < following < high and abs(following - p) <= 0.5 * stride):
             following = 0.5 * (low + high)
         stride = abs(following - p)
         p = following
+
+
+@inlined
+def _polish(revenue: Revenue, bonus: Bonus, low: float, high: float, p: float) -> tuple[float, float]:
+    """Newton's method from p towards the peak between low and high, as long as U' shrinks; with its value.
+
+    Where the steps before began and ended may hang on a rounding error, at a root of q above all: U' is infinite there.
+    The price shall not, so that two machines find the same one.
+    """
+    demand = demand_at(revenue, p)
+    slopes, pulls = revenue_derivatives(revenue, p, demand), bonus_derivatives(bonus, p)
+    for _ in range(_POLISH):
+        gradient = slopes[0] + pulls[0]
+        following = min(max(p - gradient / min(slopes[1] + pulls[1], -TINY), low), high)
+        demand_there = demand_at(revenue, following)
+        slopes, pulls = revenue_derivatives(revenue, following, demand_there), bonus_derivatives(bonus, following)
+        if not abs(slopes[0] + pulls[0]) < abs(gradient):
+            break
+        p, demand = following, demand_there
+    return p, p * demand[0] + bonus_at(bonus, p)

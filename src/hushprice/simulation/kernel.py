@@ -131,25 +131,39 @@ def respond(world: World, seed: int, trial: int, start: int, count: int, room: S
 
 @step
 def remember(plan: Plan, start: int, count: int, room: Stretch, phi: FloatArray, demand: FloatArray) -> None:
-    """Write the stretch's records into columns start - 1, ..., each held to the unit ball."""
-    u, v = room.u, room.v
+    """Write the stretch's records into columns start - 1, ..., each held to the unit ball.
+
+    They are made in room.seen_u, which nobody needs any more: what comes next reads them there. A GPU would wait for
+    what it has just written to the records to come back.
+    """
+    u, v, made = room.u, room.v, room.seen_u
     if plan.input_noise > 0.0:
         u, v = room.seen_u, room.seen_v
     price = room.out[0]
     for j in range(phi.shape[0]):
-        row, left, right = phi[j, start - 1 : start - 1 + count], u[j], v[j]
+        row, left, right = made[j], u[j], v[j]
         for i in range(count):
             row[i] = left[i] + price[i] * right[i]
+    _hold(plan, count, room)
+    for j in range(phi.shape[0]):
+        kept, row = phi[j, start - 1 : start - 1 + count], made[j]
+        for i in range(count):
+            kept[i] = row[i]
     for i in range(count):
         demand[start - 1 + i] = room.out[4, i]
-    norm2, clipped = room.curve[5], room.clipped
+
+
+@step
+def _hold(plan: Plan, count: int, room: Stretch) -> None:
+    """Hold the records in room.seen_u to the unit ball."""
+    norm2, clipped, made = room.curve[5], room.clipped, room.seen_u
     for i in range(count):
         norm2[i] = 0.0
         clipped[i] = 0.0
     if plan.input_noise > 0.0:
         return  # never private, and the paper's comparison does not clip
-    for j in range(phi.shape[0]):
-        row = phi[j, start - 1 : start - 1 + count]
+    for j in range(made.shape[0]):
+        row = made[j]
         for i in range(count):
             norm2[i] += row[i] * row[i]
     most = 0.0
@@ -157,7 +171,7 @@ def remember(plan: Plan, start: int, count: int, room: Stretch, phi: FloatArray,
         most = max(most, norm2[i])
     if most > 1.0:
         for i in range(count):
-            clipped[i] = hold_to_unit_ball(phi, start - 1 + i, 1)
+            clipped[i] = hold_to_unit_ball(made, i, 1)
 
 
 class Sitting(NamedTuple):
@@ -276,7 +290,7 @@ def advance(
             remember(plan, period, count, room, sitting.phi, sitting.demand)
             if plan.scales[0] > 0.0:
                 tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, period, count, room.noise.shape[0], room.noise)
-            covariance.outers(sitting.phi, period - 1, count, room.summands)
+            covariance.outers(room.seen_u, 0, count, room.summands)
             done = _absorb(plan, period, count, room, sitting, totals)
             for i in range(done):
                 totals[CLIPPED] += room.clipped[i]

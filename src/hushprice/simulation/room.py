@@ -62,7 +62,7 @@ class Stretch(NamedTuple):
     u: FloatArray  # features of the true context
     v: FloatArray
     seen_x: FloatArray  # what the policy sees of them (input perturbation)
-    seen_u: FloatArray
+    seen_u: FloatArray  # and, once prices are known, the records
     seen_v: FloatArray
     line: FloatArray  # rows: a*, b*, clairvoyant price, clairvoyant revenue
     curve: FloatArray  # rows: a, b, q0, q1, q2, two of scratch

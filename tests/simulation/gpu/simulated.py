@@ -18,9 +18,13 @@ import numpy as np
 from tests.simulation.gpu.agreement import CASES, compare, job_of, on_cpu
 
 from hushprice.cli import main
+from hushprice.demand.family import LOGISTIC
 from hushprice.errors import HushpriceError
+from hushprice.optimizer import alone, curve, price
 from hushprice.simulation.gpu import device
+from hushprice.simulation.gpu.ahead import compile_one
 from hushprice.simulation.gpu.run import fits
+from hushprice.simulation.gpu.steps import twins
 from hushprice.simulation.places import choose
 from hushprice.simulation.run import prepare, simulate
 from hushprice.sweeps.cell import Cell
@@ -52,6 +56,25 @@ def agreement() -> dict[str, Any]:
     customers = job_of("noisy-newton", HORIZON, customers=7)
     found["noisy-newton, one trial's customers"] = compare(customers, range(TRIALS), "double")._asdict()
     return found
+
+
+def prices(customers: int = 400) -> dict[str, Any]:
+    """The price search in single precision beside the certified one, on curves of every kind the search knows."""
+    single, rng, lost, kinds = twins(True)(alone.price_alone), np.random.default_rng(2), 0.0, set()
+    short, long = np.zeros(price.STACK, dtype=np.float32), np.zeros(price.STACK)
+    for _ in range(customers):
+        first, second = rng.uniform(-0.5, 1.5, 2)
+        size, up = 10 ** rng.uniform(-5, -1), rng.choice([-1.0, 0.0, 1.0])
+        form = (first * second, -first - second, 1.0) if up else (first * first + 1e-3, -2.0 * first, 1.0)
+        line = rng.uniform(-0.8, 0.4), rng.uniform(-1.2, 0.1), *((up or 1.0) * size * np.array(form))
+        near = [np.float32(number) for number in line]
+        found = single(LOGISTIC, np.float32(4.0), np.float32(1.0), *near, short)
+        revenue, bonus = curve.Revenue(LOGISTIC, 4.0, *map(float, near[:2])), curve.Bonus(*map(float, near[2:]), 1.0)
+        best = price.best_price(LOGISTIC, 4.0, *map(float, near), 1.0, long)
+        top, got = (curve.revenue_at(revenue, p) + curve.bonus_at(bonus, p) for p in (best, float(found)))
+        lost = max(lost, float(top - got))
+        kinds.add(type(found).__name__)
+    return {"lost": lost, "kinds": sorted(kinds)}
 
 
 def sweeps(folder: Path) -> dict[str, Any]:
@@ -129,6 +152,16 @@ def commands(folder: Path) -> dict[str, Any]:
     }
 
 
+def compiled_ahead() -> list[str]:
+    """Each large kernel alone, with a trial that is over."""
+    done = []
+    for policy, names in {"paper": ("advance", "estimate"), "noisy-newton": ("advance", "release")}.items():
+        for name in names:
+            compile_one(prepare(policy, horizon=20), "double", name)
+            done.append(name)
+    return done
+
+
 def failures() -> dict[str, str]:
     """What the driver says, in one line of ours."""
     job, said = prepare("random", horizon=20), {}
@@ -158,8 +191,10 @@ if __name__ == "__main__":
     (places / "store").mkdir()
     report = {
         "agreement": agreement(),
+        "prices": prices(),
         "sweeps": sweeps(places / "store"),
         "commands": commands(places / "study"),
         "failures": failures(),
+        "compiled ahead": compiled_ahead(),
     }
     sys.stdout.write(json.dumps({**report, "seconds": time.perf_counter() - started}) + "\n")

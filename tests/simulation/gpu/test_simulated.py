@@ -55,6 +55,15 @@ def test_probes_are_among_what_agrees(report: dict[str, Any]) -> None:
     assert report["agreement"]["noisy-newton, probes, double"]["shortest"] < math.log(1.25)  # others grow by half
 
 
+def test_large_kernels_are_launched_one_by_one_to_be_compiled(report: dict[str, Any]) -> None:
+    assert report["compiled ahead"] == ["advance", "estimate", "advance", "release"]
+
+
+def test_in_single_precision_no_price_gives_away_a_millionth(report: dict[str, Any]) -> None:
+    assert report["prices"]["kinds"] == ["float32"]  # all of the search: double would be ten times as slow
+    assert report["prices"]["lost"] < 1e-6
+
+
 @pytest.mark.parametrize("name", ["noisy-newton", "noisy-newton, probes", "paper published", "random"])
 def test_in_single_precision_they_come_close(report: dict[str, Any], name: str) -> None:
     found = report["agreement"][f"{name}, single"]

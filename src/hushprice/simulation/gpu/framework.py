@@ -24,7 +24,8 @@ from hushprice.simulation.gpu.fit import minimize
 from hushprice.simulation.gpu.kept import DONE, GOES_ON, Kept, bytes_kept
 from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
 from hushprice.simulation.gpu.steps import narrowed, twins
-from hushprice.simulation.gpu.toolkit import BLOCK, bounded, cuda, on_device, over
+from hushprice.simulation.gpu.toolkit import BLOCK, bounded, cuda, on_device, over, stream
+from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
 from hushprice.simulation.hindsight import best_fixed_price
 from hushprice.simulation.kernel import DUE, PERIOD, Sitting
 from hushprice.simulation.room import FAILED, TOTALS, Plan, Stretch
@@ -33,7 +34,8 @@ from hushprice.types import FloatArray
 
 PLACES = 4
 _HOT = ("width", "input_noise", "price")  # of the plan, read in every period
-_REGISTERS = 96  # a thread; with more, fewer threads hide each other's waiting
+_REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with fewer some are spilled
+_NEAR, _LEVELS = 10, 24  # entries and levels of the largest covariance stream that is kept near its thread
 _PERIODS = 512  # a turn, at most: else all that ask for an estimate would wait for the one that asks last
 FIT, GO_ON = 1, 2  # what a trial does in the next turn, the last entry of its place; 0: it is over
 
@@ -61,12 +63,16 @@ class Kernels(NamedTuple):
 
 
 @functools.cache
-def kernels(shape: Shape) -> Kernels:
-    """The three kernels."""
+def kernels(shape: Shape, near: bool) -> Kernels:
+    """The three kernels; `near`: a covariance stream is small enough to be copied to where its thread is.
+
+    Every period writes some of it and the next one reads that: near, nobody waits for the device's memory.
+    """
     d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
     padded, small, rows = 4 * ((size + 3) // 4), 2 * d + 1, 5 * d + 6
     in_shape, in_double = known(shape), known(shape._replace(single=False))
     hot, cold = twins(shape.single), twins(False, {objective_perturbation.minimize: minimize(d)})
+    levels = _LEVELS + 1
     advance_one, estimate_one, sit_down = hot(steps.advance), cold(steps.estimate), cold(steps.sit_down)
 
     def begin(plan, trials, goes_on, kept, state):  # type: ignore[no-untyped-def]
@@ -98,7 +104,7 @@ def kernels(shape: Shape) -> Kernels:
             local((k, 1), number), local((d, 1), number), local((d, 1), number),
             local((4, 1), number), local((7, 1), number), local(1, number), local((5, 1), number),
             local((padded, 1), number), local((size, 1), float64), local((size, 1), float64), local((size, 1), float64),
-            local((3, 1), float64), local(STACK, float64),
+            local((3, 1), float64), local(STACK, number),
         )  # fmt: skip
         place, theta, inverse = local(PLACES, int64), local(d, number), local((d, d), number)
         current, totals, blank = local(1, float64), local(TOTALS, float64), local((1, 1), float64)
@@ -107,13 +113,23 @@ def kernels(shape: Shape) -> Kernels:
         copy_square(state.inverse[t], inverse)
         copy(state.current[t], current)
         copy(kept.totals[t], totals)
+        if near:  # known when compiled
+            exact = local((levels, size), float64)[: state.exact.shape[0]]
+            running = local((levels, size), float64)[: state.running.shape[0]]
+            copy_square(state.exact[:, :, t], exact)
+            copy_square(state.running[:, :, t], running)
+        else:
+            exact, running = state.exact[:, :, t], state.running[:, :, t]
         sitting = Sitting(
-            place, current, theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
-            local((small, d), float64), state.phi[t], state.demand[t],
+            place, current, theta, inverse, exact, running, blank, blank, local((small, d), float64), state.phi[t],
+            state.demand[t],
         )  # fmt: skip
         left, before = (kept.checkpoints, kept.regret_at[t], totals, kept.idle, kept.prices), place[PERIOD]
         until = min(horizon, before - 1 + _PERIODS)
         why = advance_one(in_shape(world), mine, seed, first + t, until, left, kept.idle, 0, room, sitting)
+        if near:
+            copy_square(exact, state.exact[:, :, t])
+            copy_square(running, state.running[:, :, t])
         next_turn = FIT if why == DUE else (GO_ON if place[PERIOD] <= horizon else 0)
         for i in range(PLACES):
             state.place[t, i] = place[i]
@@ -122,7 +138,7 @@ def kernels(shape: Shape) -> Kernels:
         state.current[t, 0] = current[0]
         state.place[t, PLACES] = next_turn
         if next_turn != 0:
-            kept.news[GOES_ON] = 1
+            kept.news[GOES_ON] = kept.turn
         cuda.atomic.add(kept.news, DONE, place[PERIOD] - before)
 
     def estimate(world, plan, seed, first, kept, state):  # type: ignore[no-untyped-def]
@@ -151,7 +167,8 @@ def kernels(shape: Shape) -> Kernels:
                 kept.totals[t, FAILED] = 1.0
                 state.place[t, PLACES] = 0
 
-    return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(estimate))
+    made = Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(estimate))
+    return kept_on_disk(made, f"framework {shape} {near}")
 
 
 class Turns:
@@ -161,7 +178,7 @@ class Turns:
         plan = plan_of(policy, job.horizon, job.market.dimension)
         world = world_of(job.market, job.horizon, None, job.customers)
         self.estimates = plan.max_estimates
-        self.kernels = kernels(shape_of(world, single))
+        self.kernels = kernels(shape_of(world, single), is_near(job, policy))
         self._job, self._policy, self._plain_world = job, policy, world
         self._whole = on_device(plan)
         self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
@@ -183,7 +200,9 @@ class Turns:
             self._world, self._hot, job.seed, numbers.start, trials, job.horizon, kept, self._state
         )
         if self._policy.code == LEARNING:
-            self.kernels.estimate[trials, BLOCK](self._fitted, self._whole, job.seed, numbers.start, kept, self._state)
+            self.kernels.estimate[trials, BLOCK, stream()](
+                self._fitted, self._whole, job.seed, numbers.start, kept, self._state
+            )
 
     def _prices(self, numbers: range) -> FloatArray:
         """The price of each trial; the best in hindsight is found on the CPU, by all cores."""
@@ -201,6 +220,14 @@ class Turns:
                 stop[0] = 1
                 pool.shutdown(cancel_futures=True)
                 raise
+
+
+def is_near(job: Job, policy: Policy) -> bool:
+    """Is the covariance stream small enough to be kept near its thread?"""
+    if policy.newton is not None:
+        return True
+    plan = plan_of(policy, job.horizon, job.market.dimension)
+    return packed_size(job.market.dimension) <= _NEAR and plan.exact.shape[0] <= _LEVELS
 
 
 def bytes_each(job: Job, policy: Policy, single: bool) -> int:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hushprice.simulation import room
-from hushprice.simulation.gpu.toolkit import cuda
+from hushprice.simulation.gpu.toolkit import cuda, stream, wait
 from hushprice.simulation.trial import Job, Trials
 
-# Kept.news: does any trial go on, and the periods that trials did in this turn.
+# Kept.news: the last turn after which some trial went on, and the periods that trials did so far.
 GOES_ON, DONE = range(2)
 
 
@@ -24,6 +24,7 @@ class Kept(NamedTuple):
     news: Any
     prices: Any  # empty: prices are not kept
     idle: Any  # empty: nobody stops a kernel
+    turn: int = 0
 
 
 def rooms(job: Job, trials: int, estimates: int) -> Kept:
@@ -47,9 +48,16 @@ def bytes_kept(job: Job, estimates: int) -> int:
 
 def take(kept: Kept, trials: int) -> Trials:
     """The first so many trials, on the host."""
-    totals = kept.totals[:trials].copy_to_host()
+    totals = _host(kept.totals[:trials])
     counts = totals[:, room.ESTIMATES].astype(np.int64)
     used = max(int(counts.max()), 1)
-    periods = kept.periods[:used].copy_to_host()[:, :trials].T.astype(np.int64)
+    periods = _host(kept.periods[:used])[:, :trials].T.astype(np.int64)
     found = tuple(row[:count] for row, count in zip(periods, counts.tolist(), strict=True))
-    return Trials(totals=totals, regret_at=kept.regret_at[:trials].copy_to_host(), estimate_periods=found)
+    return Trials(totals=totals, regret_at=_host(kept.regret_at[:trials]), estimate_periods=found)
+
+
+def _host(values: Any) -> Any:
+    """Through this thread's own queue: the common one would wait for other threads' work."""
+    found = values.copy_to_host(stream=stream())
+    wait()
+    return found

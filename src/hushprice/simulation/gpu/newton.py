@@ -23,6 +23,7 @@ from hushprice.simulation.gpu.kept import DONE, GOES_ON, Kept, bytes_kept
 from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
 from hushprice.simulation.gpu.steps import narrowed, twins
 from hushprice.simulation.gpu.toolkit import bounded, cuda, on_device, over
+from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
 from hushprice.simulation.kernel import DUE
 from hushprice.simulation.newton import PERIOD, PLACES, Desk, NewtonPlan
 from hushprice.simulation.room import TOTALS, Stretch
@@ -30,7 +31,7 @@ from hushprice.simulation.trial import Job, newton_plan
 
 RELEASES = EARLY + DOUBLINGS  # of a trial, at most
 _HOT = ("reference_price", "dispersion", "cap", "sampling", "width", "spread", "near", "lowest")  # read in every period
-_REGISTERS = 80  # a thread; with more, fewer threads hide each other's waiting
+_REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with fewer more are spilled
 
 
 class State(NamedTuple):
@@ -87,7 +88,7 @@ def kernels(shape: Shape) -> Kernels:
         room = Stretch(
             local((k, 1), number), local((d, 1), number), local((d, 1), number), blank, blank, blank,
             local((4, 1), number), local((7, 1), number), none, local((5, 1), number), blank, blank, blank, blank,
-            local((3, 1), number), local(STACK, float64),
+            local((3, 1), number), local(STACK, number),
         )  # fmt: skip
         place, theta, inverse, tilt = local(PLACES, int64), local(d, number), local((d, d), number), local(d, number)
         score, exact, totals = local(d, float64), local(size, float64), local(TOTALS, float64)
@@ -114,7 +115,7 @@ def kernels(shape: Shape) -> Kernels:
             kept.totals[t, i] = totals[i]
         state.place[t, PLACES] = 1 if why == DUE else 0
         if why == DUE:
-            kept.news[GOES_ON] = 1
+            kept.news[GOES_ON] = kept.turn
         cuda.atomic.add(kept.news, DONE, place[PERIOD] - before)
 
     def release(world, plan, seed, first, trials, kept, state):  # type: ignore[no-untyped-def]
@@ -129,7 +130,8 @@ def kernels(shape: Shape) -> Kernels:
         )  # fmt: skip
         release_one(world, plan, seed, first + t, desk, kept.periods[:, t])
 
-    return Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(release))
+    made = Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(release))
+    return kept_on_disk(made, f"newton {shape}")
 
 
 class Turns:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,12 +13,17 @@ from hushprice.policies.protocol import LEARNING, Policy
 from hushprice.simulation import room
 from hushprice.simulation.gpu import device, framework, newton
 from hushprice.simulation.gpu import kept as rooms
+from hushprice.simulation.gpu.toolkit import SIMULATED, stream, wait
 from hushprice.simulation.trial import Job, Trials
 
 Advance = Callable[[int], None]  # periods done in this batch
 MOST = 131_072  # trials of a batch: with more, a large GPU gets no faster
-RECORDS = 2_000_000_000  # periods of a batch of a policy that fits all its records again and again: seconds of work
+RECORDS = 8_000_000_000  # periods of a batch of a policy that fits all its records again and again: seconds of work
+AHEAD = 1 if SIMULATED else 8  # turns begun before the host asks for news: else the device waits for the host each time
 _NO_NEWS = np.zeros(2, dtype=np.int64)
+
+
+_COMPILING = threading.Lock()  # the second thread finds what the first one compiled
 
 
 class Runner:
@@ -27,38 +33,30 @@ class Runner:
         self._job, single = job, precision == "single"
         policy = _policy(job)
         kind = framework.Turns if policy.newton is None else newton.Turns
-        with device.in_one_line():
+        with _COMPILING, device.in_one_line():
             self.turns: framework.Turns | newton.Turns = kind(job, policy, most=most, single=single)
             self._kept = rooms.rooms(job, most, self.turns.estimates)
             nobody = range(1)  # a trial that is over: its kernels are compiled and return at once
             self.turns.begin(nobody, self._kept, goes_on=False)
-            for _ in self._until_all_are_over():
-                self.turns.turn(nobody, self._kept)
+            self.turns.turn(nobody, self._kept)
 
     def run(self, numbers: range, advance: Advance) -> Trials:
-        """Those trials, all at once. Between two turns Ctrl-C gets through."""
+        """Those trials, all at once. Between some turns Ctrl-C gets through."""
+        news, turn = _NO_NEWS.copy(), 0
         with device.in_one_line():
+            self._kept.news.copy_to_device(_NO_NEWS, stream=stream())
             self.turns.begin(numbers, self._kept)
-            done = 0
-            for news in self._until_all_are_over():
-                self.turns.turn(numbers, self._kept)
-                self._kept.news.copy_to_host(news)
-                done += int(news[rooms.DONE])
-                advance(done)
+            while news[rooms.GOES_ON] == turn:
+                for _ in range(AHEAD):
+                    turn += 1
+                    self.turns.turn(numbers, self._kept._replace(turn=turn))
+                self._kept.news.copy_to_host(news, stream=stream())
+                wait()
+                advance(int(news[rooms.DONE]))
             trials = rooms.take(self._kept, len(numbers))
         if np.any(trials.totals[:, room.FAILED] > 0.0):
             raise DidNotConverge("an estimate did not reach its certified tolerance")
         return trials
-
-    def _until_all_are_over(self) -> Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]:
-        """Room for the news of the next turn, as long as some trial has a release or an estimate due."""
-        news = _NO_NEWS.copy()
-        while True:
-            self._kept.news.copy_to_device(_NO_NEWS)
-            yield news
-            if news[rooms.GOES_ON] == 0:
-                return
-            news[:] = 0
 
 
 def fits(job: Job, *, precision: str) -> int:
@@ -70,6 +68,13 @@ def fits(job: Job, *, precision: str) -> int:
     if policy.newton is None and policy.code == LEARNING:
         most = max(1024, RECORDS // job.horizon)
     return max(1, min(most, device.free_bytes() // each))
+
+
+def bytes_of(job: Job, trials: int, *, precision: str) -> int:
+    """Device memory that so many trials take at once."""
+    policy = _policy(job)
+    kind = framework if policy.newton is None else newton
+    return trials * kind.bytes_each(job, policy, precision == "single")
 
 
 def run_trials(job: Job, numbers: range, *, precision: str, advance: Advance) -> tuple[Trials, float]:

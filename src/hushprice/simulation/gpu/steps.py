@@ -16,7 +16,7 @@ import numpy as np
 
 from hushprice.demand import family, features, welfare
 from hushprice.numerics import functions, tape
-from hushprice.optimizer import alone, climb, coefficients, curve, lanes, probe, spread
+from hushprice.optimizer import alone, climb, coefficients, curve, lanes, price, probe, spread
 from hushprice.releasers import scores
 from hushprice.sensitive import records
 from hushprice.simulation import contexts, kernel, newton
@@ -29,6 +29,7 @@ _32 = np.uint64(32)
 _9 = np.uint32(9)
 _HALF = np.float32(0.5)
 _UNIT_23 = np.float32(1.0 / 8388608.0)
+_UNIT_32 = np.float32(1.0 / 4294967296.0)
 _TURN = np.float32(2.0 * math.pi)
 
 _device, _quick = device_step(), device_step(quick=True)
@@ -50,8 +51,18 @@ def _cos_sin_turn(u):  # type: ignore[no-untyped-def]
 
 
 @_device
+def _multiple(step, count):  # type: ignore[no-untyped-def]
+    return step * np.float32(count)
+
+
+@_device
 def _unit(high, low):  # type: ignore[no-untyped-def]
     return (np.float32(np.uint32(high) >> _9) + _HALF) * _UNIT_23  # with 24 bits it can round to 1
+
+
+@_device
+def _short_unit(word):  # type: ignore[no-untyped-def]
+    return (np.float32(np.uint32(word)) + _HALF) * _UNIT_32  # rounds to 1 at the top, whose logarithm is no trouble
 
 
 @_device
@@ -100,12 +111,15 @@ _SINGLE_STEPS = {
     kernel.quote,
     kernel.respond,
     kernel.remember,
+    kernel._hold,
     newton.quote,
     contexts.fill,
     contexts.perturb,
     alone.price_alone,
     alone.best_prices,
+    alone._by_grid,
     climb.certified,
+    lanes.certify_window,
     functions.softplus,
     tape.uniform,
     tape.uniforms,
@@ -113,9 +127,17 @@ _SINGLE_STEPS = {
     tape.fill_normals,
     records.hold_to_unit_ball,
 }
-_SINGLE_MODULES = {each.__name__ for each in (curve, coefficients, probe, spread, scores, family, welfare, features)}
+_SINGLE_MODULES = {
+    each.__name__ for each in (curve, price, coefficients, probe, spread, scores, family, welfare, features)
+}
 # What is too small for single precision, and what its rounding is.
-_SINGLE_CONSTANTS = {"TINY": 1e-20, "_ROUNDING": 1e-6}
+_SINGLE_CONSTANTS = {
+    "TINY": 1e-20,
+    "_ROUNDING": 1e-6,
+    "TOLERANCE": 2e-7,
+    "_PEAK": 1e-8,
+    "_NARROWEST": 1e-5,  # cells and brackets; below an ulp of a price the search would never end
+}
 
 
 def twins(single: bool, instead: dict[Any, Any] | None = None) -> Twins:
@@ -130,7 +152,9 @@ def twins(single: bool, instead: dict[Any, Any] | None = None) -> Twins:
         functions.exp: _exp,
         functions.log: _log,
         functions.cos_sin_turn: _cos_sin_turn,
+        functions.multiple: _multiple,
         tape.unit: _unit,
+        tape.short_unit: _short_unit,
     }
     return Twins(swapped, single=is_single, constants=_SINGLE_CONSTANTS, quick=quick)
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+import threading
+from typing import Any, TypeVar
 
 import numba.core.config
+
+from hushprice.simulation.gpu.disk import Disk
+
+Kernels = TypeVar("Kernels", bound=Any)  # a named tuple of them
 
 config: Any = numba.core.config
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # few trials are not a mistake
 SIMULATED = bool(config.ENABLE_CUDASIM)
 cuda: Any = importlib.import_module("numba.cuda")
 
+_OWN = threading.local()
 BLOCK = 2 if SIMULATED else 128  # threads; the simulator starts a thread of the operating system for each
 
 
@@ -28,9 +34,32 @@ def bounded(kernel: Any, registers: int, *, quick: bool = False) -> Any:
     return cuda.jit(kernel) if SIMULATED else cuda.jit(kernel, max_registers=registers, fastmath=quick)
 
 
-def over(trials: int) -> tuple[int, int]:
-    """Blocks and threads for one thread a trial."""
-    return (trials + BLOCK - 1) // BLOCK, BLOCK
+def kept(kernels: Kernels, name: str) -> Kernels:
+    """The same kernels, read from disk where they are there, and written there once they are compiled."""
+    if not SIMULATED:
+        for role, kernel in kernels._asdict().items():
+            kernel._cache = Disk(f"{name} {role}")
+    return kernels
+
+
+def stream() -> Any:
+    """This thread's queue of work on the device: jobs of different threads run side by side."""
+    if SIMULATED:
+        return 0
+    if not hasattr(_OWN, "stream"):
+        _OWN.stream = cuda.stream()
+    return _OWN.stream
+
+
+def wait() -> None:
+    """Until all that this thread asked of the device is done."""
+    if not SIMULATED:
+        stream().synchronize()
+
+
+def over(trials: int) -> tuple[int, int, Any]:
+    """Blocks and threads for one thread a trial, and the queue."""
+    return (trials + BLOCK - 1) // BLOCK, BLOCK, stream()
 
 
 def on_device(value: Any) -> Any:

@@ -1,0 +1,91 @@
+"""Kernels that several jobs need, compiled side by side before the first job runs.
+
+A process compiles one kernel at a time, and almost all of that is Python. So each goes to a process of its own, which
+leaves it on disk (disk.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from hushprice.numerics.jit import FOLDER
+from hushprice.policies.protocol import Policy
+from hushprice.simulation.change import world_of
+from hushprice.simulation.gpu import framework, kept, newton
+from hushprice.simulation.gpu.shape import shape_of
+from hushprice.simulation.gpu.toolkit import SIMULATED
+from hushprice.simulation.trial import Job
+
+LARGE = ("advance", "estimate", "release")  # the kernels that take long
+
+
+def compile_ahead(jobs: Sequence[Job], *, precision: str) -> None:
+    """Compile what these jobs need, if that is more than one set of kernels and not on disk yet."""
+    needed = {kernels_of(job, precision): job for job in jobs}
+    missing = {name: job for name, job in needed.items() if not _mark(name).exists()}
+    if SIMULATED or len(missing) < 2:
+        return
+    tasks = [pickle.dumps((job, precision, one)) for job in missing.values() for one in _large(job)]
+    with ThreadPoolExecutor(min(len(tasks), os.cpu_count() or 1)) as pool:
+        codes = list(pool.map(_apart, tasks))
+    if not any(codes):  # where one failed, the job itself compiles it and says why
+        for name in missing:
+            _mark(name).parent.mkdir(parents=True, exist_ok=True)
+            _mark(name).touch()
+
+
+def _apart(task: bytes) -> int:
+    """Compile in a process of its own; its exit code. Not by multiprocessing, which would run the caller's script."""
+    command = f"from {__name__} import compile_given; compile_given()"
+    return subprocess.run([sys.executable, "-c", command], input=task, capture_output=True, check=False).returncode
+
+
+def compile_given() -> None:
+    """The task on standard input."""
+    compile_one(*pickle.loads(sys.stdin.buffer.read()))
+
+
+def compile_one(job: Job, precision: str, name: str) -> None:
+    """One of the large kernels, and the small ones."""
+    policy = job.policy
+    assert isinstance(policy, Policy)
+    kind: Any = framework.Turns if policy.newton is None else newton.Turns
+    turns = kind(job, policy, most=1, single=precision == "single")
+    others = {other: Nothing() for other in _large(job) if other != name}
+    turns.kernels = turns.kernels._replace(**others)
+    rooms, nobody = kept.rooms(job, 1, turns.estimates), range(1)
+    turns.begin(nobody, rooms, goes_on=False)
+    turns.turn(nobody, rooms)
+
+
+class Nothing:
+    """A kernel that does nothing."""
+
+    def __getitem__(self, launch: Any) -> Any:
+        return lambda *arguments: None
+
+
+def kernels_of(job: Job, precision: str) -> str:
+    """A name for the kernels that a job needs."""
+    policy = job.policy
+    assert isinstance(policy, Policy)
+    shape = shape_of(world_of(job.market, job.horizon, None, job.customers), precision == "single")
+    return f"{'framework' if policy.newton is None else 'newton'} {shape} {framework.is_near(job, policy)}"
+
+
+def _large(job: Job) -> list[str]:
+    assert isinstance(job.policy, Policy)
+    kind = framework.Kernels if job.policy.newton is None else newton.Kernels
+    return [name for name in kind._fields if name in LARGE]
+
+
+def _mark(name: str) -> Path:
+    return Path(FOLDER, "gpu", f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.made")

@@ -1,0 +1,96 @@
+"""Kernels on disk: read back for what they were compiled for, and for nothing else."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hushprice.simulation.gpu import ahead, disk
+from hushprice.simulation.run import prepare
+
+
+class Kernel:
+    """What numba calls a kernel, as far as the disk sees it."""
+
+    def _reduce_states(self) -> dict[str, Any]:
+        return {"name": "advance", "code": b"cubin"}
+
+
+@pytest.fixture(autouse=True)
+def tools(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """numba's part, without a GPU."""
+    fake = SimpleNamespace(
+        dumps=pickle.dumps, loads=pickle.loads, rebuild=lambda payload: payload["code"], made_for=lambda: "9.0"
+    )
+    monkeypatch.setattr(disk, "_tools", lambda: fake)
+    return fake
+
+
+def test_a_kernel_is_read_back(tmp_path: Path) -> None:
+    kept = disk.Disk("framework advance", tmp_path / "new")
+    assert kept.load_overload("int64", None) is None
+    kept.save_overload("int64", Kernel())
+    assert disk.Disk("framework advance", tmp_path / "new").load_overload("int64", None) == b"cubin"
+    kept.flush()
+
+
+def test_another_kernel_type_or_device_is_not_taken_for_it(tmp_path: Path, tools: SimpleNamespace) -> None:
+    disk.Disk("framework advance", tmp_path).save_overload("int64", Kernel())
+    assert disk.Disk("framework estimate", tmp_path).load_overload("int64", None) is None
+    assert disk.Disk("framework advance", tmp_path).load_overload("float64", None) is None
+    tools.made_for = lambda: "8.0"
+    assert disk.Disk("framework advance", tmp_path).load_overload("int64", None) is None
+
+
+def test_a_broken_file_is_compiled_again_and_a_full_disk_is_no_error(tmp_path: Path) -> None:
+    kept = disk.Disk("framework advance", tmp_path)
+    kept.save_overload("int64", Kernel())
+    kept.path("int64").write_bytes(b"half")
+    assert kept.load_overload("int64", None) is None
+    (tmp_path / "file").write_text("")
+    disk.Disk("framework advance", tmp_path / "file").save_overload("int64", Kernel())
+
+
+def test_jobs_share_kernels_where_only_numbers_differ() -> None:
+    def name(policy: str, **setting: Any) -> str:
+        return ahead.kernels_of(prepare(policy, **{"horizon": 1000, "dimension": 2, **setting}), "double")
+
+    one = name("paper", calibration="published")
+    assert one == name("paper", calibration="printed", epsilon=3.0) == name("nonprivate") == name("fixed", price=0.5)
+    assert one == name("paper", calibration="published", horizon=10**6)
+    assert len({one, name("paper", dimension=3), name("noisy-newton"), name("noisy-newton", dimension=3)}) == 4
+
+
+def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def apart(task: bytes) -> int:
+        job, _, name = pickle.loads(task)
+        asked.append((job.policy.name, name))
+        return 0
+
+    monkeypatch.setattr(ahead, "FOLDER", str(tmp_path))
+    monkeypatch.setattr(ahead, "SIMULATED", False)
+    monkeypatch.setattr(ahead, "_apart", apart)
+    jobs = [prepare("paper", horizon=100), prepare("noisy-newton", horizon=100), prepare("nonprivate", horizon=200)]
+    ahead.compile_ahead(jobs[:1], precision="single")
+    assert asked == []  # the job compiles its own
+    ahead.compile_ahead(jobs, precision="single")
+    assert sorted(name for _, name in asked) == ["advance", "advance", "estimate", "release"]
+    asked.clear()
+    ahead.compile_ahead(jobs, precision="single")
+    assert asked == []
+    monkeypatch.setattr(ahead, "_apart", lambda task: 1)
+    ahead.compile_ahead(jobs, precision="double")
+    monkeypatch.setattr(ahead, "_apart", apart)
+    ahead.compile_ahead(jobs, precision="double")
+    assert len(asked) == 4  # what failed is tried again
+
+
+def test_a_process_of_its_own_says_whether_it_compiled() -> None:
+    assert ahead._apart(pickle.dumps(("no job",))) != 0
+    assert ahead.Nothing()[1, 2](3) is None
