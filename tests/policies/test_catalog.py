@@ -276,3 +276,11 @@ def test_a_class_given_as_such_has_its_claim_checked_too(module: str) -> None:
 def test_what_fails_inside_a_constructor_surfaces_as_it_is(module: str) -> None:
     with pytest.raises(ZeroDivisionError, match="a bug of its own"):
         make_plain(plain(f"{module}:Fails"), SETTING, "Fails")
+
+
+@pytest.mark.parametrize("entry", [{"width": 3.0}, {"ridge": 1.0}, {"max_estimates": 9}, {"exploration_periods": 0}])
+def test_the_papers_tuning_is_refused_for_a_policy_without_use_for_it(entry: dict[str, Any]) -> None:
+    ((name, value),) = entry.items()
+    with pytest.raises(InvalidInput, match=f"^{name} is for policies 'paper' and 'nonprivate', got {value!r}"):
+        tune(horizon=100, dimension=2, policy="noisy-newton", **entry)
+    assert getattr(tune(horizon=100, dimension=2, policy="paper", **entry), name) == value

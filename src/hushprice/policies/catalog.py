@@ -46,9 +46,9 @@ def tune(
         "max_estimates": max_estimates,
     }
     given = {name: value for name, value in entries.items() if value is not None}
-    if policy == "noisy-newton":  # its rules are its own
-        for name, value in given.items():
-            raise InvalidInput(f"{name} is for policies 'paper' and 'nonprivate', got {value!r} for {policy!r}")
+    if given and policy == "noisy-newton":  # its rules are its own
+        name, value = next(iter(given.items()))
+        raise InvalidInput(f"{name} is for policies 'paper' and 'nonprivate', got {value!r} for {policy!r}")
     return replace(numerical(horizon, dimension), **given)
 
 
