@@ -3,8 +3,8 @@
 Steps run in this order, each in a process of its own with a limit, and each leaves its output in the folder: NAME.txt,
 and what else it writes. A step that fails or takes too long does not keep the next one from running. Summary last.
 
-    python benchmarks/gpu_session.py --output out                    # all steps, about 20 minutes on one H200
-    python benchmarks/gpu_session.py --output out --step speed --step agreement
+    python benchmarks/gpu_all.py --output out                    # all steps, 30 minutes at most
+    python benchmarks/gpu_all.py --output out --step speed --step agreement
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main() -> None:
             ended.append(run(name, limit, command, out))
             print(f"{name}: {ended[-1]['code']}, {ended[-1]['seconds']} s", flush=True)
             print("".join((out / f"{name}.txt").read_text().splitlines(keepends=True)[-12:])[-1500:], flush=True)
-            (out / "session.json").write_text(json.dumps(ended, indent=1) + "\n")
+            (out / "steps.json").write_text(json.dumps(ended, indent=1) + "\n")
 
 
 if __name__ == "__main__":
