@@ -189,6 +189,7 @@ async def soak(server: Running, minutes: float) -> Row:
         "minutes": minutes,
         "answers": answers,
         "failures": failures,
+        "mib_by_minute": [np.median(memory[times.astype(int) == at], axis=0).tolist() for at in range(int(minutes))],
         "mib_first": memory[late][0].tolist(),
         "mib_last": memory[-1].tolist(),
         "mib_a_minute": slopes,
