@@ -74,20 +74,30 @@ def test_every_tilt_lies_on_the_surface_of_the_ellipsoid() -> None:
         assert out @ np.linalg.solve(inverse, out) == pytest.approx(3 * 2.0**2)
 
 
-def test_the_direction_known_least_changes_sides_every_turn_the_next_every_second() -> None:
-    axes = np.linalg.qr(some_inverse(3, seed=3))[0]
-    effect = np.array([0.3, -1.0, 0.5])
-    variances = np.array([0.01, 1.0, 0.1])
-    out = tilts(axes * variances @ axes.T, effect, 1.0, 8) @ axes
-    sides = out * np.sign(axes.T @ effect) / np.sqrt(variances)
-    np.testing.assert_allclose(sides[:, 1], [1, -1, 1, -1, 1, -1, 1, -1], rtol=1e-9)
-    np.testing.assert_allclose(sides[:, 2], [1, 1, -1, -1, 1, 1, -1, -1], rtol=1e-9)
-    np.testing.assert_allclose(sides[:, 0], [1, 1, 1, 1, -1, -1, -1, -1], rtol=1e-9)
+def test_the_coefficient_of_the_price_changes_sides_every_turn_the_next_every_second() -> None:
+    inverse, order = some_inverse(3, seed=3), [1, 2, 0]
+    root = np.linalg.cholesky(inverse[np.ix_(order, order)])
+    out = tilts(inverse, np.array([0.0, -0.5, 0.1]), 1.0, 8)[:, order]
+    signs = np.linalg.solve(root, out.T)
+    np.testing.assert_allclose(signs[0], [1, -1, 1, -1, 1, -1, 1, -1], rtol=1e-9)
+    np.testing.assert_allclose(signs[1], [1, 1, -1, -1, 1, 1, -1, -1], rtol=1e-9)
+    np.testing.assert_allclose(signs[2], [1, 1, 1, 1, -1, -1, -1, -1], rtol=1e-9)
 
 
-def test_the_orientation_of_an_axis_that_prices_do_not_touch_and_a_wide_belief_do_not_matter() -> None:
-    out = tilts(np.eye(70), np.eye(70)[0], 1.0, 2)  # more axes than a turn has bits
-    np.testing.assert_array_equal(np.abs(out), 1.0)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_last_digits_of_a_belief_move_a_tilt_by_as_little(seed: int) -> None:
+    """Also where most directions are known equally well, as before anybody has shown them."""
+    draws = np.random.default_rng(seed)
+    shown = np.linalg.qr(draws.normal(size=(12, 2)))[0]
+    inverse = 0.5 * np.eye(12) - shown @ np.diag([0.3, 0.1]) @ shown.T
+    jitter = 1e-15 * draws.normal(size=(12, 12))
+    effect = -np.eye(12)[7]
+    apart = tilts(inverse, effect, 2.0, 16) - tilts(inverse + jitter + jitter.T, effect, 2.0, 16)
+    assert np.abs(apart).max() < 1e-12
+
+
+def test_more_directions_than_a_turn_has_bits_and_no_belief_at_all() -> None:
+    np.testing.assert_array_equal(np.abs(tilts(np.eye(70), np.eye(70)[0], 1.0, 2)), 1.0)
     assert not np.any(tilts(np.zeros((2, 2)), np.ones(2), 1.0, 1))
 
 

@@ -20,6 +20,8 @@ GAUSSIAN = 1
 POISSON = 2
 CUSTOM = 3
 
+_TURN = 2.0 * math.pi
+
 
 @inlined
 def mean(family: int, slope: float, z: float) -> float:
@@ -82,7 +84,7 @@ def draw(family: int, slope: float, bound: float, z: float, first: float, second
     elif family == POISSON:
         y = _poisson(exp(slope * z), first, bound)
     else:
-        y = z + np.sqrt(-2.0 * log(first) / slope) * np.cos(2.0 * np.pi * second)
+        y = z + np.sqrt(-2.0 * log(first) / slope) * np.cos(_TURN * second)
     return min(max(y, -bound), bound)
 
 

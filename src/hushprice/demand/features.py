@@ -16,6 +16,7 @@ import numpy as np
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
+from hushprice.numerics.functions import multiple
 from hushprice.numerics.jit import step
 from hushprice.types import FloatArray
 
@@ -51,7 +52,7 @@ class FeatureMap(Protocol):
 def fill(code: int, contexts: FloatArray, count: int, u: FloatArray, v: FloatArray) -> None:
     """u(x) and v(x) of `count` customers; contexts is (k, customers), u and v are (d, customers)."""
     k, d = contexts.shape[0], u.shape[0]
-    scale = 1.0 / math.sqrt(d)
+    scale = 1.0 / math.sqrt(multiple(1.0, d))
     for j in range(d):
         for i in range(count):
             u[j, i] = 0.0

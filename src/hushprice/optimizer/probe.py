@@ -3,8 +3,8 @@
 With an intercept, customers of one kind are all quoted one price, and demand at one price says nothing about its slope.
 Dispersing prices within a batch helps little: noise is added to the batch's sum, and what dispersion by h adds to that
 sum is of order h^2. A whole batch at prices h away from those before it adds h. So every other batch may be a probe:
-all its customers are priced for theta moved to the surface of the belief's ellipsoid, in turn to either side of every
-principal axis.
+all its customers are priced for theta moved to the surface of the belief's ellipsoid: the price's coefficient by some
+deviations with all else as the belief then expects it, then each other coefficient by what is left of its own.
 
 Who is priced away from where demand is known best teaches the slope anyway and is left alone: on the map of
 sec:numerical that is everybody. All of this reads releases, slot numbers and the arriving customer.
@@ -16,7 +16,7 @@ import math
 
 from hushprice.demand.welfare import clairvoyant_price
 from hushprice.numerics.jit import inlined, step
-from hushprice.numerics.linear import eigen
+from hushprice.numerics.linear import cholesky
 from hushprice.optimizer.coefficients import bonus_curve, demand_line
 from hushprice.types import FloatArray
 
@@ -25,29 +25,28 @@ _MOST_TURNS = 62  # bits of a turn that may be asked for
 
 @step
 def tilt(inverse: FloatArray, effect: FloatArray, reach: float, turn: int, out: FloatArray, work: FloatArray) -> None:
-    """`reach` deviations along every principal axis of the belief, added up, into out. work is (2 d + 1, d).
+    """`reach` times a root of the belief's covariance times signs, into out. work is (2 d, d) or more.
 
-    The axis of r-th largest variance points to one side for 2^r turns and then to the other for as many; axes are
-    oriented by `effect`, how a price enters the features. Over 2^d turns the mean of out out' is reach^2 inverse.
+    The root is Cholesky's, beginning where `effect`, how a price enters the features, is largest, and going round. The
+    r-th sign holds for 2^r turns and then changes, so over 2^d turns the mean of out out' is reach^2 inverse. Principal
+    axes would do as well, but where variances are equal, as in all directions that nobody has shown yet, the last digit
+    decides which axes these are, and two machines would quote other prices.
     """
     d = out.size
-    matrix, vectors, values = work[:d], work[d : 2 * d], work[2 * d]
+    first, matrix, root = 0, work[:d], work[d : 2 * d]
     for i in range(d):
         out[i] = 0.0
+        if abs(effect[i]) > abs(effect[first]):
+            first = i
+    for i in range(d):
         for j in range(d):
-            matrix[i, j] = inverse[i, j]
-    eigen(matrix, d, values, vectors)
-    for e in range(d):
-        rank, along = 0, 0.0
-        for other in range(d):
-            if values[other] > values[e] or (values[other] == values[e] and other < e):
-                rank += 1
-            along += vectors[other, e] * effect[other]
-        length = reach * math.sqrt(max(values[e], 0.0))
-        if ((turn >> min(rank, _MOST_TURNS)) & 1 == 0) != (along >= 0.0):
-            length = -length
-        for i in range(d):
-            out[i] += length * vectors[i, e]
+            matrix[i, j] = inverse[(first + i) % d, (first + j) % d]
+    if not cholesky(matrix, d, root):
+        return
+    for i in range(d):
+        for j in range(i + 1):
+            to_the_left = (turn >> min(j, _MOST_TURNS)) & 1 == 1
+            out[(first + i) % d] += -reach * root[i, j] if to_the_left else reach * root[i, j]
 
 
 @inlined

@@ -140,12 +140,12 @@ def remember(plan: Plan, start: int, count: int, room: Stretch, phi: FloatArray,
     if plan.input_noise > 0.0:
         u, v = room.seen_u, room.seen_v
     price = room.out[0]
-    for j in range(phi.shape[0]):
+    for j in range(made.shape[0]):  # known when compiled for a GPU, unlike that of phi
         row, left, right = made[j], u[j], v[j]
         for i in range(count):
             row[i] = left[i] + price[i] * right[i]
     _hold(plan, count, room)
-    for j in range(phi.shape[0]):
+    for j in range(made.shape[0]):
         kept, row = phi[j, start - 1 : start - 1 + count], made[j]
         for i in range(count):
             kept[i] = row[i]
@@ -273,13 +273,14 @@ def advance(
     place = sitting.place
     width, learns = room.out.shape[1], plan.code == LEARNING
     period, at = place[PERIOD], place[PASSED]
+    mark = checkpoints[min(at, checkpoints.size - 1)]  # not read again in every period: a GPU would wait for it
     while period <= horizon:
         if control.size > 0 and control[0] != 0:
             return STOPPED
         count = 1  # known when compiled where rooms are one period wide: a GPU keeps such rooms in registers
         if width > 1:
             count = min(min(width, max(16, period // 4)), horizon - period + 1)
-            count = min(count, checkpoints[at] - period + 1)
+            count = min(count, mark - period + 1)
             if learns and period <= plan.exploration:
                 count = min(count, plan.exploration - period + 1)
         arrive(world, seed, trial, period, count, room)
@@ -309,10 +310,11 @@ def advance(
             control[counter] = period - 1
         if done < count:
             return DUE
-        if period - 1 == checkpoints[at]:
+        if period - 1 == mark:
             regret_at[at] = totals[REGRET]
             at += 1
             place[PASSED] = at
+            mark = checkpoints[min(at, checkpoints.size - 1)]
     totals[ESTIMATES] = place[MADE]
     return OVER
 

@@ -252,12 +252,13 @@ def advance(
     checkpoints, regret_at, totals, _, prices = kept
     phi, terms, place = desk.phi, desk.terms, desk.place
     period, at, look, ready = place[PERIOD], place[PASSED], place[LOOK], place[READY] > 0
+    mark = checkpoints[min(at, checkpoints.size - 1)]  # not read again in every period: a GPU would wait for it
     while period <= horizon:
         if control.size > 0 and control[0] != 0:
             return STOPPED
         count = 1  # known when compiled where rooms are one period wide: a GPU keeps such rooms in registers
         if phi.shape[1] > 1:
-            count = min(min(phi.shape[1], horizon - period + 1), min(look, checkpoints[at]) - period + 1)
+            count = min(min(phi.shape[1], horizon - period + 1), min(look, mark) - period + 1)
         arrive(world, seed, trial, period, count, room)
         quote(world, plan, desk.theta, desk.inverse, desk.tilt, ready, seed, trial, period, count, room)
         respond(world, seed, trial, period, count, room)
@@ -294,9 +295,10 @@ def advance(
             for i in range(count):
                 prices[period - 1 + i] = room.out[0, i]
         period += count
-        if period - 1 == checkpoints[at]:
+        if period - 1 == mark:
             regret_at[at] = totals[REGRET]
             at += 1
+            mark = checkpoints[min(at, checkpoints.size - 1)]
         if control.size > 0:
             control[counter] = period - 1
         if period > look and period <= horizon:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from hushprice.simulation.market import Market
 from hushprice.simulation.run import prepare, run_one
 from hushprice.simulation.trial import Job, Trials
 
+PROBED = math.log(1.25)  # a batch in which records grow by less is a probe; others make them grow by half
 FAMILIES: dict[str, Demand] = {"logistic": Logistic(), "gaussian": Gaussian(noise=0.5), "poisson": Poisson(slope=3.0)}
 
 # name: policy, family, map, contexts, calibration. Every policy, family and map, and a stream of each way of drawing.

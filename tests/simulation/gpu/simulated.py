@@ -15,7 +15,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from tests.simulation.gpu.agreement import CASES, compare, job_of, on_cpu
+from tests.simulation.gpu.agreement import CASES, PROBED, compare, job_of, on_cpu
 
 from hushprice.cli import main
 from hushprice.demand.family import LOGISTIC
@@ -27,6 +27,7 @@ from hushprice.simulation.gpu.run import fits
 from hushprice.simulation.gpu.steps import twins
 from hushprice.simulation.places import choose
 from hushprice.simulation.run import prepare, simulate
+from hushprice.simulation.trial import Job
 from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.executors import open_executor
 from hushprice.sweeps.gpu_executor import Gpu
@@ -34,7 +35,7 @@ from hushprice.sweeps.run import run_cells
 from hushprice.sweeps.store import Store
 
 HORIZON, TRIALS = 40, 2
-PROBES = 100  # customers until a batch was a probe in every trial
+PROBES = 100  # customers until a batch was a probe in some trial
 SINGLE = ("noisy-newton", "paper published", "random")
 
 
@@ -48,14 +49,20 @@ def agreement() -> dict[str, Any]:
         found[f"{name}, single"] = compare(job_of(name, HORIZON, epsilon=8.0), range(TRIALS), "single")._asdict()
     dimension_20 = job_of("noisy-newton, gaussian", 100, contexts=18, epsilon=8.0)
     found["noisy-newton, d = 20"] = compare(dimension_20, range(1), "double")._asdict()
-    probes, numbers = job_of("noisy-newton, gaussian", PROBES, epsilon=100.0), range(1, 3)
+    probes = job_of("noisy-newton, gaussian", PROBES, epsilon=100.0)
+    first = next(number for number in range(100) if shortest(probes, number) < PROBED)
+    numbers = range(first, first + 2)
     for precision in ("double", "single"):
         found[f"noisy-newton, probes, {precision}"] = compare(probes, numbers, precision)._asdict()
-    ends = [np.diff(np.log(periods)) for periods in on_cpu(probes, numbers).estimate_periods]
-    found["noisy-newton, probes, double"]["shortest"] = max(float(np.min(each)) for each in ends)
+    found["noisy-newton, probes, double"]["shortest"] = shortest(probes, first)
     customers = job_of("noisy-newton", HORIZON, customers=7)
     found["noisy-newton, one trial's customers"] = compare(customers, range(TRIALS), "double")._asdict()
     return found
+
+
+def shortest(job: Job, number: int) -> float:
+    """By how much, in logarithms, the records of one trial grow in its shortest batch."""
+    return float(np.min(np.diff(np.log(on_cpu(job, range(number, number + 1)).estimate_periods[0]))))
 
 
 def prices(customers: int = 400) -> dict[str, Any]:

@@ -57,23 +57,36 @@ def minimize(d: int) -> Any:
 
     @cuda.jit(device=True)
     def score(family, slope, phi, demand, count, theta, gradient, hessian, shared, every=1):  # type: ignore[no-untyped-def]
-        sums, x = cuda.local.array(numbers, float64), cuda.local.array(d, float64)
+        local, record = cuda.local.array, cuda.threadIdx.x
+        sums, x, ahead, bought = local(numbers, float64), local(d, float64), local(d, phi.dtype), demand[0]
         for i in range(numbers):
             sums[i] = 0.0
-        for block in range(0, count, every * RECORDS):  # of every so many blocks of records the first, as on a CPU
-            for record in range(block + cuda.threadIdx.x, min(block + RECORDS, count), BLOCK):
-                z = 0.0
+        if record < count:
+            bought = demand[record]
+            for j in range(d):
+                ahead[j] = phi[j, record]
+        while record < count:
+            y = bought
+            for j in range(d):
+                x[j] = ahead[j]
+            record += BLOCK
+            if record % RECORDS < BLOCK:  # of every so many blocks of records the first, as on a CPU
+                record += (every - 1) * RECORDS
+            if record < count:  # read while the one before it is computed with
+                bought = demand[record]
                 for j in range(d):
-                    x[j] = phi[j, record]
-                    z += theta[j] * x[j]
-                f, s, _ = derivatives(family, slope, z)
-                residual, weight = slope * (f - demand[record]), slope * s
-                at = d
-                for j in range(d):
-                    sums[j] += residual * x[j]
-                    for m in range(j, d):
-                        sums[at] += weight * x[j] * x[m]
-                        at += 1
+                    ahead[j] = phi[j, record]
+            z = 0.0
+            for j in range(d):
+                z += theta[j] * x[j]
+            f, s, _ = derivatives(family, slope, z)
+            residual, weight = slope * (f - y), slope * s
+            at = d
+            for j in range(d):
+                sums[j] += residual * x[j]
+                for m in range(j, d):
+                    sums[at] += weight * x[j] * x[m]
+                    at += 1
         at = d
         for j in range(d):
             gradient[j] = total(sums[j], shared)

@@ -21,7 +21,7 @@ from hushprice.releasers import objective_perturbation
 from hushprice.simulation import kernel as steps
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu.fit import minimize
-from hushprice.simulation.gpu.kept import DONE, GOES_ON, Kept, bytes_kept
+from hushprice.simulation.gpu.kept import Kept, bytes_kept
 from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
 from hushprice.simulation.gpu.steps import narrowed, twins
 from hushprice.simulation.gpu.toolkit import BLOCK, bounded, cuda, on_device, over, stream
@@ -34,9 +34,12 @@ from hushprice.types import FloatArray
 
 PLACES = 4
 _HOT = ("width", "input_noise", "price")  # of the plan, read in every period
+_TOGETHER = 96  # of a thread that estimates with its block: more would leave too few blocks to hide each other's waits
 _REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with fewer some are spilled
 _NEAR, _LEVELS = 10, 24  # entries and levels of the largest covariance stream that is kept near its thread
-_PERIODS = 512  # a turn, at most: else all that ask for an estimate would wait for the one that asks last
+# Of a turn, at most: else all that ask for an estimate would wait for the one that asks last. A turn ends where a
+# multiple of it does, so neighbours are in step even where one is behind, and close the same nodes of their trees.
+_PERIODS = 512
 FIT, GO_ON = 1, 2  # what a trial does in the next turn, the last entry of its place; 0: it is over
 
 
@@ -94,8 +97,11 @@ def kernels(shape: Shape, near: bool) -> Kernels:
         if t >= trials or state.place[t, PLACES] == 0:
             return
         local = cuda.local.array
+        truth, scales = local(d, number), local(size, float64)
+        copy(world.theta, truth)
+        copy(plan.scales, scales)
         mine = Plan(
-            plan.code, plan.exploration, plan.ridge, plan.width, plan.max_estimates, plan.scales, plan.estimate_noise,
+            plan.code, plan.exploration, plan.ridge, plan.width, plan.max_estimates, scales, plan.estimate_noise,
             plan.estimate_ridge, plan.output_noise, plan.repair, plan.input_noise, state.price[t], plan.exact,
             plan.running, plan.poles, plan.zeros,
         )  # fmt: skip
@@ -124,9 +130,10 @@ def kernels(shape: Shape, near: bool) -> Kernels:
             place, current, theta, inverse, exact, running, blank, blank, local((small, d), float64), state.phi[t],
             state.demand[t],
         )  # fmt: skip
-        left, before = (kept.checkpoints, kept.regret_at[t], totals, kept.idle, kept.prices), place[PERIOD]
-        until = min(horizon, before - 1 + _PERIODS)
-        why = advance_one(in_shape(world), mine, seed, first + t, until, left, kept.idle, 0, room, sitting)
+        nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
+        left, before = (kept.checkpoints, kept.regret_at[t], totals, nobody, nothing), place[PERIOD]
+        until = min(horizon, ((before - 1) // _PERIODS + 1) * _PERIODS)
+        why = advance_one(in_shape(world, truth), mine, seed, first + t, until, left, nobody, 0, room, sitting)
         if near:
             copy_square(exact, state.exact[:, :, t])
             copy_square(running, state.running[:, :, t])
@@ -137,9 +144,7 @@ def kernels(shape: Shape, near: bool) -> Kernels:
             kept.totals[t, i] = totals[i]
         state.current[t, 0] = current[0]
         state.place[t, PLACES] = next_turn
-        if next_turn != 0:
-            kept.news[GOES_ON] = kept.turn
-        cuda.atomic.add(kept.news, DONE, place[PERIOD] - before)
+        cuda.atomic.add(kept.done, 0, place[PERIOD] - before)
 
     def estimate(world, plan, seed, first, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.blockIdx.x
@@ -155,7 +160,7 @@ def kernels(shape: Shape, near: bool) -> Kernels:
             local((small, d), float64), state.phi[t], state.demand[t],
         )  # fmt: skip
         fit = shared, local((rows, d), float64)
-        sound = estimate_one(in_double(world), plan, seed, first + t, sitting, kept.periods[:, t], fit)
+        sound = estimate_one(in_double(world, world.theta), plan, seed, first + t, sitting, kept.periods[:, t], fit)
         if cuda.threadIdx.x == 0:
             for i in range(PLACES):
                 state.place[t, i] = place[i]
@@ -167,7 +172,7 @@ def kernels(shape: Shape, near: bool) -> Kernels:
                 kept.totals[t, FAILED] = 1.0
                 state.place[t, PLACES] = 0
 
-    made = Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(estimate))
+    made = Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), bounded(estimate, _TOGETHER))
     return kept_on_disk(made, f"framework {shape} {near}")
 
 
@@ -190,7 +195,7 @@ class Turns:
         """Sit trials down before their first period; those that do not go on only make kernels be compiled."""
         if self._policy.code == FIXED and goes_on:
             prices = self._prices(numbers).astype(self._state.price.dtype)
-            self._state.price[: len(numbers)].copy_to_device(prices)
+            self._state.price[: len(numbers)].copy_to_device(prices, stream=stream())
         self.kernels.begin[over(len(numbers))](self._whole, len(numbers), int(goes_on), kept, self._state)
 
     def turn(self, numbers: range, kept: Kept) -> None:

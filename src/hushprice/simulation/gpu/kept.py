@@ -10,9 +10,6 @@ from hushprice.simulation import room
 from hushprice.simulation.gpu.toolkit import cuda, stream, wait
 from hushprice.simulation.trial import Job, Trials
 
-# Kept.news: the last turn after which some trial went on, and the periods that trials did so far.
-GOES_ON, DONE = range(2)
-
 
 class Kept(NamedTuple):
     """Arrays on the device, as kernels take them; the first index of totals and regret_at is the trial."""
@@ -21,23 +18,18 @@ class Kept(NamedTuple):
     regret_at: Any
     totals: Any
     periods: Any  # of estimates, (estimates, trials): only the rows that are used travel back
-    news: Any
-    prices: Any  # empty: prices are not kept
-    idle: Any  # empty: nobody stops a kernel
-    turn: int = 0
+    done: Any  # periods that all trials did so far, one entry
 
 
 def rooms(job: Job, trials: int, estimates: int) -> Kept:
     """Room for so many trials with at most so many estimates each. Trials write all of it that is read."""
     new = cuda.device_array
     return Kept(
-        checkpoints=cuda.to_device(job.checkpoints),
+        checkpoints=cuda.to_device(job.checkpoints, stream=stream()),
         regret_at=new((trials, job.checkpoints.size), dtype=np.float64),
         totals=new((trials, room.TOTALS), dtype=np.float64),
         periods=new((max(estimates, 1), trials), dtype=np.int32),
-        news=cuda.to_device(np.zeros(2, dtype=np.int64)),
-        prices=new(0, dtype=np.float64),
-        idle=new(0, dtype=np.int64),
+        done=new(1, dtype=np.int64),
     )
 
 

@@ -19,7 +19,7 @@ from hushprice.policies.protocol import Policy
 from hushprice.releasers import scores
 from hushprice.simulation import newton as steps
 from hushprice.simulation.change import world_of
-from hushprice.simulation.gpu.kept import DONE, GOES_ON, Kept, bytes_kept
+from hushprice.simulation.gpu.kept import Kept, bytes_kept
 from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
 from hushprice.simulation.gpu.steps import narrowed, twins
 from hushprice.simulation.gpu.toolkit import bounded, cuda, on_device, over
@@ -92,6 +92,8 @@ def kernels(shape: Shape) -> Kernels:
         )  # fmt: skip
         place, theta, inverse, tilt = local(PLACES, int64), local(d, number), local((d, d), number), local(d, number)
         score, exact, totals = local(d, float64), local(size, float64), local(TOTALS, float64)
+        truth = local(d, number)
+        copy(world.theta, truth)
         copy(state.place[t], place)
         copy(state.theta[t], theta)
         copy_square(state.inverse[t], inverse)
@@ -103,8 +105,9 @@ def kernels(shape: Shape) -> Kernels:
             place, local((d, 1), number), local((rows, 1), number), score, double_none, exact, double_none,
             double_blank, theta, double_blank, inverse, tilt, double_blank, double_blank,
         )  # fmt: skip
-        left, before = (kept.checkpoints, kept.regret_at[t], totals, kept.idle, kept.prices), place[PERIOD]
-        why = advance_one(in_shape(world), plan, seed, first + t, horizon, left, kept.idle, 0, room, desk)
+        nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
+        left, before = (kept.checkpoints, kept.regret_at[t], totals, nobody, nothing), place[PERIOD]
+        why = advance_one(in_shape(world, truth), plan, seed, first + t, horizon, left, nobody, 0, room, desk)
         for i in range(d):
             state.score[t, i] = score[i]
         for i in range(size):
@@ -114,9 +117,7 @@ def kernels(shape: Shape) -> Kernels:
         for i in range(TOTALS):
             kept.totals[t, i] = totals[i]
         state.place[t, PLACES] = 1 if why == DUE else 0
-        if why == DUE:
-            kept.news[GOES_ON] = kept.turn
-        cuda.atomic.add(kept.news, DONE, place[PERIOD] - before)
+        cuda.atomic.add(kept.done, 0, place[PERIOD] - before)
 
     def release(world, plan, seed, first, trials, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)

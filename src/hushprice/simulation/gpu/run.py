@@ -13,6 +13,7 @@ from hushprice.policies.protocol import LEARNING, Policy
 from hushprice.simulation import room
 from hushprice.simulation.gpu import device, framework, newton
 from hushprice.simulation.gpu import kept as rooms
+from hushprice.simulation.gpu.replay import Replay
 from hushprice.simulation.gpu.toolkit import SIMULATED, stream, wait
 from hushprice.simulation.trial import Job, Trials
 
@@ -20,9 +21,6 @@ Advance = Callable[[int], None]  # periods done in this batch
 MOST = 131_072  # trials of a batch: with more, a large GPU gets no faster
 RECORDS = 8_000_000_000  # periods of a batch of a policy that fits all its records again and again: seconds of work
 AHEAD = 1 if SIMULATED else 8  # turns begun before the host asks for news: else the device waits for the host each time
-_NO_NEWS = np.zeros(2, dtype=np.int64)
-
-
 _COMPILING = threading.Lock()  # the second thread finds what the first one compiled
 
 
@@ -30,30 +28,31 @@ class Runner:
     """One job, compiled, with rooms on the device for `most` trials, used for one batch after another."""
 
     def __init__(self, job: Job, *, precision: str, most: int) -> None:
-        self._job, single = job, precision == "single"
+        self.job, single = job, precision == "single"
         policy = _policy(job)
         kind = framework.Turns if policy.newton is None else newton.Turns
         with _COMPILING, device.in_one_line():
             self.turns: framework.Turns | newton.Turns = kind(job, policy, most=most, single=single)
-            self._kept = rooms.rooms(job, most, self.turns.estimates)
+            self.kept = rooms.rooms(job, most, self.turns.estimates)
             nobody = range(1)  # a trial that is over: its kernels are compiled and return at once
-            self.turns.begin(nobody, self._kept, goes_on=False)
-            self.turns.turn(nobody, self._kept)
+            self.turns.begin(nobody, self.kept, goes_on=False)
+            self.turns.turn(nobody, self.kept)
 
     def run(self, numbers: range, advance: Advance) -> Trials:
         """Those trials, all at once. Between some turns Ctrl-C gets through."""
-        news, turn = _NO_NEWS.copy(), 0
+        done, before, all_of_it = np.zeros(1, dtype=np.int64), -1, len(numbers) * self.job.horizon
         with device.in_one_line():
-            self._kept.news.copy_to_device(_NO_NEWS, stream=stream())
-            self.turns.begin(numbers, self._kept)
-            while news[rooms.GOES_ON] == turn:
+            self.kept.done.copy_to_device(done, stream=stream())
+            self.turns.begin(numbers, self.kept)
+            turn = Replay(lambda: self.turns.turn(numbers, self.kept))
+            while before < done[0] < all_of_it:  # where an estimate failed, its trial stays behind
+                before = int(done[0])
                 for _ in range(AHEAD):
-                    turn += 1
-                    self.turns.turn(numbers, self._kept._replace(turn=turn))
-                self._kept.news.copy_to_host(news, stream=stream())
+                    turn()
+                self.kept.done.copy_to_host(done, stream=stream())
                 wait()
-                advance(int(news[rooms.DONE]))
-            trials = rooms.take(self._kept, len(numbers))
+                advance(int(done[0]))
+            trials = rooms.take(self.kept, len(numbers))
         if np.any(trials.totals[:, room.FAILED] > 0.0):
             raise DidNotConverge("an estimate did not reach its certified tolerance")
         return trials

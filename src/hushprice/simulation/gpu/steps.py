@@ -106,6 +106,16 @@ def _words() -> dict[Any, Any]:
     return {tape.philox: philox, np.floor: floor}
 
 
+def _single_floor() -> dict[Any, Any]:
+    library: Any = importlib.import_module("numba.cuda.libdevice")
+
+    @_device
+    def floor(x):  # type: ignore[no-untyped-def]
+        return library.floorf(x)
+
+    return {np.floor: floor}
+
+
 _SINGLE_STEPS = {
     kernel.arrive,
     kernel.quote,
@@ -156,6 +166,8 @@ def twins(single: bool, instead: dict[Any, Any] | None = None) -> Twins:
         tape.unit: _unit,
         tape.short_unit: _short_unit,
     }
+    if not SIMULATED:
+        quick |= _single_floor()
     return Twins(swapped, single=is_single, constants=_SINGLE_CONSTANTS, quick=quick)
 
 

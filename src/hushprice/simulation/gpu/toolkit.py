@@ -63,8 +63,8 @@ def over(trials: int) -> tuple[int, int, Any]:
 
 
 def on_device(value: Any) -> Any:
-    """A value, or a tuple of values, with its arrays on the device."""
+    """A value, or a tuple of values, with its arrays on the device; through this thread's queue, as in kept.py."""
     if isinstance(value, tuple):
         parts = [on_device(each) for each in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return cuda.to_device(value) if hasattr(value, "dtype") and value.shape else value
+    return cuda.to_device(value, stream=stream()) if hasattr(value, "dtype") and value.shape else value

@@ -68,8 +68,8 @@ class Twins:
         """What the twin sees under a global name of its step."""
         if isinstance(value, types.ModuleType):
             return _Module(self, value, single)
-        if single and isinstance(value, Dispatcher) and value.py_func in self._quick:
-            return self._quick[value.py_func]
+        if single and callable(value) and _plain(value) in self._quick:
+            return self._quick[_plain(value)]
         if isinstance(value, Dispatcher) or any(value is each for each in self._instead):
             return self(value)
         if single and type(value) is float:
