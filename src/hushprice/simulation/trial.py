@@ -65,6 +65,12 @@ class Trials:
             estimate_periods=tuple(periods for part in parts for periods in part.estimate_periods),
         )
 
+    def part(self, rows: slice) -> Trials:
+        """Some of them, without prices."""
+        return Trials(
+            totals=self.totals[rows], regret_at=self.regret_at[rows], estimate_periods=self.estimate_periods[rows]
+        )
+
     def __len__(self) -> int:
         return len(self.totals)
 

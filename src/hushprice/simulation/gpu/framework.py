@@ -126,7 +126,7 @@ def kernels(shape: Shape, near: bool) -> Kernels:
         )  # fmt: skip
         left, before = (kept.checkpoints, kept.regret_at[t], totals, kept.idle, kept.prices), place[PERIOD]
         until = min(horizon, before - 1 + _PERIODS)
-        why = advance_one(in_shape(world), mine, seed, first + t, until, left, kept.idle, 0, room, sitting)
+        why = advance_one(in_shape(world, world.theta), mine, seed, first + t, until, left, kept.idle, 0, room, sitting)
         if near:
             copy_square(exact, state.exact[:, :, t])
             copy_square(running, state.running[:, :, t])
@@ -155,7 +155,7 @@ def kernels(shape: Shape, near: bool) -> Kernels:
             local((small, d), float64), state.phi[t], state.demand[t],
         )  # fmt: skip
         fit = shared, local((rows, d), float64)
-        sound = estimate_one(in_double(world), plan, seed, first + t, sitting, kept.periods[:, t], fit)
+        sound = estimate_one(in_double(world, world.theta), plan, seed, first + t, sitting, kept.periods[:, t], fit)
         if cuda.threadIdx.x == 0:
             for i in range(PLACES):
                 state.place[t, i] = place[i]

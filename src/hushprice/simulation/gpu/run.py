@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
 from hushprice.errors import DidNotConverge
 from hushprice.policies.protocol import LEARNING, Policy
 from hushprice.simulation import room
+from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import device, framework, newton
 from hushprice.simulation.gpu import kept as rooms
+from hushprice.simulation.gpu.shape import shape_of
 from hushprice.simulation.gpu.toolkit import SIMULATED, stream, wait
 from hushprice.simulation.trial import Job, Trials
 
@@ -27,21 +29,29 @@ _COMPILING = threading.Lock()  # the second thread finds what the first one comp
 
 
 class Runner:
-    """One job, compiled, with rooms on the device for `most` trials, used for one batch after another."""
+    """One job, compiled, with rooms on the device for `most` trials, used for one batch after another.
 
-    def __init__(self, job: Job, *, precision: str, most: int) -> None:
+    Jobs `beside` it, of the same `kin`, take part in every batch with the same trials; `most` is for each.
+    """
+
+    def __init__(self, job: Job, *, precision: str, most: int, beside: Sequence[Job] = ()) -> None:
         self._job, single = job, precision == "single"
-        policy = _policy(job)
-        kind = framework.Turns if policy.newton is None else newton.Turns
+        policy, self._jobs = _policy(job), 1 + len(beside)
+        assert policy.newton is not None or not beside  # others have no kin
+        whole = self._jobs * most
         with _COMPILING, device.in_one_line():
-            self.turns: framework.Turns | newton.Turns = kind(job, policy, most=most, single=single)
-            self._kept = rooms.rooms(job, most, self.turns.estimates)
+            self.turns: framework.Turns | newton.Turns = (
+                framework.Turns(job, policy, most=whole, single=single)
+                if policy.newton is None
+                else newton.Turns(job, policy, most=whole, single=single, beside=beside)
+            )
+            self._kept = rooms.rooms(job, whole, self.turns.estimates)
             nobody = range(1)  # a trial that is over: its kernels are compiled and return at once
             self.turns.begin(nobody, self._kept, goes_on=False)
             self.turns.turn(nobody, self._kept)
 
     def run(self, numbers: range, advance: Advance) -> Trials:
-        """Those trials, all at once. Between some turns Ctrl-C gets through."""
+        """Those trials of the first job, then of the next, all at once. Between some turns Ctrl-C gets through."""
         news, turn = _NO_NEWS.copy(), 0
         with device.in_one_line():
             self._kept.news.copy_to_device(_NO_NEWS, stream=stream())
@@ -53,10 +63,20 @@ class Runner:
                 self._kept.news.copy_to_host(news, stream=stream())
                 wait()
                 advance(int(news[rooms.DONE]))
-            trials = rooms.take(self._kept, len(numbers))
+            trials = rooms.take(self._kept, self._jobs * len(numbers))
         if np.any(trials.totals[:, room.FAILED] > 0.0):
             raise DidNotConverge("an estimate did not reach its certified tolerance")
         return trials
+
+
+def kin(job: Job) -> Hashable | None:
+    """Jobs of one kin differ by theta and seed alone and can run side by side; None: those of no other job."""
+    policy = _policy(job)
+    if policy.newton is None:
+        return None
+    world = world_of(job.market, job.horizon, None, job.customers)
+    tables = world.stream.table.tobytes(), world.stream.table.shape, world.stream.weights.tobytes()
+    return policy.newton, job.horizon, shape_of(world, single=False), world.slope, world.bound, world.customers, tables
 
 
 def fits(job: Job, *, precision: str) -> int:

@@ -35,15 +35,15 @@ def shape_of(world: World, single: bool) -> Shape:
 
 
 def known(shape: Shape) -> Any:
-    """A step that puts the shape's constants into a world, and leaves out a changed record."""
+    """A step that puts the shape's constants and a trial's own theta into a world, and leaves out a changed record."""
     _, k, family, feature_map, kind, single = shape
     nan: Any = np.float32(np.nan) if single else np.nan
 
     @device_step()
-    def with_constants(world):  # type: ignore[no-untyped-def]
+    def with_constants(world, theta):  # type: ignore[no-untyped-def]
         stream = Stream(kind, k, world.stream.horizon, world.stream.table, world.stream.weights)
         return World(
-            family, world.slope, world.bound, feature_map, world.theta, stream, 0, world.changed_x, nan, world.customers
+            family, world.slope, world.bound, feature_map, theta, stream, 0, world.changed_x, nan, world.customers
         )
 
     return with_constants
