@@ -170,7 +170,7 @@ def _line(found: Point) -> str:
     return (
         f"{found.kind}: d = {found.dimension}, T = {found.horizon:>9,}, epsilon {found.epsilon:<4g}"
         f" regret x 1e4 {1e4 * found.regret:8.3g} +- {1e4 * found.error:.2g}"
-        f", one price {1e4 * found.one_price:.3g}, ratio {found.ratio:.2f}, beats in {100 * found.beats:.0f} %"
+        f", one price {1e4 * found.one_price:.3g}, ratio {found.ratio:.3g}, beats in {100 * found.beats:.0f} %"
     )
 
 
