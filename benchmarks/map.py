@@ -33,6 +33,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from map_picture import draw
 
 import hushprice
 from hushprice.planner import measured, prior
@@ -174,43 +175,6 @@ def _line(found: Point) -> str:
     )
 
 
-def draw(points: Sequence[Point]) -> Any:
-    """A row a kind, a panel for each d: ratio of regrets as colour and number, violet where personal prices win."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.colors import TwoSlopeNorm
-    from matplotlib.figure import Figure
-
-    dimensions, horizons, epsilons = (
-        sorted({getattr(each, name) for each in points}) for name in ("dimension", "horizon", "epsilon")
-    )
-    kinds = [name for name in KINDS if any(each.kind == name for each in points)]
-    figure = Figure(figsize=(1.5 + 3.2 * len(dimensions), 0.4 + 3.2 * len(kinds)), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(len(kinds), len(dimensions), sharex=True, sharey=True, squeeze=False)
-    at = {(each.kind, each.dimension, each.epsilon, each.horizon): each for each in points}
-    for (row, column), axes in np.ndenumerate(panels):
-        axes.set_title(f"d = {dimensions[column]}, {KINDS[kinds[row]].title}", loc="left", fontsize=9)
-        if not any((each.kind, each.dimension) == (kinds[row], dimensions[column]) for each in points):
-            axes.text(0.5, 0.5, "too few such markets", ha="center", va="center", transform=axes.transAxes)
-            continue
-        ratio = np.array([[at[kinds[row], dimensions[column], e, T].ratio for T in horizons] for e in epsilons])
-        shown = np.clip(np.log2(ratio), -3.0, 3.0)
-        image = axes.imshow(shown, norm=TwoSlopeNorm(0.0, -3.0, 3.0), cmap="PuOr_r", origin="lower", aspect="auto")
-        for (y, x), value in np.ndenumerate(ratio):
-            dark = abs(shown[y, x]) > 2.0
-            axes.text(x, y, _short(value), ha="center", va="center", color="white" if dark else "black")
-        axes.set_xticks(range(len(horizons)), [f"{horizon:.0e}".replace("e+0", "e") for horizon in horizons])
-        axes.set_yticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
-    figure.supxlabel("customers")
-    figure.supylabel("epsilon, total")
-    figure.colorbar(image, ax=list(panels.flat), label="log2 of regret / best single price's")
-    return figure
-
-
-def _short(value: float) -> str:
-    return f"{value:.2g}" if value < 10.0 else f"{value:.0f}" if value < 1000.0 else "> 999"
-
-
 def planner_data(report: dict[str, Any]) -> measured.Data:
     """The part that the planner reads (planner/measured.py)."""
     names = {field.name for field in dataclasses.fields(measured.Point)}
@@ -236,7 +200,8 @@ def write(report: dict[str, Any], *, data: Path, picture: Path) -> None:
     if "prior" in report["kinds"]:
         data.write_bytes(msgspec.json.format(msgspec.json.encode(planner_data(report)), indent=1) + b"\n")
     points = [Point(**{name: value for name, value in each.items() if name != "ratio"}) for each in report["points"]]
-    draw(points).savefig(picture, dpi=110, metadata={"Software": None})
+    titles = {name: kind.title for name, kind in KINDS.items()}
+    draw(points, titles).savefig(picture, dpi=110, metadata={"Software": None})
 
 
 def asked_for(arguments: Sequence[str]) -> str:

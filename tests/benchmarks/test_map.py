@@ -6,6 +6,7 @@ import dataclasses
 import importlib.util
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -20,14 +21,16 @@ FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "map.py"
 
 
 @pytest.fixture(scope="module")
-def page() -> ModuleType:
+def page() -> Iterator[ModuleType]:
     spec = importlib.util.spec_from_file_location("benchmarks_map", FILE)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FILE.parent)  # as a script has it
+        spec.loader.exec_module(module)
+        yield module
 
 
 def test_a_point_is_a_mean_over_markets(page: ModuleType) -> None:
@@ -58,7 +61,7 @@ def test_where_they_are_too_rare_the_map_says_so_and_goes_on(
     assert [each.dimension for each in points] == [2]
     assert "fewer than 1 of 20 markets at d = 10 have 0.001 to gain: left out" in capsys.readouterr().out
     other = dataclasses.replace(points[0], kind="prior", dimension=10)
-    panels = page.draw([*points, other, dataclasses.replace(other, dimension=2)]).axes
+    panels = page.draw([*points, other, dataclasses.replace(other, dimension=2)], {"prior": "all", "gain": "some"}).axes
     assert [[text.get_text() for text in axes.texts] for axes in panels][3] == ["too few such markets"]
 
 
