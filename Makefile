@@ -78,6 +78,7 @@ docs: setup
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/draw_concepts.py
 	$(BIN)/python docs/draw_noisy_newton.py
+	$(BIN)/python docs/draw_planner.py
 
 clean:
 	rm -rf $(VENV) build demo .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

@@ -24,7 +24,7 @@ def steps(out: Path) -> dict[str, tuple[int, list[str]]]:
     """By name: seconds at most, and the command. The first two need neither polars nor matplotlib."""
     here, verb = str(out), ["-c", "from hushprice.cli import main; main()", "reproduce"]
     gpu = ["--backend", "gpu"]
-    drawn = ["benchmarks/map.py", "--least-gain", "1e-4", *gpu, "--precision", "single"]
+    drawn = ["benchmarks/map.py", *gpu, "--precision", "single", "--store", str(ROOT / "build" / "map")]
     speed = ["benchmarks/gpu.py", "--repeats", "2", "--paper-trials", "65536", "--output", here]
     return {
         "speed": (300, [*speed, "--policy", "paper", "--policy", "noisy-newton"]),

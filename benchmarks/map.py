@@ -1,16 +1,20 @@
 """Where private personal prices beat the best single price: a map over customers, epsilon and d.
 
-Every point is an average over markets of the planner's public prior (`planner/prior.py`), each with its own luck.
 Regret of `noisy-newton`, the start included, is set against that of the best single price for the same market, which
-no shop knows. In most markets of the prior one price is nearly as good as knowing demand, so nothing can beat it;
---least-gain keeps to those where there is something to gain. Trials land in a resumable store, so a run that was
-stopped goes on where it was.
+no shop knows. Every point is an average over markets of the planner's public prior (`planner/prior.py`), each with its
+own luck; delta is 2/T^2. There are two kinds of it:
+
+    prior   the very markets that `hushprice plan` averages over: the data behind the planner
+    gain    markets in which knowing demand earns at least --least-gain a customer more than one price does. In most
+            markets of the prior one price is nearly as good as knowing demand, so nothing can beat it
 
     python benchmarks/map.py --output map                     # the whole map on all cores: hours
     python benchmarks/map.py --output map --backend gpu --precision single
-    python benchmarks/map.py --output map --quick                    # a small one, a minute or two
+    python benchmarks/map.py --output map --quick             # a small one, a minute or two
+    python benchmarks/map.py --output map --install           # measures nothing: puts a map into the package and docs
 
-It writes map.json (the data behind the picture, one entry a point) and map.png into the folder.
+It writes map.json (one entry a point), map.png, and measured.json (the planner's part) into the folder. Trials land in
+a resumable store, so a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -20,35 +24,57 @@ import dataclasses
 import itertools
 import json
 import math
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+from map_picture import draw
 
-from hushprice.planner import prior
+import hushprice
+from hushprice.planner import measured, prior
 from hushprice.planner.yardsticks import yardsticks
 from hushprice.simulation.market import Market
+from hushprice.simulation.result import SimulationResult
 from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.executors import Executor, open_executor
 from hushprice.sweeps.run import run_cells
 from hushprice.sweeps.store import Store
 
+ROOT = Path(__file__).resolve().parents[1]
 HORIZONS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 DIMENSIONS = (2, 3, 5, 10)
-MARKETS, TRIALS = 20, 100  # a point: 2,000 trials
 OTHER_LUCK = 1000  # the seed of the first market's trials; with one seed for all, markets would share their noise
 MOST_DRAWN = 50  # markets looked at for each that is used
 _REFERENCE = 0.5  # of no consequence for the yardstick used here
 
 
 @dataclass(frozen=True)
-class Point:
-    """One setting, measured. Regret is per customer; errors are standard errors over markets and trials."""
+class Kind:
+    """Which markets, and how many trials of each."""
 
+    title: str
+    markets: int
+    trials: int
+    least_gain: float = 0.0
+
+
+KINDS = {
+    "prior": Kind("all markets of the prior", prior.VECTORS, 40),  # a point: 2,000 trials
+    "gain": Kind("markets with something to gain", 20, 100, 1e-4),
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting, measured. Regret is per customer; errors are standard errors over trials, for these markets."""
+
+    kind: str
     horizon: int
     epsilon: float
     dimension: int
@@ -64,22 +90,29 @@ class Point:
         return self.regret / self.one_price if self.one_price > 0.0 else math.inf
 
 
-def markets_with(dimension: int, count: int, least_gain: float) -> tuple[list[Market], Any]:
-    """The prior's first markets in which knowing demand earns at least so much more a customer than one price does."""
+def markets_with(dimension: int, count: int, least_gain: float) -> tuple[list[Market], Any] | None:
+    """The prior's first markets in which knowing demand earns at least so much more a customer than one price does.
+
+    None where they are too rare: with many attributes the best price of nearly everybody is the top price.
+    """
     drawn: list[Market] = []
     gains: list[float] = []
-    for index, market in enumerate(prior.markets(dimension - 1, count=MOST_DRAWN * count)):
+    # A vector depends on how many are drawn with it, so the planner's own are drawn as the planner does.
+    looked_at = MOST_DRAWN * count if least_gain > 0.0 else count
+    for index, market in enumerate(prior.markets(dimension - 1, count=looked_at)):
         mark = yardsticks(market, _REFERENCE, 0, index)
-        if mark.clairvoyant - mark.one_price >= least_gain:
+        gain = max(0.0, mark.clairvoyant - mark.one_price)  # rounding
+        if gain >= least_gain:
             drawn.append(market)
-            gains.append(mark.clairvoyant - mark.one_price)
+            gains.append(gain)
         if len(drawn) == count:
             return drawn, np.array(gains)
-    raise SystemExit(f"fewer than {count} of {MOST_DRAWN * count} markets at d = {dimension} have that much to gain")
+    print(f"fewer than {count} of {looked_at} markets at d = {dimension} have {least_gain:g} to gain: left out")
+    return None
 
 
 def cells_of(horizon: int, epsilon: float, markets: Sequence[Market]) -> list[Cell]:
-    """One cell a market."""
+    """One cell a market, with the reference price that a plan has: the policy's own."""
     return [
         Cell(policy="noisy-newton", horizon=horizon, epsilon=epsilon, market=market, seed=OTHER_LUCK + index)
         for index, market in enumerate(markets)
@@ -87,35 +120,42 @@ def cells_of(horizon: int, epsilon: float, markets: Sequence[Market]) -> list[Ce
 
 
 def measure(
+    name: str,
     horizons: Sequence[int],
     epsilons: Sequence[float],
     dimensions: Sequence[int],
     *,
-    markets: int,
-    trials: int,
+    kind: Kind,
     store: Store | None,
-    least_gain: float = 0.0,
     executor: Executor | None = None,
 ) -> list[Point]:
-    """All points, the cells of each horizon and d in one go, so that a GPU gets many at once."""
-    points: list[Point] = []
-    for dimension, horizon in itertools.product(dimensions, horizons):
-        drawn, single = markets_with(dimension, markets, least_gain)
-        asked = {epsilon: cells_of(horizon, epsilon, drawn) for epsilon in epsilons}
-        every = [cell for cells in asked.values() for cell in cells]
-        results = run_cells(every, trials=trials, store=store, executor=executor)
-        for epsilon, cells in asked.items():
-            regret = np.array([results[cell].regret for cell in cells])  # (markets, trials), a customer
-            points.append(point(horizon, epsilon, dimension, regret, single))
-            print(_line(points[-1]), flush=True)
-    return points
+    """All points of a kind in one go, long ones first: a GPU gets many at once, and compiles side by side."""
+    looked_for = {dimension: markets_with(dimension, kind.markets, kind.least_gain) for dimension in dimensions}
+    drawn = {dimension: found for dimension, found in looked_for.items() if found is not None}
+    places = list(itertools.product(sorted(horizons, reverse=True), drawn, epsilons))
+    asked = {(T, d, epsilon): cells_of(T, epsilon, drawn[d][0]) for T, d, epsilon in places}
+    home = {cell: (place, row) for place, cells in asked.items() for row, cell in enumerate(cells)}
+    regret = {place: np.full((kind.markets, kind.trials), np.nan) for place in places}  # a customer
+    points: dict[tuple[int, int, float], Point] = {}
+
+    def done(cell: Cell, result: SimulationResult) -> None:
+        place, row = home[cell]
+        regret[place][row] = result.regret
+        if not np.any(np.isnan(regret[place][:, 0])):
+            T, d, epsilon = place
+            points[place] = point(name, T, epsilon, d, regret[place], drawn[d][1])
+            print(_line(points[place]), flush=True)
+
+    run_cells(list(home), trials=kind.trials, store=store, executor=executor, on_cell_done=done)
+    return [points[T, d, epsilon] for d, T, epsilon in itertools.product(drawn, horizons, epsilons)]
 
 
-def point(horizon: int, epsilon: float, dimension: int, regret: Any, single: Any) -> Point:
+def point(kind: str, horizon: int, epsilon: float, dimension: int, regret: Any, single: Any) -> Point:
     """From every trial's average regret, and each market's for one price."""
     own = regret.mean(axis=1)
     within = regret.var(axis=1, ddof=1).mean() if regret.shape[1] > 1 else 0.0
     return Point(
+        kind=kind,
         horizon=horizon,
         epsilon=epsilon,
         dimension=dimension,
@@ -129,88 +169,106 @@ def point(horizon: int, epsilon: float, dimension: int, regret: Any, single: Any
 
 def _line(found: Point) -> str:
     return (
-        f"d = {found.dimension}, T = {found.horizon:>9,}, epsilon {found.epsilon:<4g}"
+        f"{found.kind}: d = {found.dimension}, T = {found.horizon:>9,}, epsilon {found.epsilon:<4g}"
         f" regret x 1e4 {1e4 * found.regret:8.3g} +- {1e4 * found.error:.2g}"
-        f", one price {1e4 * found.one_price:.3g}, ratio {found.ratio:.2f}, beats in {100 * found.beats:.0f} %"
+        f", one price {1e4 * found.one_price:.3g}, ratio {found.ratio:.3g}, beats in {100 * found.beats:.0f} %"
     )
 
 
-def draw(points: Sequence[Point]) -> Any:
-    """A panel for each d: ratio of regrets as colour and number, blue where personal prices win."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.colors import TwoSlopeNorm
-    from matplotlib.figure import Figure
-
-    dimensions, horizons, epsilons = (
-        sorted({getattr(each, name) for each in points}) for name in ("dimension", "horizon", "epsilon")
+def planner_data(report: dict[str, Any]) -> measured.Data:
+    """The part that the planner reads (planner/measured.py)."""
+    names = {field.name for field in dataclasses.fields(measured.Point)}
+    return measured.Data(
+        command=report["command"],
+        device=report["device"],
+        precision=report["precision"],
+        version=report["version"],
+        delta="2/T^2",
+        setting=measured.Setting(
+            map="main", slope=4.0, adjacency="replace-one", vectors=report["kinds"]["prior"]["markets"], seed=0
+        ),
+        points=[
+            measured.Point(customers=each["horizon"], **{name: each[name] for name in names & set(each)})
+            for each in report["points"]
+            if each["kind"] == "prior"
+        ],
     )
-    figure = Figure(figsize=(1.5 + 3.2 * len(dimensions), 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = np.atleast_1d(figure.subplots(1, len(dimensions), sharey=True))
-    at = {(each.dimension, each.epsilon, each.horizon): each for each in points}
-    for axes, dimension in zip(panels, dimensions, strict=True):
-        ratio = np.array([[at[dimension, epsilon, horizon].ratio for horizon in horizons] for epsilon in epsilons])
-        shown = np.clip(np.log2(ratio), -3.0, 3.0)
-        image = axes.imshow(shown, norm=TwoSlopeNorm(0.0, -3.0, 3.0), cmap="PuOr_r", origin="lower", aspect="auto")
-        for (row, column), value in np.ndenumerate(ratio):
-            dark = abs(shown[row, column]) > 2.0
-            axes.text(column, row, _short(value), ha="center", va="center", color="white" if dark else "black")
-        axes.set_xticks(range(len(horizons)), [f"{horizon:.0e}".replace("e+0", "e") for horizon in horizons])
-        axes.set_yticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
-        axes.set_title(f"d = {dimension}", loc="left")
-        axes.set_xlabel("customers")
-    panels[0].set_ylabel("epsilon, total")
-    figure.colorbar(image, ax=list(panels), label="log2 of regret / best single price's")
-    return figure
 
 
-def _short(value: float) -> str:
-    return f"{value:.2g}" if value < 10.0 else f"{value:.0f}"
+def write(report: dict[str, Any], *, data: Path, picture: Path) -> None:
+    """The planner's part, and the picture of all."""
+    if "prior" in report["kinds"]:
+        data.write_bytes(msgspec.json.format(msgspec.json.encode(planner_data(report)), indent=1) + b"\n")
+    points = [Point(**{name: value for name, value in each.items() if name != "ratio"}) for each in report["points"]]
+    titles = {name: kind.title for name, kind in KINDS.items()}
+    draw(points, titles).savefig(picture, dpi=110, metadata={"Software": None})
+
+
+def asked_for(arguments: Sequence[str]) -> str:
+    """The command, without the folders of the machine it ran on."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for folder in ("--output", "--store"):
+        parser.add_argument(folder)
+    return " ".join(["python benchmarks/map.py --output map", *parser.parse_known_args(arguments)[1]])
+
+
+def options() -> argparse.ArgumentParser:
+    """What can be asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--store", type=Path, help="folder of finished trials; default: in the output's")
+    parser.add_argument("--install", action="store_true", help="measure nothing; copy what lies in the output's folder")
+    parser.add_argument("--backend", default="cpu", choices=["cpu", "gpu", "auto"])
+    parser.add_argument("--precision", default="double", choices=["double", "single"])
+    parser.add_argument("--kind", action="append", choices=list(KINDS), help="repeat for more; default: both")
+    parser.add_argument("--markets", type=int, help="default: 50 of the prior, 20 with something to gain")
+    parser.add_argument("--trials", type=int, help="of each market; default: 40 and 100")
+    parser.add_argument("--dimension", type=int, action="append", help="repeat for more; default: all")
+    parser.add_argument("--horizon", type=int, action="append")
+    parser.add_argument("--epsilon", type=float, action="append")
+    parser.add_argument("--least-gain", type=float, default=KINDS["gain"].least_gain)
+    parser.add_argument("--quick", action="store_true", help="d = 2, up to 1e5 customers, 8 markets, 4 trials each")
+    return parser
 
 
 def main() -> None:
     """Measure, write and draw."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--backend", default="cpu", choices=["cpu", "gpu", "auto"])
-    parser.add_argument("--precision", default="double", choices=["double", "single"])
-    parser.add_argument("--markets", type=int, default=MARKETS)
-    parser.add_argument("--trials", type=int, default=TRIALS, help="of each market")
-    parser.add_argument("--dimension", type=int, action="append", help="repeat for more; default: all")
-    parser.add_argument("--horizon", type=int, action="append")
-    parser.add_argument("--epsilon", type=float, action="append")
-    help_gain = "leave out markets where knowing demand earns less than this a customer above one price"
-    parser.add_argument("--least-gain", type=float, default=0.0, help=help_gain)
-    parser.add_argument("--quick", action="store_true", help="d = 2, up to 1e5 customers, 8 markets, 4 trials each")
-    args = parser.parse_args()
+    args = options().parse_args()
+    path = args.output / "map.json"
+    if args.install:
+        write(
+            json.loads(path.read_text()),
+            data=ROOT / "src" / "hushprice" / "planner" / measured.FILE,
+            picture=ROOT / "docs" / "images" / "map.png",
+        )
+        return
     if args.quick:
         args.dimension, args.horizon = args.dimension or [2], args.horizon or list(HORIZONS[:3])
-        args.markets, args.trials = min(args.markets, 8), min(args.trials, 4)
+        args.markets, args.trials = args.markets or 8, args.trials or 4
+    grid = args.horizon or HORIZONS, args.epsilon or EPSILONS, args.dimension or DIMENSIONS
     started = time.perf_counter()
-    executor = open_executor(device=args.backend, precision=args.precision)
-    points = measure(
-        args.horizon or HORIZONS,
-        args.epsilon or EPSILONS,
-        args.dimension or DIMENSIONS,
-        markets=args.markets,
-        trials=args.trials,
-        store=Store(args.output / "store"),
-        least_gain=args.least_gain,
-        executor=executor,
-    )
-    place = executor.place
+    executor, store = open_executor(device=args.backend, precision=args.precision), args.store or args.output / "store"
+    kinds: dict[str, Kind] = {}
+    points: list[Point] = []
+    for name in args.kind or KINDS:
+        kind = dataclasses.replace(
+            KINDS[name], markets=args.markets or KINDS[name].markets, trials=args.trials or KINDS[name].trials
+        )
+        kinds[name] = dataclasses.replace(kind, least_gain=args.least_gain) if name == "gain" else kind
+        points += measure(name, *grid, kind=kinds[name], store=Store(store), executor=executor)
     report = {
+        "command": asked_for(sys.argv[1:]),
+        "version": hushprice.__version__,
         "prior": prior.STATEMENT,
-        "least_gain": args.least_gain,
-        "markets": args.markets,
-        "trials": args.trials,
-        "device": place.device,
-        "precision": place.precision,
+        "kinds": {name: dataclasses.asdict(kind) for name, kind in kinds.items()},
+        "device": executor.place.device,
+        "precision": executor.place.precision,
         "seconds": round(time.perf_counter() - started, 1),
         "points": [{**dataclasses.asdict(each), "ratio": each.ratio} for each in points],
     }
-    (args.output / "map.json").write_text(json.dumps(report, indent=1) + "\n")
-    draw(points).savefig(args.output / "map.png", dpi=130)
+    args.output.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(report, indent=1) + "\n")
+    write(report, data=args.output / measured.FILE, picture=args.output / "map.png")
     print(f"{len(points)} points, {report['seconds']} s, in {args.output}")
 
 

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import msgspec
 import numpy as np
 import pytest
 
+from hushprice.planner import measured, prior
 from hushprice.sweeps.store import Store
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "map.py"
 
 
 @pytest.fixture(scope="module")
-def page() -> ModuleType:
+def page() -> Iterator[ModuleType]:
     spec = importlib.util.spec_from_file_location("benchmarks_map", FILE)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FILE.parent)  # as a script has it
+        spec.loader.exec_module(module)
+        yield module
 
 
 def test_a_point_is_a_mean_over_markets(page: ModuleType) -> None:
     regret, single = np.array([[1.0, 3.0], [5.0, 7.0]]), np.array([4.0, 4.0])
-    found = page.point(10, 0.5, 2, regret, single)
+    found = page.point("prior", 10, 0.5, 2, regret, single)
     assert (found.regret, found.one_price, found.ratio, found.beats, found.trials) == (4.0, 4.0, 1.0, 0.5, 4)
     assert found.error == pytest.approx(np.sqrt(2.0 / 4))  # within markets; which markets there are is public
 
@@ -38,9 +44,25 @@ def test_markets_without_anything_to_gain_can_be_left_out(page: ModuleType) -> N
     markets, gains = page.markets_with(2, 2, 1e-4)
     assert len(markets) == 2
     assert gains.min() >= 1e-4
-    assert page.markets_with(2, 2, 0.0)[1].min() < 1e-4  # the prior's first ones
-    with pytest.raises(SystemExit, match="to gain"):
-        page.markets_with(2, 1, 1.0)
+    assert page.markets_with(2, 1, 1.0) is None
+
+
+def test_without_that_wish_they_are_the_planners_own(page: ModuleType) -> None:
+    markets, _ = page.markets_with(3, prior.VECTORS, 0.0)
+    assert [each.theta.tolist() for each in markets] == [each.theta.tolist() for each in prior.markets(2)]
+
+
+def test_where_they_are_too_rare_the_map_says_so_and_goes_on(
+    page: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(page, "MOST_DRAWN", 20)
+    kind = page.Kind("some", 1, 2, 1e-3)
+    points = page.measure("gain", [300], [1.0], [10, 2], kind=kind, store=None)
+    assert [each.dimension for each in points] == [2]
+    assert "fewer than 1 of 20 markets at d = 10 have 0.001 to gain: left out" in capsys.readouterr().out
+    other = dataclasses.replace(points[0], kind="prior", dimension=10)
+    panels = page.draw([*points, other, dataclasses.replace(other, dimension=2)], {"prior": "all", "gain": "some"}).axes
+    assert [[text.get_text() for text in axes.texts] for axes in panels][3] == ["too few such markets"]
 
 
 def test_a_second_run_reads_what_the_first_one_left(
@@ -51,11 +73,40 @@ def test_a_second_run_reads_what_the_first_one_left(
     monkeypatch.setattr(sys, "argv", command)
     page.main()
     first = json.loads((tmp_path / "map.json").read_text())
-    assert {(each["dimension"], each["epsilon"]) for each in first["points"]} == {(2, 1), (2, 5), (3, 1), (3, 5)}
+    asked = {(kind, d, epsilon) for kind in ("prior", "gain") for d in (2, 3) for epsilon in (1, 5)}
+    assert {(each["kind"], each["dimension"], each["epsilon"]) for each in first["points"]} == asked
+    assert first["command"] == " ".join(["python benchmarks/map.py --output map", *command[3:]])
+    own = msgspec.json.decode((tmp_path / "measured.json").read_bytes(), type=measured.Data)
+    assert own.setting.vectors == 2  # so that no plan would take it for its own
+    assert [each.regret for each in own.points] == [
+        each["regret"] for each in first["points"] if each["kind"] == "prior"
+    ]
     assert (tmp_path / "map.png").stat().st_size > 10_000
     kept = sorted((tmp_path / "store").rglob("*"))
     page.main()
     assert json.loads((tmp_path / "map.json").read_text())["points"] == first["points"]
     assert sorted((tmp_path / "store").rglob("*")) == kept
     assert Store(tmp_path / "store")
-    assert "4 points" in capsys.readouterr().out
+    assert "8 points" in capsys.readouterr().out
+
+
+def test_a_map_is_put_into_the_package_and_the_pages(
+    page: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = page.point("prior", 10, 0.5, 2, np.array([[1.0, 3.0]]), np.array([4.0]))
+    report = {
+        **dict.fromkeys(("command", "device", "precision", "version"), "this"),
+        "kinds": {"prior": {"markets": 50}},
+        "points": [{**dataclasses.asdict(found), "ratio": found.ratio}],
+    }
+    (tmp_path / "map.json").write_text(json.dumps(report))
+    for folder in ("src/hushprice/planner", "docs/images"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.setattr(page, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["map.py", "--output", str(tmp_path), "--install"])
+    page.main()
+    (own,) = msgspec.json.decode(
+        (tmp_path / "src/hushprice/planner/measured.json").read_bytes(), type=measured.Data
+    ).points
+    assert (own.customers, own.regret, own.one_price, own.trials) == (10, 2.0, 4.0, 2)
+    assert (tmp_path / "docs/images/map.png").stat().st_size > 5_000

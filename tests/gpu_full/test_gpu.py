@@ -27,7 +27,14 @@ if pytest is not None and WHY is not None and __name__ != "__main__":
     pytest.skip(WHY, allow_module_level=True)
 
 from scipy import stats  # noqa: E402
-from tests.simulation.gpu.agreement import CASES, compare, job_of, on_cpu  # noqa: E402
+from tests.simulation.gpu.agreement import (  # noqa: E402
+    CASES,
+    compare,
+    compare_side_by_side,
+    job_of,
+    jobs_of_the_prior,
+    on_cpu,
+)
 
 from hushprice.simulation.gpu.ahead import compile_ahead  # noqa: E402
 from hushprice.simulation.gpu.run import Runner, run_trials  # noqa: E402
@@ -120,11 +127,20 @@ def check_batches() -> str:
     return f"batches: {len(parts)} like one; progress in {len(progress)} steps"
 
 
+def check_side_by_side() -> str:
+    """Jobs that differ by theta and seed alone, in one batch."""
+    found = compare_side_by_side(jobs_of_the_prior(50, 1000), range(3, 13))
+    assert all(each.same_periods for each in found), "releases came at other periods"
+    worst = max(max(each.regret, each.totals) for each in found)
+    assert worst <= 1e-9, f"regret or totals differ by {worst:g}"
+    return f"side by side: {len(found)} jobs of 10 trials, regret and totals to {worst:.1g}"
+
+
 def compile_everything() -> None:
     """All kernels that the checks need, side by side: one after the other they would take most of the time."""
     double = [job_of(name, HORIZON, epsilon=4.0) for name in CASES]
     double += [job_of(name, HORIZON, contexts=4, epsilon=4.0) for name in MORE]
-    double += [job_of("noisy-newton, gaussian", HORIZON, contexts=18, epsilon=4.0)]
+    double += [job_of("noisy-newton, gaussian", HORIZON, contexts=18, epsilon=4.0), *jobs_of_the_prior(1, HORIZON)]
     compile_ahead(double, precision="double")
     single = ("noisy-newton", "paper tight", "nonprivate", "random", "fixed")
     compile_ahead([job_of(name, 2000, epsilon=4.0) for name in single], precision="single")
@@ -144,6 +160,7 @@ CHECKS: dict[str, Any] = {
     },
     "philox": check_philox,
     "batches": check_batches,
+    "side by side": check_side_by_side,
 }
 
 if pytest is not None:

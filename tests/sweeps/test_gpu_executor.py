@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
+from hushprice.planner import prior
 from hushprice.simulation import room
 from hushprice.simulation.gpu import device
 from hushprice.simulation.places import Place
@@ -26,6 +27,7 @@ class Device:
     def __init__(self) -> None:
         self.lock, self.running, self.most, self.together = threading.Lock(), 0, 0, threading.Event()
         self.wanted = 1
+        self.batches: list[int] = []
 
     def enter(self) -> None:
         with self.lock:
@@ -45,18 +47,19 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Device:
     found = Device()
 
     class Runner:
-        def __init__(self, job: Any, *, precision: str, most: int) -> None:
-            self.horizon = job.horizon
+        def __init__(self, job: Any, *, precision: str, most: int, beside: Sequence[Any]) -> None:
+            self.horizon, self.jobs = job.horizon, [job, *beside]
+            found.batches.append(len(self.jobs))
 
         def run(self, numbers: range, advance: Callable[[int], None]) -> Trials:
             found.enter()
             try:
                 if self.horizon == 99:
                     raise ValueError("broken")
-                advance(len(numbers) * self.horizon)
-                blank = np.zeros((len(numbers), room.TOTALS))
-                none = tuple(np.zeros(0, dtype=np.int64) for _ in numbers)
-                return Trials(totals=blank, regret_at=np.zeros((len(numbers), 1)), estimate_periods=none)
+                advance(len(self.jobs) * len(numbers) * self.horizon)
+                told = np.array([job.seed * 1000.0 + number for job in self.jobs for number in numbers])
+                none = tuple(np.zeros(0, dtype=np.int64) for _ in told)
+                return Trials(totals=np.zeros((len(told), room.TOTALS)), regret_at=told[:, None], estimate_periods=none)
             finally:
                 found.leave()
 
@@ -106,6 +109,41 @@ def test_a_stop_reaches_every_thread(gpu: Device) -> None:
     with pytest.raises(KeyboardInterrupt):
         list(executor().run(pieces, stop))
     assert gpu.running == 0
+
+
+def twins(count: int, horizon: int = 50, epsilon: float = 1.0) -> list[Cell]:
+    markets = prior.markets(1, count=count)
+    return [
+        Cell(policy="noisy-newton", horizon=horizon, epsilon=epsilon, market=market, seed=seed)
+        for seed, market in enumerate(markets)
+    ]
+
+
+def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_trials(gpu: Device) -> None:
+    cells, seen = [*twins(5), *twins(2, horizon=51), *twins(2, epsilon=2.0), CELLS[0]], list[int]()
+    pieces = executor().cut({cell: [range(3, 7)] for cell in cells})
+    ended = list(executor().run(pieces, seen.append))
+    assert sorted(gpu.batches) == [1, 2, 2, 5]
+    assert {piece.cell for piece, _ in ended} == set(cells)
+    for piece, block in ended:
+        assert block.numbers == piece.numbers
+        assert block.regret_at[:, 0].tolist() == [piece.cell.seed * 1000.0 + number for number in range(3, 7)]
+    assert seen[-1] == sum(piece.periods for piece in pieces)
+
+
+def test_cells_of_other_trials_or_several_pieces_or_too_many_stay_apart(
+    gpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, three, four, five = twins(5)
+    asked = {one: [range(4)], two: [range(1, 5)], three: [range(6)], four: [range(2), range(3, 5)], five: [range(4)]}
+    sizes = [[len(batch) for batch in batches] for batches in gpu_executor.together(executor().cut(asked))]
+    assert sizes == [[2], [1], [1, 1], [1, 1]]
+    monkeypatch.setattr(gpu_executor, "TOGETHER", 8)
+    assert [len(each[0]) for each in gpu_executor.together(executor().cut({c: [range(4)] for c in twins(5)}))] == [
+        2,
+        2,
+        1,
+    ]
 
 
 def test_nothing_to_do(gpu: Device) -> None:

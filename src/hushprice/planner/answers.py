@@ -8,8 +8,8 @@ _NOTHING_TO_GAIN = 1e-5  # of a customer's revenue: what personal prices could a
 
 
 def answers(plan: Plan) -> list[str]:
-    """One sentence or two each: is anything learned, when does it beat one price, what does privacy cost."""
-    return [*_learning(plan), *_one_price(plan), _cost(plan)]
+    """One sentence or two each: is anything learned, what beats one price and when, what does privacy cost."""
+    return [*_learning(plan), *_one_price(plan), *_measured(plan), _cost(plan)]
 
 
 def _learning(plan: Plan) -> list[str]:
@@ -34,7 +34,7 @@ def _learning(plan: Plan) -> list[str]:
 def _one_price(plan: Plan) -> list[str]:
     best = plan.line(ONE_PRICE)
     note = "That price is the best for a demand curve known exactly; no shop knows it, so the mark is a hard one."
-    if 1.0 - best.share < _NOTHING_TO_GAIN:
+    if _nothing_to_gain(plan):
         told = (
             f"In the prior's markets one good price earns {100 * best.share:.4f} % of what someone who knows demand "
             "earns: personal prices have next to nothing to gain there."
@@ -47,6 +47,30 @@ def _one_price(plan: Plan) -> list[str]:
         when = f"Private personal prices beat the best single price after about {_rounded(needed):,} customers."
     share = f"With {plan.customers:,} they beat it in {100 * plan.beats_one_price:.0f} % of the {plan.vectors} markets."
     return [f"{when} {share}", note]
+
+
+def _measured(plan: Plan) -> list[str]:
+    """Beside the forecast, what simulation found; the mark is passed with a delta for each number of customers."""
+    found = plan.measured
+    if found is None:
+        return []
+    told = (
+        f"Measured in simulation, {found.trials:,} trials a point: regret x 1e4 {1e4 * found.regret:.3g} "
+        f"+- {1e4 * found.error:.2g}"
+    )
+    if _nothing_to_gain(plan):
+        return [f"{told}."]
+    if found.customers_to_beat_one_price is not None:
+        when = f"about {_rounded(found.customers_to_beat_one_price):,}"
+    elif found.fewer_than is not None:
+        when = f"fewer than {found.fewer_than:,}"
+    else:
+        when = f"more than {found.more_than:,}"
+    return [f"{told}; it is below that of the best single price after {when} customers."]
+
+
+def _nothing_to_gain(plan: Plan) -> bool:
+    return 1.0 - plan.line(ONE_PRICE).share < _NOTHING_TO_GAIN
 
 
 def _cost(plan: Plan) -> str:

@@ -13,6 +13,7 @@ from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.delta import parse_delta
 from hushprice.optimizer.batching import batch_end
 from hushprice.planner import prior
+from hushprice.planner.measured import Measured, Setting, look_up
 from hushprice.planner.outlook import DRAWS, LIMIT, Outlook, outlook, without_privacy
 from hushprice.planner.yardsticks import yardsticks
 from hushprice.policies.newton import GROWTH, Newton, newton
@@ -89,6 +90,7 @@ class Plan:
     customers_to_beat_one_price: int | None
     epsilons: list[Bought]
     curve: Curve
+    measured: Measured | None  # None: the map does not reach there (planner/measured.py)
 
     def line(self, name: str) -> Line:
         """The line of that name."""
@@ -160,6 +162,7 @@ def plan(
         _line(ONE_PRICE, best, bar),
         _line(REFERENCE, best, best - reference),
     ]
+    usual = Setting(map=map, slope=float(slope), adjacency=neighbours.value, vectors=vectors, seed=seed)
     losses = private.regret_of_markets(customers).mean(axis=1)
     return Plan(
         customers=customers,
@@ -192,6 +195,9 @@ def plan(
             private=(private.curve() / private.checkpoints).tolist(),
             nonprivate=(nonprivate.curve() / nonprivate.checkpoints).tolist(),
         ),
+        measured=look_up(customers, first.dimension, float(epsilon), delta=claimed.delta, setting=usual)
+        if reference_price is None
+        else None,
     )
 
 

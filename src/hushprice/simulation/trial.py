@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from hushprice.demand.protocol import lowest
 from hushprice.errors import DidNotConverge, InvalidInput
 from hushprice.optimizer import refresh
 from hushprice.policies.catalog import PlainFactory
-from hushprice.policies.newton import DOUBLINGS, EARLY, Newton, references, schedule
+from hushprice.policies.newton import DOUBLINGS, EARLY, Newton, Schedule, references, schedule
 from hushprice.policies.protocol import FIXED, Policy
 from hushprice.policies.tuning import Tuning
 from hushprice.releasers import covariance, objective_perturbation
@@ -63,6 +64,12 @@ class Trials:
             totals=np.concatenate([part.totals for part in parts]),
             regret_at=np.concatenate([part.regret_at for part in parts]),
             estimate_periods=tuple(periods for part in parts for periods in part.estimate_periods),
+        )
+
+    def part(self, rows: slice) -> Trials:
+        """Some of them, without prices."""
+        return Trials(
+            totals=self.totals[rows], regret_at=self.regret_at[rows], estimate_periods=self.estimate_periods[rows]
         )
 
     def __len__(self) -> int:
@@ -189,10 +196,16 @@ def check_revenue(rules: Newton | None) -> None:
         raise InvalidInput(f"unit_cost must be 0 in a simulation, which is about revenue, got {rules.unit_cost!r}")
 
 
+@functools.cache
+def _schedule(levels: int) -> Schedule:
+    """Made once: it takes as long as a short trial. Kernels read it only."""
+    return schedule(levels)
+
+
 def newton_plan(rules: Newton, market: Market) -> newton.NewtonPlan:
     """noisy-newton's rules as the kernel takes them."""
     check_revenue(rules)
-    strategies = schedule(rules.noise.levels)
+    strategies = _schedule(rules.noise.levels)
     _, effect = market.features.parts(np.zeros(market.features.contexts))
     return newton.NewtonPlan(
         np.array(rules.center),

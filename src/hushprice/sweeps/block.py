@@ -77,10 +77,8 @@ class Block:
 
     def trials(self, numbers: range) -> Trials:
         """Some of its trials, without the prices, which are never kept."""
-        rows = slice(numbers.start - self.first, numbers.stop - self.first)
-        return Trials(
-            totals=self.totals[rows], regret_at=self.regret_at[rows], estimate_periods=self.estimate_periods[rows]
-        )
+        whole = Trials(totals=self.totals, regret_at=self.regret_at, estimate_periods=self.estimate_periods)
+        return whole.part(slice(numbers.start - self.first, numbers.stop - self.first))
 
     def encode(self, key: str, setting: dict[str, Any]) -> bytes:
         """Bytes that say what they are: a first line, a checksum, then MessagePack with the cell's key and setting."""

@@ -1,7 +1,8 @@
 """Pieces on this machine's GPU: batches of a cell's trials that fit its memory, several cells side by side.
 
 A cell of a thousand trials keeps a large GPU busy for a twentieth. So cells run in threads of their own, as many as
-memory holds; each thread has its own queue of work on the device, and pieces of one cell stay in order.
+memory holds; each thread has its own queue of work on the device, and pieces of one cell stay in order. Small cells
+that differ by theta and seed alone go into one batch: there, launching would take longer than running.
 """
 
 from __future__ import annotations
@@ -10,19 +11,24 @@ import queue
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from hushprice.errors import InvalidInput
 from hushprice.simulation.gpu import device
 from hushprice.simulation.gpu.ahead import compile_ahead
-from hushprice.simulation.gpu.run import Runner, bytes_of, fits
+from hushprice.simulation.gpu.run import Runner, bytes_of, fits, kin
 from hushprice.simulation.gpu.toolkit import SIMULATED
 from hushprice.simulation.places import Place, unfit
 from hushprice.sweeps.block import Block
+from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.executors import Advance, Ended
 from hushprice.sweeps.piece import Missing, Piece
 
+TOGETHER = 4096  # trials of a batch that cells share: launching it costs little then, and 24 of them fill a large GPU
 AT_ONCE = 1 if SIMULATED else 24  # cells: with more, the host cannot feed them all
+
+
+Batches: TypeAlias = list[list[Piece]]  # one after the other; the pieces of one run at once, with the same trials
 
 
 class _Stopped(Exception):
@@ -48,10 +54,10 @@ class Gpu:
         return pieces
 
     def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
-        waiting = [[piece for piece in pieces if piece.cell is cell] for cell in dict.fromkeys(p.cell for p in pieces)]
+        waiting = together(pieces)
         news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         stop, running, done = threading.Event(), dict[int, int](), dict[int, int]()
-        compile_ahead([group[0].cell.prepare() for group in waiting], precision=self.place.precision)
+        compile_ahead([group[0][0].cell.prepare() for group in waiting], precision=self.place.precision)
         budget, begun = device.free_bytes() if waiting else 0, 0
         threads: list[threading.Thread] = []
         try:
@@ -79,13 +85,14 @@ class Gpu:
             for thread in threads:
                 thread.join()
 
-    def _bytes(self, pieces: Sequence[Piece]) -> int:
-        return bytes_of(pieces[0].cell.prepare(), _largest(pieces), precision=self.place.precision)
+    def _bytes(self, batches: Batches) -> int:
+        trials = _largest(batches) * len(batches[0])
+        return bytes_of(batches[0][0].cell.prepare(), trials, precision=self.place.precision)
 
-    def _run_cell(self, number: int, pieces: Sequence[Piece], stop: threading.Event, news: Any) -> None:
-        """One cell in a thread; into `news` go periods done, results, and the end or an error."""
+    def _run_cell(self, number: int, batches: Batches, stop: threading.Event, news: Any) -> None:
+        """One cell, or several in one batch, in a thread; into `news` go periods done, results, the end or an error."""
         try:
-            for told in self._results(pieces, stop, news, number):
+            for told in self._results(batches, stop, news, number):
                 news.put((number, told))
             news.put((number, None))
         except _Stopped:
@@ -94,11 +101,12 @@ class Gpu:
             news.put((number, problem))
 
     def _results(
-        self, pieces: Sequence[Piece], stop: threading.Event, news: Any, number: int
+        self, batches: Batches, stop: threading.Event, news: Any, number: int
     ) -> Iterator[tuple[Piece, Block]]:
-        runner = Runner(pieces[0].cell.prepare(), precision=self.place.precision, most=_largest(pieces))
+        job, *beside = (piece.cell.prepare() for piece in batches[0])
+        runner = Runner(job, precision=self.place.precision, most=_largest(batches), beside=beside)
         before = 0
-        for piece in pieces:
+        for batch in batches:
 
             def told(done: int, before: int = before) -> None:
                 if stop.is_set():
@@ -106,13 +114,38 @@ class Gpu:
                 news.put((number, before + done))
 
             started = time.perf_counter()
-            found = runner.run(piece.numbers, told)
-            before += piece.periods
-            yield piece, Block.holding(found, first=piece.numbers.start, seconds=time.perf_counter() - started)
+            numbers = batch[0].numbers
+            found = runner.run(numbers, told)
+            seconds = (time.perf_counter() - started) / len(batch)
+            for row, piece in enumerate(batch):
+                own = found.part(slice(row * len(numbers), (row + 1) * len(numbers)))
+                before += piece.periods
+                yield piece, Block.holding(own, first=numbers.start, seconds=seconds)
 
     def close(self) -> None:
         """Nothing outlives a run."""
 
 
-def _largest(pieces: Sequence[Piece]) -> int:
-    return max(len(piece.numbers) for piece in pieces)
+def together(pieces: Sequence[Piece]) -> list[Batches]:
+    """What each thread runs: the pieces of a cell, one after the other, or the only pieces of several cells at once."""
+    cells: dict[Cell, list[Piece]] = {}
+    for piece in pieces:
+        cells.setdefault(piece.cell, []).append(piece)
+    found: list[Batches] = []
+    open_to: dict[Any, list[Piece]] = {}  # batches that more cells may join
+    for own in cells.values():
+        family = kin(own[0].cell.prepare()) if len(own) == 1 else None
+        key, trials = (family, own[0].numbers), len(own[0].numbers)
+        if family is None or 2 * trials > TOGETHER:
+            found.append([[piece] for piece in own])
+        elif key in open_to and (len(open_to[key]) + 1) * trials <= TOGETHER:
+            open_to[key] += own
+        else:
+            open_to[key] = own
+            found.append([own])
+    return found
+
+
+def _largest(batches: Batches) -> int:
+    """Trials of a cell."""
+    return max(len(batch[0].numbers) for batch in batches)

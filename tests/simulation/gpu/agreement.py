@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.features import by_name
 from hushprice.demand.protocol import Demand
+from hushprice.planner import prior
 from hushprice.simulation import room
-from hushprice.simulation.gpu.run import run_trials
+from hushprice.simulation.gpu.run import Runner, kin, run_trials
 from hushprice.simulation.market import Market
 from hushprice.simulation.run import prepare, run_one
 from hushprice.simulation.trial import Job, Trials
@@ -66,7 +68,28 @@ def on_cpu(job: Job, numbers: range) -> Trials:
 def compare(job: Job, numbers: range, precision: str) -> Difference:
     """The same trials on both."""
     there, _ = run_trials(job, numbers, precision=precision, advance=lambda done: None)
-    here = on_cpu(job, numbers)
+    return difference(there, on_cpu(job, numbers))
+
+
+def compare_side_by_side(jobs: Sequence[Job], numbers: range) -> list[Difference]:
+    """Jobs that differ by theta and seed alone, in one batch, each beside its own on the CPU."""
+    first, *beside = jobs
+    assert len({kin(job) for job in jobs}) == 1
+    found = Runner(first, precision="double", most=len(numbers), beside=beside).run(numbers, lambda done: None)
+    parts = [found.part(slice(row * len(numbers), (row + 1) * len(numbers))) for row in range(len(jobs))]
+    return [difference(part, on_cpu(job, numbers)) for part, job in zip(parts, jobs, strict=True)]
+
+
+def jobs_of_the_prior(count: int, horizon: int) -> list[Job]:
+    """noisy-newton on some of the planner's markets, each with a seed of its own."""
+    markets = prior.markets(1, count=count)
+    return [
+        prepare("noisy-newton", market=each, horizon=horizon, epsilon=8.0, seed=i) for i, each in enumerate(markets)
+    ]
+
+
+def difference(there: Trials, here: Trials) -> Difference:
+    """Of two runs of the same trials."""
     same = all(np.array_equal(*pair) for pair in zip(there.estimate_periods, here.estimate_periods, strict=True))
     scale = 1.0 + np.abs(here.regret_at)
     rest = np.array([i for i in range(room.TOTALS) if i != room.REGRET])

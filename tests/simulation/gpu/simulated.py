@@ -15,7 +15,15 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from tests.simulation.gpu.agreement import CASES, PROBED, compare, job_of, on_cpu
+from tests.simulation.gpu.agreement import (
+    CASES,
+    PROBED,
+    compare,
+    compare_side_by_side,
+    job_of,
+    jobs_of_the_prior,
+    on_cpu,
+)
 
 from hushprice.cli import main
 from hushprice.demand.family import LOGISTIC
@@ -198,6 +206,9 @@ if __name__ == "__main__":
     (places / "store").mkdir()
     report = {
         "agreement": agreement(),
+        "side by side": [
+            each._asdict() for each in compare_side_by_side(jobs_of_the_prior(3, 60), range(5, 5 + TRIALS))
+        ],
         "prices": prices(),
         "sweeps": sweeps(places / "store"),
         "commands": commands(places / "study"),

@@ -50,6 +50,15 @@ def test_in_double_precision_trials_agree_with_the_cpu(report: dict[str, Any], n
     assert (found["estimates"] > 0) == (name in LEARNING + MORE)
 
 
+def test_jobs_side_by_side_are_those_of_the_cpu(report: dict[str, Any]) -> None:
+    assert len(report["side by side"]) == 3
+    for found in report["side by side"]:
+        assert found["same_periods"]
+        assert found["estimates"] > 0
+        assert found["regret"] <= 1e-9
+        assert found["totals"] <= 1e-9
+
+
 def test_probes_are_among_what_agrees(report: dict[str, Any]) -> None:
     assert report["agreement"]["noisy-newton, probes, double"]["shortest"] < PROBED
 

@@ -17,9 +17,15 @@ from hushprice.numerics.linear import packed_size
 from hushprice.releasers import objective_perturbation as solver
 from hushprice.releasers import score as passes
 from hushprice.simulation.gpu.steps import twins
-from hushprice.simulation.gpu.toolkit import BLOCK, cuda
+from hushprice.simulation.gpu.toolkit import TEAM, cuda, device_step
 
 RECORDS = passes.BLOCK  # summed before the next ones, as on a CPU
+
+
+@device_step()
+def _record(nth, every):  # type: ignore[no-untyped-def]
+    """The nth record of those that count: of every so many blocks of them the first, as on a CPU."""
+    return nth // RECORDS * (every * RECORDS) + nth % RECORDS
 
 
 @functools.cache
@@ -29,7 +35,7 @@ def minimize(d: int) -> Any:
 
     @cuda.jit(device=True)
     def total(mine, shared):  # type: ignore[no-untyped-def]
-        i, step = cuda.threadIdx.x, BLOCK // 2
+        i, step = cuda.threadIdx.x, TEAM // 2
         shared[i] = mine
         cuda.syncthreads()
         while step > 0:
@@ -43,7 +49,7 @@ def minimize(d: int) -> Any:
 
     @cuda.jit(device=True)
     def most(mine, shared):  # type: ignore[no-untyped-def]
-        i, step = cuda.threadIdx.x, BLOCK // 2
+        i, step = cuda.threadIdx.x, TEAM // 2
         shared[i] = mine
         cuda.syncthreads()
         while step > 0:
@@ -57,7 +63,8 @@ def minimize(d: int) -> Any:
 
     @cuda.jit(device=True)
     def score(family, slope, phi, demand, count, theta, gradient, hessian, shared, every=1):  # type: ignore[no-untyped-def]
-        local, record = cuda.local.array, cuda.threadIdx.x
+        local, nth = cuda.local.array, cuda.threadIdx.x
+        record = _record(nth, every)
         sums, x, ahead, bought = local(numbers, float64), local(d, float64), local(d, phi.dtype), demand[0]
         for i in range(numbers):
             sums[i] = 0.0
@@ -69,9 +76,8 @@ def minimize(d: int) -> Any:
             y = bought
             for j in range(d):
                 x[j] = ahead[j]
-            record += BLOCK
-            if record % RECORDS < BLOCK:  # of every so many blocks of records the first, as on a CPU
-                record += (every - 1) * RECORDS
+            nth += TEAM
+            record = _record(nth, every)
             if record < count:  # read while the one before it is computed with
                 bought = demand[record]
                 for j in range(d):
@@ -98,7 +104,7 @@ def minimize(d: int) -> Any:
     @cuda.jit(device=True)
     def longest(phi, count, shared):  # type: ignore[no-untyped-def]
         largest = 0.0
-        for record in range(cuda.threadIdx.x, count, BLOCK):
+        for record in range(cuda.threadIdx.x, count, TEAM):
             norm2 = 0.0
             for j in range(d):
                 norm2 += phi[j, record] * phi[j, record]

@@ -24,7 +24,7 @@ from hushprice.simulation.gpu.fit import minimize
 from hushprice.simulation.gpu.kept import Kept, bytes_kept
 from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
 from hushprice.simulation.gpu.steps import narrowed, twins
-from hushprice.simulation.gpu.toolkit import BLOCK, bounded, cuda, on_device, over, stream
+from hushprice.simulation.gpu.toolkit import TEAM, bounded, cuda, on_device, over, stream
 from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
 from hushprice.simulation.hindsight import best_fixed_price
 from hushprice.simulation.kernel import DUE, PERIOD, Sitting
@@ -37,10 +37,13 @@ _HOT = ("width", "input_noise", "price")  # of the plan, read in every period
 _TOGETHER = 96  # of a thread that estimates with its block: more would leave too few blocks to hide each other's waits
 _REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with fewer some are spilled
 _NEAR, _LEVELS = 10, 24  # entries and levels of the largest covariance stream that is kept near its thread
-# Of a turn, at most: else all that ask for an estimate would wait for the one that asks last. A turn ends where a
-# multiple of it does, so neighbours are in step even where one is behind, and close the same nodes of their trees.
+# Of a stretch, at most; one ends where a multiple of it does. So neighbours are in step, even where one is behind, and
+# close the same nodes of their trees.
 _PERIODS = 512
-FIT, GO_ON = 1, 2  # what a trial does in the next turn, the last entry of its place; 0: it is over
+# Estimates are made together: one alone takes as long as a hundred. Whoever asks for one waits, at most for a stretch at
+# first, and for this share of all periods so far later.
+_SHARE, _MOST = 32, 6
+FIT, GO_ON = 1, 2  # what a trial does next, the last entry of its place; 0: it is over
 
 
 class State(NamedTuple):
@@ -88,13 +91,13 @@ def kernels(shape: Shape, near: bool) -> Kernels:
             state.running[:, :, t], blank, blank, blank, blank, none,
         )  # fmt: skip
         sit_down(plan, sitting)
-        state.place[t, PLACES] = goes_on
+        state.place[t, PLACES] = GO_ON if goes_on else 0
         for i in range(TOTALS):
             kept.totals[t, i] = 0.0
 
     def advance(world, plan, seed, first, trials, horizon, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= trials or state.place[t, PLACES] == 0:
+        if t >= trials or state.place[t, PLACES] != GO_ON:
             return
         local = cuda.local.array
         truth, scales = local(d, number), local(size, float64)
@@ -150,7 +153,7 @@ def kernels(shape: Shape, near: bool) -> Kernels:
         t = cuda.blockIdx.x
         if state.place[t, PLACES] != FIT:
             return
-        local, shared, blank = cuda.local.array, cuda.shared.array(BLOCK, float64), cuda.local.array((1, 1), float64)
+        local, shared, blank = cuda.local.array, cuda.shared.array(TEAM, float64), cuda.local.array((1, 1), float64)
         place, theta, inverse = local(PLACES, int64), local(d, float64), local((d, d), float64)
         copy(state.place[t], place)
         copy(state.theta[t], theta)
@@ -168,9 +171,9 @@ def kernels(shape: Shape, near: bool) -> Kernels:
                 state.theta[t, i] = theta[i]
                 for j in range(d):
                     state.inverse[t, i, j] = inverse[i, j]
+            state.place[t, PLACES] = GO_ON if sound else 0
             if not sound:
                 kept.totals[t, FAILED] = 1.0
-                state.place[t, PLACES] = 0
 
     made = Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), bounded(estimate, _TOGETHER))
     return kept_on_disk(made, f"framework {shape} {near}")
@@ -198,14 +201,19 @@ class Turns:
             self._state.price[: len(numbers)].copy_to_device(prices, stream=stream())
         self.kernels.begin[over(len(numbers))](self._whole, len(numbers), int(goes_on), kept, self._state)
 
-    def turn(self, numbers: range, kept: Kept) -> None:
-        """All go on until an estimate is due, then all that are not over make theirs."""
+    def stretches(self, period: int) -> int:
+        """In a turn, when trials are at this period on average: a power of two."""
+        return 1 << min(max(period // (_PERIODS * _SHARE), 1).bit_length() - 1, _MOST)
+
+    def turn(self, numbers: range, kept: Kept, stretches: int = 1) -> None:
+        """All go on for so many stretches, or until an estimate is due; then all that wait for one make it."""
         job, trials = self._job, len(numbers)
-        self.kernels.advance[over(trials)](
-            self._world, self._hot, job.seed, numbers.start, trials, job.horizon, kept, self._state
-        )
+        for _ in range(stretches):
+            self.kernels.advance[over(trials)](
+                self._world, self._hot, job.seed, numbers.start, trials, job.horizon, kept, self._state
+            )
         if self._policy.code == LEARNING:
-            self.kernels.estimate[trials, BLOCK, stream()](
+            self.kernels.estimate[trials, TEAM, stream()](
                 self._fitted, self._whole, job.seed, numbers.start, kept, self._state
             )
 

@@ -1,11 +1,13 @@
 """noisy-newton on a GPU, one thread a trial, in turns: all trials go on until a release is due, then all release.
 
 Releases are rare and need many registers; periods are many and need few. Apart, each kernel gets what it needs.
+Jobs that differ by theta and seed alone share a launch: the first job's trials, then the second's, and so on.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +49,13 @@ class State(NamedTuple):
     tilt: Any
 
 
+class Own(NamedTuple):
+    """What jobs side by side have of their own, on the device; the first index is the job."""
+
+    seed: Any
+    theta: Any
+
+
 class Kernels(NamedTuple):
     """Compiled for one shape."""
 
@@ -78,7 +87,7 @@ def kernels(shape: Shape) -> Kernels:
         for i in range(TOTALS):
             kept.totals[t, i] = 0.0
 
-    def advance(world, plan, seed, first, trials, horizon, kept, state):  # type: ignore[no-untyped-def]
+    def advance(world, plan, own, first, each, trials, horizon, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
         if t >= trials or state.place[t, PLACES] == 0:
             return
@@ -92,8 +101,8 @@ def kernels(shape: Shape) -> Kernels:
         )  # fmt: skip
         place, theta, inverse, tilt = local(PLACES, int64), local(d, number), local((d, d), number), local(d, number)
         score, exact, totals = local(d, float64), local(size, float64), local(TOTALS, float64)
-        truth = local(d, number)
-        copy(world.theta, truth)
+        truth, job = local(d, number), t // each
+        copy(own.theta[job], truth)
         copy(state.place[t], place)
         copy(state.theta[t], theta)
         copy_square(state.inverse[t], inverse)
@@ -107,7 +116,9 @@ def kernels(shape: Shape) -> Kernels:
         )  # fmt: skip
         nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
         left, before = (kept.checkpoints, kept.regret_at[t], totals, nobody, nothing), place[PERIOD]
-        why = advance_one(in_shape(world, truth), plan, seed, first + t, horizon, left, nobody, 0, room, desk)
+        why = advance_one(
+            in_shape(world, truth), plan, own.seed[job], first + t % each, horizon, left, nobody, 0, room, desk
+        )
         for i in range(d):
             state.score[t, i] = score[i]
         for i in range(size):
@@ -119,7 +130,7 @@ def kernels(shape: Shape) -> Kernels:
         state.place[t, PLACES] = 1 if why == DUE else 0
         cuda.atomic.add(kept.done, 0, place[PERIOD] - before)
 
-    def release(world, plan, seed, first, trials, kept, state):  # type: ignore[no-untyped-def]
+    def release(world, plan, own, first, each, trials, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
         if t >= trials or state.place[t, PLACES] == 0:
             return
@@ -129,18 +140,18 @@ def kernels(shape: Shape) -> Kernels:
             place[t], blank, blank, score[t], local(d, float64), exact[t], local(size, float64), running[t], theta[t],
             precision[t], inverse[t], tilt[t], local((d, d), float64), local((small, d), float64),
         )  # fmt: skip
-        release_one(world, plan, seed, first + t, desk, kept.periods[:, t])
+        release_one(world, plan, own.seed[t // each], first + t % each, desk, kept.periods[:, t])
 
     made = Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(release))
     return kept_on_disk(made, f"newton {shape}")
 
 
 class Turns:
-    """A job of noisy-newton on the device, with room for `most` trials at once."""
+    """A job of noisy-newton on the device, and others beside it, with room for `most` trials at once in all."""
 
     estimates = RELEASES
 
-    def __init__(self, job: Job, policy: Policy, *, most: int, single: bool) -> None:
+    def __init__(self, job: Job, policy: Policy, *, most: int, single: bool, beside: Sequence[Job] = ()) -> None:
         assert policy.newton is not None
         world, plan = world_of(job.market, job.horizon, None, job.customers), newton_plan(policy.newton, job.market)
         self.kernels = kernels(shape_of(world, single))
@@ -148,18 +159,26 @@ class Turns:
         self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
         self._world = on_device(narrowed(world)) if single else self._market
         self._state = _state(most, job.market.dimension, plan)
+        jobs = [job, *beside]
+        theta = np.array([each.market.theta for each in jobs], dtype=np.float64)
+        self.jobs, seeds = len(jobs), np.array([each.seed for each in jobs], dtype=np.int64)
+        self._own = on_device(Own(seeds, narrowed(theta) if single else theta))
 
     def begin(self, numbers: range, kept: Kept, *, goes_on: bool = True) -> None:
         """Sit trials down before their first period; those that do not go on only make kernels be compiled."""
-        self.kernels.begin[over(len(numbers))](self._whole, len(numbers), int(goes_on), kept, self._state)
+        trials = self.jobs * len(numbers)
+        self.kernels.begin[over(trials)](self._whole, trials, int(goes_on), kept, self._state)
 
-    def turn(self, numbers: range, kept: Kept) -> None:
+    def stretches(self, period: int) -> int:
+        """In a turn: releases come at the same slots for nearly all, and are short."""
+        return 1
+
+    def turn(self, numbers: range, kept: Kept, stretches: int = 1) -> None:
         """All go on until a release is due, then all that are not over release."""
-        job, trials, grid = self._job, len(numbers), over(len(numbers))
-        self.kernels.advance[grid](
-            self._world, self._hot, job.seed, numbers.start, trials, job.horizon, kept, self._state
-        )
-        self.kernels.release[grid](self._market, self._whole, job.seed, numbers.start, trials, kept, self._state)
+        first, each, trials = numbers.start, len(numbers), self.jobs * len(numbers)
+        grid, horizon = over(trials), self._job.horizon
+        self.kernels.advance[grid](self._world, self._hot, self._own, first, each, trials, horizon, kept, self._state)
+        self.kernels.release[grid](self._market, self._whole, self._own, first, each, trials, kept, self._state)
 
 
 def bytes_each(job: Job, policy: Policy, single: bool) -> int:

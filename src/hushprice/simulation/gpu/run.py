@@ -4,58 +4,83 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
 from hushprice.errors import DidNotConverge
 from hushprice.policies.protocol import LEARNING, Policy
 from hushprice.simulation import room
+from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import device, framework, newton
 from hushprice.simulation.gpu import kept as rooms
 from hushprice.simulation.gpu.replay import Replay
+from hushprice.simulation.gpu.shape import shape_of
 from hushprice.simulation.gpu.toolkit import SIMULATED, stream, wait
 from hushprice.simulation.trial import Job, Trials
 
 Advance = Callable[[int], None]  # periods done in this batch
 MOST = 131_072  # trials of a batch: with more, a large GPU gets no faster
 RECORDS = 8_000_000_000  # periods of a batch of a policy that fits all its records again and again: seconds of work
-AHEAD = 1 if SIMULATED else 8  # turns begun before the host asks for news: else the device waits for the host each time
+AHEAD = (
+    1 if SIMULATED else 16
+)  # turns begun before the host asks for news: else the device waits for the host each time
 _COMPILING = threading.Lock()  # the second thread finds what the first one compiled
 
 
 class Runner:
-    """One job, compiled, with rooms on the device for `most` trials, used for one batch after another."""
+    """One job, compiled, with rooms on the device for `most` trials, used for one batch after another.
 
-    def __init__(self, job: Job, *, precision: str, most: int) -> None:
+    Jobs `beside` it, of the same `kin`, take part in every batch with the same trials; `most` is for each.
+    """
+
+    def __init__(self, job: Job, *, precision: str, most: int, beside: Sequence[Job] = ()) -> None:
         self.job, single = job, precision == "single"
-        policy = _policy(job)
-        kind = framework.Turns if policy.newton is None else newton.Turns
+        policy, self._jobs = _policy(job), 1 + len(beside)
+        assert policy.newton is not None or not beside  # others have no kin
+        whole = self._jobs * most
         with _COMPILING, device.in_one_line():
-            self.turns: framework.Turns | newton.Turns = kind(job, policy, most=most, single=single)
-            self.kept = rooms.rooms(job, most, self.turns.estimates)
+            self.turns: framework.Turns | newton.Turns = (
+                framework.Turns(job, policy, most=whole, single=single)
+                if policy.newton is None
+                else newton.Turns(job, policy, most=whole, single=single, beside=beside)
+            )
+            self.kept = rooms.rooms(job, whole, self.turns.estimates)
             nobody = range(1)  # a trial that is over: its kernels are compiled and return at once
             self.turns.begin(nobody, self.kept, goes_on=False)
             self.turns.turn(nobody, self.kept)
 
     def run(self, numbers: range, advance: Advance) -> Trials:
-        """Those trials, all at once. Between some turns Ctrl-C gets through."""
-        done, before, all_of_it = np.zeros(1, dtype=np.int64), -1, len(numbers) * self.job.horizon
+        """Those trials of the first job, then of the next, all at once. Between some turns Ctrl-C gets through."""
+        trials = self._jobs * len(numbers)
+        done, before, again = np.zeros(1, dtype=np.int64), -1, dict[int, Replay]()
         with device.in_one_line():
             self.kept.done.copy_to_device(done, stream=stream())
             self.turns.begin(numbers, self.kept)
-            turn = Replay(lambda: self.turns.turn(numbers, self.kept))
-            while before < done[0] < all_of_it:  # where an estimate failed, its trial stays behind
+            while before < done[0] < trials * self.job.horizon:  # where an estimate failed, its trial stays behind
                 before = int(done[0])
-                for _ in range(AHEAD):
-                    turn()
+                many = self.turns.stretches(before // trials)
+                if many not in again:
+                    again[many] = Replay(lambda many=many: self.turns.turn(numbers, self.kept, many))
+                for _ in range(max(1, AHEAD // many)):
+                    again[many]()
                 self.kept.done.copy_to_host(done, stream=stream())
                 wait()
                 advance(int(done[0]))
-            trials = rooms.take(self.kept, len(numbers))
-        if np.any(trials.totals[:, room.FAILED] > 0.0):
+            found = rooms.take(self.kept, trials)
+        if np.any(found.totals[:, room.FAILED] > 0.0):
             raise DidNotConverge("an estimate did not reach its certified tolerance")
-        return trials
+        return found
+
+
+def kin(job: Job) -> Hashable | None:
+    """Jobs of one kin differ by theta and seed alone and can run side by side; None: those of no other job."""
+    policy = _policy(job)
+    if policy.newton is None:
+        return None
+    world = world_of(job.market, job.horizon, None, job.customers)
+    tables = world.stream.table.tobytes(), world.stream.table.shape, world.stream.weights.tobytes()
+    return policy.newton, job.horizon, shape_of(world, single=False), world.slope, world.bound, world.customers, tables
 
 
 def fits(job: Job, *, precision: str) -> int:

@@ -35,7 +35,7 @@ def shape_of(world: World, single: bool) -> Shape:
 
 
 def known(shape: Shape) -> Any:
-    """A step that puts the shape's constants and a room of known size for theta into a world; no record is changed."""
+    """A step that puts the shape's constants and a trial's theta, of known size, into a world; no record is changed."""
     _, k, family, feature_map, kind, single = shape
     nan: Any = np.float32(np.nan) if single else np.nan
 

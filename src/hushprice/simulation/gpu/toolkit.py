@@ -18,7 +18,9 @@ SIMULATED = bool(config.ENABLE_CUDASIM)
 cuda: Any = importlib.import_module("numba.cuda")
 
 _OWN = threading.local()
-BLOCK = 2 if SIMULATED else 128  # threads; the simulator starts a thread of the operating system for each
+# Threads of a block with a trial each, and of a team that makes one fit together: many, because nobody goes on before
+# the longest fit is made. The simulator starts a thread of the operating system for each.
+BLOCK, TEAM = (2, 2) if SIMULATED else (128, 512)
 
 
 def device_step(*, quick: bool = False) -> Any:
