@@ -23,6 +23,9 @@ budgets = st.builds(EpsilonDelta, st.floats(0.01, 20.0), st.floats(1e-14, 1e-3))
 adjacencies = st.sampled_from(list(Adjacency))
 CLAIM = EpsilonDelta(1.0, 2e-10)
 CHANGES = {Adjacency.REPLACE_ONE: (2.0, math.sqrt(2.0)), Adjacency.ZERO_OUT: (1.0, 1.0)}
+# Of what the two changes would cost apart. Where scores move by 2 curvatures move by 1, which is half the square of
+# sqrt(2); at this share no other pair of records needs more.
+TOGETHER = {Adjacency.REPLACE_ONE: 1.0 - CURVATURE_SHARE / 2.0, Adjacency.ZERO_OUT: 1.0}
 
 
 def bought(claimed: EpsilonDelta = CLAIM, **changes: Any) -> BatchNoise:
@@ -35,9 +38,9 @@ def bought(claimed: EpsilonDelta = CLAIM, **changes: Any) -> BatchNoise:
 def test_noise_is_the_closed_form_to_three_digits(
     claimed: EpsilonDelta, dimension: int, levels: int, adjacency: Adjacency
 ) -> None:
-    """mu of the claim, a quarter of its square for curvatures; grids cost less than a thousandth."""
+    """mu of the claim; of what both would cost apart, a quarter for curvatures; grids cost less than a thousandth."""
     noise = calibrate(claimed, dimension=dimension, levels=levels, adjacency=adjacency)
-    mu = gaussian.mu_of(claimed.epsilon, claimed.delta)
+    mu = gaussian.mu_of(claimed.epsilon, claimed.delta) / math.sqrt(TOGETHER[adjacency])
     scores, curvatures = CHANGES[adjacency]
     assert noise.score == pytest.approx(scores / (mu * math.sqrt(1.0 - CURVATURE_SHARE)), rel=1e-3)
     assert noise.curvature == pytest.approx(curvatures / (mu * math.sqrt(CURVATURE_SHARE)), rel=1e-3)
@@ -61,7 +64,7 @@ def test_proven_is_claimed_and_not_above(
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 def test_ideal_noise_costs_what_the_gaussian_formula_says(adjacency: Adjacency) -> None:
     noise = bought(adjacency=adjacency)
-    scores, curvatures = CHANGES[adjacency]
+    scores, curvatures = (2.0, 1.0) if adjacency is Adjacency.REPLACE_ONE else (1.0, 1.0)
     mu = math.hypot(scores / noise.score, curvatures / noise.curvature)
     found = accountant.epsilon_of(loss_of(noise.event(2, live=False), 1, adjacency), CLAIM.delta)
     assert found == pytest.approx(gaussian.epsilon_of(CLAIM.delta, mu), rel=1e-8)
@@ -83,10 +86,19 @@ def test_no_number_of_customers_or_batches_is_asked_for() -> None:
 
 def test_a_zeroed_record_needs_about_half_the_noise_of_a_replaced_one() -> None:
     replaced, zeroed = bought(), bought(adjacency=Adjacency.ZERO_OUT)
-    assert replaced.score == pytest.approx(2.0 * zeroed.score, rel=1e-5)
-    assert replaced.curvature == pytest.approx(math.sqrt(2.0) * zeroed.curvature, rel=1e-5)
+    less = math.sqrt(TOGETHER[Adjacency.REPLACE_ONE])
+    assert replaced.score == pytest.approx(less * 2.0 * zeroed.score, rel=1e-5)
+    assert replaced.curvature == pytest.approx(less * math.sqrt(2.0) * zeroed.curvature, rel=1e-5)
     assert zeroed.proven_epsilon(2, Adjacency.REPLACE_ONE) > 1.5 * CLAIM.epsilon
     assert replaced.proven_epsilon(2, Adjacency.ZERO_OUT) < 0.75 * CLAIM.epsilon
+
+
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+def test_the_share_fixes_the_ratio_of_the_noises(adjacency: Adjacency) -> None:
+    scores, curvatures = CHANGES[adjacency]
+    noise = bought(adjacency=adjacency)
+    apart = (scores / noise.score) ** 2, (curvatures / noise.curvature) ** 2
+    assert apart[1] / sum(apart) == pytest.approx(CURVATURE_SHARE)
 
 
 def test_more_blocks_and_more_features_cost_a_little_and_never_nothing() -> None:

@@ -512,7 +512,7 @@ def test_more_estimates_than_records_to_learn_from_are_refused():
 
 
 @pytest.mark.parametrize("name", ["batches", "paper"])
-def test_certificates_from_before_there_was_a_service_still_verify(name):
+def test_certificates_of_the_first_format_still_verify(name):
     found = verify(Certificate.read(pathlib.Path(__file__).parent / f"format_1_{name}.json"))
     assert (found.customer, found.outside_the_guarantee) == (None, ())
     assert found.claimed == EpsilonDelta(1.0, 1e-6)

@@ -121,19 +121,34 @@ def test_an_estimate_by_a_second_transcription(event: PerturbedEstimate, count: 
     assert not found.unbounded
 
 
+def largest_together(score_noise: float, curvature_noise: float, replaced: bool) -> float:
+    """The largest square of a record's two changes in units of their noise: over the cosines, not in closed form."""
+    a, b = score_noise**-2, curvature_noise**-2
+    if not replaced:
+        return a + b
+    cosines = np.linspace(0.0, 1.0, 20_001)
+    best = cosines[np.argmax((2 + 2 * cosines) * a + (2 - 2 * cosines**2) * b)]
+    finer = np.clip(best + np.linspace(-5e-5, 5e-5, 20_001), 0.0, 1.0)
+    return float(max(4 * a + b, np.max((2 + 2 * finer) * a + (2 - 2 * finer**2) * b)))
+
+
 @property_test
 @given(batches, st.integers(1, 100), adjacencies)
 def test_batches_by_a_second_transcription(event: Batches, count: int, adjacency: Adjacency) -> None:
-    """mu^2 = (2 / score noise)^2 + (sqrt(2) / curvature noise)^2 for replaced records, and 1 and 1 for zeroed ones."""
+    """What a record costs exactly, and what rounding adds where both changes are at their largest."""
     replaced = adjacency is Adjacency.REPLACE_ONE
-    scores, curvatures = (2.0, np.sqrt(2.0)) if replaced else (1.0, 1.0)
+    changes = np.array([2.0, np.sqrt(2.0)]) if replaced else np.ones(2)
+    noises = np.array([event.score_noise, event.curvature_noise])
+    rounded = np.zeros(2)
     if event.live:  # two grid steps a number, and twice that where a batch's own grid may be the coarser one
-        scores += 2 * grid_of(event.score_noise) * np.sqrt(event.dimension)
-        curvatures += 4 * grid_of(event.curvature_noise) * np.sqrt(event.entries * 2.0**event.levels)
-    expected = count * ((scores / event.score_noise) ** 2 + (curvatures / event.curvature_noise) ** 2)
+        rounded[0] = 2 * grid_of(event.score_noise) * np.sqrt(event.dimension)
+        rounded[1] = 4 * grid_of(event.curvature_noise) * np.sqrt(event.entries * 2.0**event.levels)
+        rounded += np.array([1.0, 2.0]) * 2.0**-37 * np.sqrt(event.dimension)  # cut to 2^-40
+    more = np.sum(rounded * (2.0 * changes + rounded) / noises**2)
+    expected = count * (largest_together(*noises, replaced) + more)
     found = loss_of(event, count, adjacency)
     assert found.mu_squared > expected  # raised by 1e-10 for rounding
-    assert found.mu_squared == pytest.approx(expected, rel=3e-10)
+    assert found.mu_squared == pytest.approx(expected, rel=4e-10)
     numbers = event.entries * 2**event.levels + event.dimension
     assert found.coordinates == (count * numbers if event.live else 0)
     assert found.radials == ()
@@ -147,13 +162,16 @@ def test_batches_on_grids_are_charged_for_every_level(event: Batches, adjacency:
     event = dataclasses.replace(event, live=True)
     charged = loss_of(event, 1, adjacency).mu_squared
     replaced = adjacency is Adjacency.REPLACE_ONE
-    scores, change = (2.0, np.sqrt(2.0)) if replaced else (1.0, 1.0)
-    scores = (scores + 2.0 * grid_of(event.score_noise) * np.sqrt(event.dimension)) / event.score_noise
+    cosines = np.linspace(0.0, 1.0, 201)
+    changes = [(2.0, 1.0), *zip(np.sqrt(2 + 2 * cosines), np.sqrt(2 - 2 * cosines**2), strict=True)]
     for level in {0, event.levels // 2, event.levels}:
         column = streams.toeplitz(2**level + 1).column_norm(2**level)
         noise = event.curvature_noise * column
-        moved = change * column + 2.0 * grid_of(noise) * np.sqrt(event.entries * 2**level)
-        assert scores**2 + (moved / noise) ** 2 <= charged
+        for scores, change in changes if replaced else [(1.0, 1.0)]:
+            turned = scores + (2.0 * grid_of(event.score_noise) + 2.0**-37) * np.sqrt(event.dimension)
+            moved = (change + 2.0**-36 * np.sqrt(event.dimension)) * column
+            moved += 2.0 * grid_of(noise) * np.sqrt(event.entries * 2**level)
+            assert (turned / event.score_noise) ** 2 + (moved / noise) ** 2 <= charged
 
 
 @property_test

@@ -30,7 +30,7 @@ def test_the_table_has_every_answer_and_the_picture_is_written(call: Callable, t
         "customers to beat one price",
         "1 (asked)",
         "Releases: ",
-        "Noise: deviation 13.3",
+        "Noise: deviation 12.44",
         "beat the best single price after about",
     ):
         assert part in out

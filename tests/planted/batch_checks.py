@@ -211,10 +211,17 @@ def shares(chosen: rules.Newton, one: Change, other: Change) -> tuple[float, flo
     return squares[SCORE] / allowed, squares[CURVATURE] / allowed
 
 
+# What scores and curvatures may come to, each alone. Together they come to no more than 1: where scores move by 2,
+# curvatures move by 1, which is half the square of sqrt(2).
+_TOGETHER = 1.0 - 0.5 * batch_noise.CURVATURE_SHARE
+SCORES, CURVATURES = (1.0 - batch_noise.CURVATURE_SHARE) / _TOGETHER, batch_noise.CURVATURE_SHARE / _TOGETHER
+
+
 def _within(found: tuple[float, float]) -> None:
     score, curvature = found
-    assert score <= (1.0 - batch_noise.CURVATURE_SHARE) * (1.0 + 1e-9), found
-    assert curvature <= batch_noise.CURVATURE_SHARE * (1.0 + 1e-9), found
+    assert score <= SCORES * (1.0 + 1e-9), found
+    assert curvature <= CURVATURES * (1.0 + 1e-9), found
+    assert score + curvature <= 1.0 + 1e-9, found
 
 
 def scores_keep_to_their_share() -> None:
@@ -225,7 +232,7 @@ def scores_keep_to_their_share() -> None:
     pair = [Change(period=1, context=[0.05], demand=demand) for demand in (-1.0, 1.0)]
     found = shares(settings(0.0), *pair)
     _within(found)
-    assert found[0] > 0.97 * (1.0 - batch_noise.CURVATURE_SHARE), found  # and it is reached
+    assert found[0] > 0.97 * SCORES, found  # and it is reached
 
 
 def no_curvature_tells_what_was_bought() -> None:
@@ -240,7 +247,7 @@ def curvatures_keep_to_their_share() -> None:
     pair = [Change(period=1, context=[context], demand=0.0) for context in (1.0, -1.0)]
     found = shares(settings(1.0), *pair)
     _within(found)
-    assert found[1] > 0.97 * batch_noise.CURVATURE_SHARE, found
+    assert found[1] > 0.97 * CURVATURES, found
 
 
 def batches_cut_by_releases_keep_to_their_share() -> None:

@@ -11,6 +11,7 @@ from tests.planted import batch_checks as batches
 from tests.planted import customer_bugs as customer
 from tests.planted import engine_checks as engine
 from tests.planted import noise_bugs as noise
+from tests.planted import pair_bugs as pair
 from tests.planted import record_bugs as record
 from tests.planted import release_checks as release
 from tests.planted import service_bugs, service_checks
@@ -75,6 +76,8 @@ PLANTED = [
         customer.customers_are_covered,
     ),
     Planted("sensitivity C of a score", batch.score_counted_as_zeroed_out, batches.scores_keep_to_their_share),
+    Planted("worst pair taken as parallel", pair.worst_pair_taken_as_parallel, pair.every_pair_is_paid_for),
+    Planted("worst pair taken as oblique", pair.worst_pair_taken_as_oblique, pair.every_pair_is_paid_for),
     Planted("a record in two score releases", batch.score_in_two_releases, batches.scores_keep_to_their_share),
     Planted("a record in three score releases", batch.score_in_three_releases, batches.scores_keep_to_their_share),
     Planted(
@@ -164,6 +167,7 @@ REQUIRED = {
     "a released float off its grid",
     "clipping per batch instead of per record",
     "sensitivity C of a score",
+    "worst pair taken as parallel",
     "a record in two score releases",
     "a record in two batches of curvature",
     "a weight that reads y",
@@ -182,7 +186,7 @@ def test_the_list_is_complete() -> None:
     names = [planted.name for planted in PLANTED]
     assert len(set(names)) == len(names)
     assert set(names) >= REQUIRED
-    assert len(names) >= len(REQUIRED) == 28
+    assert len(names) >= len(REQUIRED) == 29
 
 
 @pytest.mark.parametrize("check", dict.fromkeys(planted.check for planted in PLANTED), ids=lambda check: check.__name__)

@@ -18,6 +18,7 @@ from hushprice.numerics.linear import packed_size
 from hushprice.releasers import exact, exact_batches
 from hushprice.releasers.batches import IdealBatch
 from hushprice.releasers.exact_batches import ExactBatch
+from hushprice.releasers.exact_sums import in_unit_balls
 from hushprice.releasers.noise import System, Tape
 from hushprice.releasers.scores import ROWS
 from hushprice.types import FloatArray
@@ -184,6 +185,28 @@ def test_one_record_moves_a_batch_by_no_more_than_what_is_paid_for(
 def test_a_vector_is_held_to_the_unit_ball_exactly(values: list[float]) -> None:
     whole = exact.in_unit_ball(np.clip(values, -2.0, 2.0))
     assert sum(value * value for value in whole) <= 1 << (2 * exact.UNIT_BITS)
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.floats(-12.0, 18.0), st.booleans())
+def test_what_is_held_to_the_unit_ball_stays_on_its_line(seed: int, d: int, power: float, near: bool) -> None:
+    """loss._CUT pays for 3 units of 2^-40 a number, in each of two worlds: scores and psi are multiples of phi."""
+    rng = np.random.default_rng(seed)
+    line = rng.normal(size=d)
+    line /= np.linalg.norm(line)
+    length = 1.0 + 1e-12 * power if near else 10.0**power
+    (held,) = {tuple(exact.in_unit_ball(length * line)), tuple(in_unit_balls(length * line[:, None])[:, 0].tolist())}
+    vector = np.array(held, dtype=float) * 2.0**-exact.UNIT_BITS
+    off = vector - min(length, 1.0) * line
+    assert np.linalg.norm(off) <= 3.0 * 2.0**-exact.UNIT_BITS * math.sqrt(d) * (1.0 + 1e-3)
+
+
+def test_a_score_too_long_is_shortened_along_its_line() -> None:
+    for add_to in (add, lambda batch, each: add_all(batch, [each, each])):
+        batch = ExactBatch(event=EVENT, source=Silent())
+        add_to(batch, (np.array([0.6, -0.3, 0.1]), 1e300, 1e300))
+        score = batch.score(0)
+        np.testing.assert_allclose(score / np.linalg.norm(score), np.array([0.6, -0.3, 0.1]) / 0.46**0.5, atol=1e-8)
 
 
 @pytest.mark.parametrize("factors", WILD)

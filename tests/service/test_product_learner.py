@@ -25,6 +25,7 @@ from tests.service.learning_runs import (
 from hushprice import Pricer
 from hushprice.errors import InvalidInput
 from hushprice.releasers.noise import Tape
+from hushprice.service import learner_state
 from hushprice.service.belief import Belief, belief_of
 from hushprice.service.learner import ProductLearner
 from hushprice.service.learner_state import Clipped, pack, unpack
@@ -313,13 +314,13 @@ def test_a_state_that_a_learner_could_not_have_written_is_refused() -> None:
         return pack(other(whole, **{"engine": inner} | change))
 
     def packed(body: bytes) -> bytes:
-        return f"hushprice learner 2 {hashlib.sha256(body).hexdigest()}\n".encode() + body
+        return f"hushprice learner {learner_state.FORMAT} {hashlib.sha256(body).hexdigest()}\n".encode() + body
 
     bad = [
         b"",
         body,
         head + b"\n" + body[:-1],
-        head.replace(b"learner 2", b"learner 3") + b"\n" + body,
+        head.replace(b"learner 3", b"learner 2") + b"\n" + body,  # its noise, and so its grid, were others
         packed(b"\x80"),
         packed(b"no MessagePack"),
         forged({"learned": 29}),

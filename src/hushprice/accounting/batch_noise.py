@@ -1,7 +1,7 @@
 """The least noise with which batches of scores and curvatures cost a budget exactly (policy noisy-newton).
 
-Both releases are Gaussian and each record enters one batch, so their mu^2 add up, whatever the number of batches: the
-noise depends neither on how many there are nor on the horizon.
+Both releases are Gaussian and each record enters one batch, so what a record costs is one mu^2, whatever the number of
+batches: the noise depends neither on how many there are nor on the horizon.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from hushprice.accounting.streams import Toeplitz, toeplitz
 from hushprice.errors import InvalidInput
 
 _MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits never make a sound policy pass its claim
-CURVATURE_SHARE = 0.25  # of mu^2; chosen on random markets (docs/noisy_newton.md)
+# Of the mu^2 that the largest change of a score and the largest of a curvature would cost if some record made both. It
+# fixes the ratio of the two noises; how large they are, the accountant says. Chosen on random markets
+# (docs/noisy_newton.md).
+CURVATURE_SHARE = 0.25
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,22 +79,22 @@ def calibrate(claimed: EpsilonDelta, *, dimension: int, levels: int, adjacency: 
 
     >>> noise = calibrate(EpsilonDelta(1.0, 2e-10), dimension=2, levels=10, adjacency=Adjacency.REPLACE_ONE)
     >>> round(noise.score, 2), round(noise.proven_epsilon(2, Adjacency.REPLACE_ONE), 6)
-    (13.3, 1.0)
+    (12.44, 1.0)
     """
     checks.positive(epsilon=claimed.epsilon)
     checks.probability(delta=claimed.delta)
     change, _ = sensitivity.of_gradients(1.0, 2.0, adjacency)
 
-    def noise(mu: float) -> BatchNoise:
+    def noise(apart: float) -> BatchNoise:
         return BatchNoise(
-            score=change / (mu * math.sqrt(1.0 - CURVATURE_SHARE)),
-            curvature=sensitivity.of_covariance(adjacency) / (mu * math.sqrt(CURVATURE_SHARE)),
+            score=change / (apart * math.sqrt(1.0 - CURVATURE_SHARE)),
+            curvature=sensitivity.of_covariance(adjacency) / (apart * math.sqrt(CURVATURE_SHARE)),
             levels=levels,
             claimed=claimed,
         )
 
-    def excess(log_mu: float) -> float:
-        epsilon = noise(math.exp(log_mu)).proven_epsilon(dimension, adjacency)
+    def excess(log_apart: float) -> float:
+        epsilon = noise(math.exp(log_apart)).proven_epsilon(dimension, adjacency)
         return math.log(max(epsilon, 1e-300) / (claimed.epsilon * (1.0 - _MARGIN)))
 
     low, high = math.log(1e-6), math.log(100.0)

@@ -89,8 +89,9 @@ class Batches:
     Of a batch are published the sum of its records' scores, each of length at most 1, plus N(0, score_noise^2) in every
     entry, and C x + z: row b of x is the sum of psi psi' over the b-th block of the batch, ||psi|| <= 1, off-diagonal
     entries times sqrt(2), C the Toeplitz strategy of streams.py for the batch's number of blocks, a power of two up to
-    2^levels, and z is N(0, (curvature_noise * longest column of C)^2) in every entry. Batches and blocks end where slot
-    numbers and earlier releases say. `live` noise is on the grids that `grid_of` gives.
+    2^levels, and z is N(0, (curvature_noise * longest column of C)^2) in every entry. A record's score and its psi are
+    multiples of one vector, its features. Batches and blocks end where slot numbers and earlier releases say. `live`
+    noise is on the grids that `grid_of` gives.
     """
 
     dimension: int

@@ -19,6 +19,7 @@ from hushprice.errors import InvalidInput
 # Changes are taken to be larger by this share: ||phi|| may pass 1 by 1e-12 and products of floats are rounded, as are
 # the numbers an accountant computes with (docs/proofs/sensitivity.md, section 4).
 _ROUNDING = 1e-10
+_CUT = 2.0**-37  # of an entry: what cutting a live score and psi to 2^-40 turns them by (docs/proofs/batches.md, 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +107,23 @@ def _of_estimate(event: PerturbedEstimate, count: int, adjacency: Adjacency) -> 
 def _of_batches(event: Batches, count: int, adjacency: Adjacency) -> Loss:
     """One record moves its own batch and no other, whatever ended it (docs/proofs/batches.md).
 
-    Two scores of length 1 differ by at most 2, and one from nothing by 1. Rounding moves a number by less than two grid
-    steps. A batch's grid may be 2^-32 of its noise where grid_of(curvature_noise) is half of that: hence the factor 2.
+    Two scores of length 1 differ by at most 2, and one from nothing by 1. Two records never do all that and differ as
+    much as they can in their curvatures too: both are charged, less what they exclude. Rounding moves a number by less
+    than two grid steps. A batch's grid may be 2^-32 of its noise where grid_of(curvature_noise) is half of that: hence
+    the factor 2.
     """
     change, _ = sensitivity.of_gradients(1.0, 2.0, adjacency)
     scores = (1.0 + _ROUNDING) * change
     curvature = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency)
     numbers = event.entries << event.levels
     if event.live:
-        scores += 2.0 * grid_of(event.score_noise) * math.sqrt(event.dimension)
+        scores += (2.0 * grid_of(event.score_noise) + _CUT) * math.sqrt(event.dimension)
         curvature += 2.0 * grid_of(event.curvature_noise) * 2.0 * math.sqrt(numbers)
+        curvature += 2.0 * _CUT * math.sqrt(event.dimension)
+    apart = _square(scores / event.score_noise) + _square(curvature / event.curvature_noise)
+    excluded = sensitivity.overcounted(event.score_noise, event.curvature_noise, adjacency)
     return Loss(
-        mu_squared=count * (_square(scores / event.score_noise) + _square(curvature / event.curvature_noise)),
+        mu_squared=count * (apart - excluded),
         coordinates=count * (numbers + event.dimension) if event.live else 0,
     )
 

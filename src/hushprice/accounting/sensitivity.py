@@ -71,6 +71,30 @@ def of_gradients(gradient: float, difference: float, adjacency: Adjacency) -> tu
     raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
 
 
+def overcounted(score_noise: float, curvature_noise: float, adjacency: Adjacency) -> float:
+    """How much less mu^2 one record of a batch costs than its largest score and its largest curvature change would.
+
+    A record's score and its psi are multiples of one vector. So two scores that differ by 2 are parallel, and then the
+    two psi psi' differ by 1 at most, not sqrt(2). With a = 1/score_noise^2, b = 1/curvature_noise^2 and k the cosine
+    between two records' lines, the squares add up to 4a + b, or to (2 + 2k) a + (2 - 2k^2) b, largest at
+    k = min(1, a / 2b); never to 4a + 2b. A record that is zeroed out moves both by 1, and nothing is excluded
+    (docs/proofs/batches.md, section 2).
+
+    >>> 4.0 + 2.0 / 0.25 - overcounted(1.0, 0.5, Adjacency.REPLACE_ONE)  # a = 1, b = 4: k = 1/8
+    10.125
+    """
+    match adjacency:
+        case Adjacency.REPLACE_ONE:
+            a, b = 1.0 / score_noise / score_noise, 1.0 / curvature_noise / curvature_noise
+            ratio = curvature_noise / score_noise
+            k = min(1.0, 0.5 * ratio * ratio)
+            less = min(b, (2.0 - k) * a)  # 4a + 2b less the larger of 4a + b and, at this k, (2 + k) a + 2b
+            return less if math.isfinite(less) else 0.0  # a forged noise may be anything
+        case Adjacency.ZERO_OUT:
+            return 0.0
+    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+
+
 @functools.lru_cache(maxsize=64)
 def logistic_difference(slope: float) -> float:
     """A bound on ||grad - grad'|| of two logistic losses on the ball, y in [0, 1]; below 2 sup ||grad||.

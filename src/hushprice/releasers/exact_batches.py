@@ -6,8 +6,9 @@ psi psi' add up without rounding, in units of 2^-80. Their sum is rounded once a
 
 What rounding moves: records that two worlds share contribute the same integers in both, wherever they stand. The
 one that differs contributes a score of length at most 1, exactly, so the sums differ by at most 2, and rounding each
-to the grid adds at most one grid step a number, half of what loss._of_batches charges. Its block's row is rounded to
-2^-48 of a grid step, once in each world, the filter rounds as for a stream with a row a block
+to the grid adds at most one grid step a number, half of what loss._of_batches charges. Cutting also turns score and
+psi off the line of phi, by less than 3 2^-40 a number: charged as well. Its block's row is rounded to 2^-48 of a grid
+step, once in each world, the filter rounds as for a stream with a row a block
 (docs/proofs/discrete_noise.md, section 4, steps 1 to 5, with T = 2^level + 1), and the release is rounded once: in all
 less than two grid steps a number. That grid is at most 2^-32 of the batch's noise, curvature_noise times the longest
 column, and grid_of(curvature_noise) is above 2^-33 of curvature_noise. So in units of curvature_noise two steps are
@@ -76,10 +77,10 @@ class ExactBatch:
             self._add_one(phi[:, 0], float(work[2, 0]), float(work[3, 0]))
             return
         known = np.isfinite(work[2]) & np.isfinite(work[3])  # a demand family of one's own may give anything
-        phi, pull, turn = phi[:, known], work[2, known], np.clip(work[3, known], 0.0, _MOST)
+        phi, pull, turn = phi[:, known], np.clip(work[2, known], -_MOST, _MOST), np.clip(work[3, known], 0.0, _MOST)
         for start in range(0, pull.size, MOST_TERMS):
             part = slice(start, start + MOST_TERMS)
-            scores = in_unit_balls(np.clip(pull[part] * phi[:, part], -1.0, 1.0))
+            scores = in_unit_balls(pull[part] * phi[:, part])
             turns = products(in_unit_balls(np.sqrt(turn[part]) * phi[:, part]))
             self._score = _added(self._score, scores.sum(axis=1).tolist())
             self._products = _added(self._products, turns)
@@ -87,7 +88,7 @@ class ExactBatch:
     def _add_one(self, phi: FloatArray, pull: float, turn: float) -> None:
         if math.isfinite(pull) and math.isfinite(turn):
             psi = in_unit_ball(math.sqrt(min(max(turn, 0.0), _MOST)) * phi)
-            self._score = _added(self._score, in_unit_ball(np.clip(pull * phi, -1.0, 1.0)))
+            self._score = _added(self._score, in_unit_ball(min(max(pull, -_MOST), _MOST) * phi))
             self._products = _added(self._products, square(psi))
 
     def look(self, records: int) -> FloatArray:
@@ -132,7 +133,8 @@ class ExactBatch:
         return "ExactBatch(<sensitive>)"
 
 
-_MOST = 2.0**60  # of the curvature factor; outer() holds psi to the unit ball, this keeps it finite
+# Of the factors. in_unit_ball holds score and psi to the unit ball, along the line of phi; this keeps them finite.
+_MOST = 2.0**60
 
 
 def _added(totals: list[int], values: list[int]) -> list[int]:

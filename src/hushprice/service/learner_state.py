@@ -11,7 +11,7 @@ from hushprice.engine.saved_newton import EngineState
 from hushprice.engine.saved_state import array, plain
 from hushprice.errors import InvalidInput
 
-FORMAT = 2
+FORMAT = 3  # sums are in units of the noise's grid: a state made with other noise must not be taken up
 _HEAD = re.compile(rb"hushprice learner ([0-9]{1,9}) ([0-9a-f]{64})\n")
 
 

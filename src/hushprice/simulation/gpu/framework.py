@@ -40,8 +40,8 @@ _NEAR, _LEVELS = 10, 24  # entries and levels of the largest covariance stream t
 # Of a stretch, at most; one ends where a multiple of it does. So neighbours are in step, even where one is behind, and
 # close the same nodes of their trees.
 _PERIODS = 512
-# Estimates are made together: one alone takes as long as a hundred. Whoever asks for one waits, at most for a stretch at
-# first, and for this share of all periods so far later.
+# Estimates are made together: one alone takes as long as a hundred. Whoever asks for one waits, at most for a stretch
+# at first, and for this share of all periods so far later.
 _SHARE, _MOST = 32, 6
 FIT, GO_ON = 1, 2  # what a trial does next, the last entry of its place; 0: it is over
 

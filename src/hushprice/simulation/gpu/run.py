@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
@@ -61,7 +62,7 @@ class Runner:
                 before = int(done[0])
                 many = self.turns.stretches(before // trials)
                 if many not in again:
-                    again[many] = Replay(lambda many=many: self.turns.turn(numbers, self.kept, many))
+                    again[many] = Replay(functools.partial(self.turns.turn, numbers, self.kept, many))
                 for _ in range(max(1, AHEAD // many)):
                     again[many]()
                 self.kept.done.copy_to_host(done, stream=stream())
