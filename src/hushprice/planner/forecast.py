@@ -22,7 +22,7 @@ from hushprice.policies.newton import BLOCKS, GROWTH, KNOWN, NOISE_SHARE, PRECIS
 from hushprice.releasers import scores, toeplitz
 from hushprice.sensitive.records import hold_to_unit_ball
 from hushprice.simulation.kernel import arrive, respond
-from hushprice.simulation.newton import NewtonPlan, begin_probe, quote
+from hushprice.simulation.newton import NewtonPlan, begin_probe, quote, toss
 from hushprice.simulation.room import STRETCH, Stretch, World, scratch
 from hushprice.types import FloatArray, IntArray
 
@@ -65,8 +65,9 @@ def forecast(
             length = begin_probe(world, plan, theta, inverse, made, records, records + length, tilt, work) - records
         level = batching.block_level(length, BLOCKS, plan.levels)
         count = min(min(length, SAMPLE), horizon - records)
+        toss(world, seed, trial, records + 1, count, room)
         arrive(world, seed, trial, records + 1, count, room)
-        quote(world, plan, theta, inverse, tilt, ready, seed, trial, records + 1, count, room)
+        quote(world, plan, theta, inverse, tilt, ready, count, room)
         respond(world, seed, trial, records + 1, count, room)
         _features(room, count, phi)
         times = length / count

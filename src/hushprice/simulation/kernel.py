@@ -41,8 +41,16 @@ from hushprice.types import FloatArray, IntArray
 
 @step
 def arrive(world: World, seed: int, trial: int, start: int, count: int, room: Stretch) -> None:
-    """Customers come; what a clairvoyant would charge them and earn."""
-    contexts.fill(world.stream, seed, luck(world, trial), start, count, room.x)
+    """Customers come; what a clairvoyant would charge them and earn.
+
+    Where one number decides what a customer does it is drawn now, into the row of demands: a GPU draws all numbers of a
+    period side by side.
+    """
+    drawn = luck(world, trial)
+    if world.family == family.LOGISTIC:
+        for i in range(count):
+            room.out[4, i] = tape.uniform(seed, drawn, start + i, tape.DEMAND)
+    contexts.fill(world.stream, seed, drawn, start, count, room.x)
     if start <= world.changed < start + count:
         for j in range(world.changed_x.size):
             room.x[j, world.changed - start] = world.changed_x[j]
@@ -119,8 +127,7 @@ def respond(world: World, seed: int, trial: int, start: int, count: int, room: S
         surplus[i] = welfare.surplus(world.family, world.slope, z[i])
     if world.family == family.LOGISTIC:  # apart from the others, so that it vectorizes
         for i in range(count):
-            first = tape.uniform(seed, answer, start + i, tape.DEMAND)
-            demand[i] = family.draw(family.LOGISTIC, world.slope, world.bound, z[i], first, 0.5)
+            demand[i] = family.draw(family.LOGISTIC, world.slope, world.bound, z[i], demand[i], 0.5)
     else:
         for i in range(count):
             first, second = tape.uniforms(seed, answer, start + i, tape.DEMAND, 0)

@@ -67,6 +67,14 @@ class NewtonPlan(NamedTuple):
 
 
 @step
+def toss(world: World, seed: int, trial: int, start: int, count: int, room: Stretch) -> None:
+    """The coins by which prices are dispersed."""
+    coin = luck(world, trial)
+    for i in range(count):
+        room.test[0, i] = tape.uniform(seed, coin, start + i, tape.EXPLORATION)
+
+
+@step
 def quote(
     world: World,
     plan: NewtonPlan,
@@ -74,16 +82,11 @@ def quote(
     inverse: FloatArray,
     tilt: FloatArray,
     ready: bool,
-    seed: int,
-    trial: int,
-    start: int,
     count: int,
     room: Stretch,
 ) -> None:
-    """Prices from the belief, or around the reference price where it is not worth using yet."""
-    price, uniforms, coin = room.out[0], room.test[0], luck(world, trial)
-    for i in range(count):
-        uniforms[i] = tape.uniform(seed, coin, start + i, tape.EXPLORATION)
+    """Prices from the belief, or around the reference price where it is not worth using yet; `toss` comes first."""
+    price, uniforms = room.out[0], room.test[0]
     if not ready:
         for i in range(count):
             moved = plan.reference_price + plan.dispersion * (2.0 * uniforms[i] - 1.0)
@@ -259,8 +262,9 @@ def advance(
         count = 1  # known when compiled where rooms are one period wide: a GPU keeps such rooms in registers
         if phi.shape[1] > 1:
             count = min(min(phi.shape[1], horizon - period + 1), min(look, mark) - period + 1)
+        toss(world, seed, trial, period, count, room)
         arrive(world, seed, trial, period, count, room)
-        quote(world, plan, desk.theta, desk.inverse, desk.tilt, ready, seed, trial, period, count, room)
+        quote(world, plan, desk.theta, desk.inverse, desk.tilt, ready, count, room)
         respond(world, seed, trial, period, count, room)
         for j in range(desk.theta.size):
             row, left, right = phi[j], room.u[j], room.v[j]

@@ -122,6 +122,7 @@ _SINGLE_STEPS = {
     kernel.respond,
     kernel.remember,
     kernel._hold,
+    newton.toss,
     newton.quote,
     contexts.fill,
     contexts.perturb,
