@@ -38,8 +38,8 @@ MARKETS = (
     ("main", 4, "uniform, theta_p >= 0.6", True),
 )
 VARIANTS: dict[str, tuple[float, ...]] = {
-    "TRUST": (0.0, 0.2, 0.8),
-    "BONUS": (0.0, 0.2, 1.0),
+    "TRUST": (0.0, 0.2, 0.4),
+    "BONUS": (0.0, 0.1, 1.0),
     "SPREAD": (0.0, 0.2, 0.5),
     "PROBE": (0.0, 0.125, 0.5),
     "REACH": (1.0, 3.0),
@@ -52,7 +52,7 @@ VARIANTS: dict[str, tuple[float, ...]] = {
     "TRIGGER": (1.5, 6.0),
     "DISPERSION": (0.0, 0.2),
     "GROWTH": (1.25, 2.0),
-    "KNOWN": (0.45, 1.0),
+    "KNOWN": (0.9, 1.0),
     "PRECISION": (1.0, 4.0),
     "NOISE_SHARE": (0.0, 1.0),
     "SPARE": (0.5, 2.0),
