@@ -170,7 +170,7 @@ def test_a_direction_that_opens_late_is_learned_sooner_with_the_trigger(make_mar
 
 
 def test_probes_free_trials_that_settled_on_wrong_prices(make_market: MarketMaker) -> None:
-    """Without them most trials end up at 1 for everybody, at a regret of 122, in units of 1e-4; a quarter still does."""
+    """Without them most trials end up at 1 for everybody, at a regret of 122, in units of 1e-4; a quarter still do."""
     market = make_market(features="intercept")
     given: dict[str, Any] = {"market": market, "horizon": 200_000, "trials": 64, "epsilon": 8.0, "workers": 2}
     policy = prepare("noisy-newton", **{name: given[name] for name in ("market", "horizon", "epsilon")}).policy
