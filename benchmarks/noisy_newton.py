@@ -22,7 +22,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "newton" / "results.json"
 PAGE = HERE.parent / "docs" / "noisy_newton.md"
-SECTIONS = ("cells", "instances", "adversarial", "loses", "speed", "families", "start", "curve", "rules")
+SECTIONS = ("cells", "instances", "adversarial", "loses", "speed", "families", "start", "curve", "rules", "training")
 
 
 def section(name: str) -> ModuleType:

@@ -1,6 +1,4 @@
-"""What every constant of noisy-newton is worth: each changed alone, on the demand vectors they were chosen on.
-
-    python benchmarks/newton/rules.py GROWTH 2.0       # one variant, as JSON
+"""What every constant of noisy-newton is worth: each changed alone, on ten demand vectors that they were chosen on.
 
 Constants that the compiled trial reads are changed in a copy of the source, which compiles anew (half a minute each).
 """
@@ -13,8 +11,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 
 HERE = Path(__file__).resolve().parent
 if __name__ == "__main__":  # run as a program: find the package this file is part of
@@ -39,8 +38,8 @@ MARKETS = (
     ("main", 4, "uniform, theta_p >= 0.6", True),
 )
 VARIANTS: dict[str, tuple[float, ...]] = {
-    "TRUST": (0.0, 0.2, 0.8),
-    "BONUS": (0.0, 0.2, 1.0),
+    "TRUST": (0.0, 0.2, 0.4),
+    "BONUS": (0.0, 0.1, 1.0),
     "SPREAD": (0.0, 0.2, 0.5),
     "PROBE": (0.0, 0.125, 0.5),
     "REACH": (1.0, 3.0),
@@ -53,10 +52,10 @@ VARIANTS: dict[str, tuple[float, ...]] = {
     "TRIGGER": (1.5, 6.0),
     "DISPERSION": (0.0, 0.2),
     "GROWTH": (1.25, 2.0),
-    "KNOWN": (0.45, 1.0),
+    "KNOWN": (0.9, 1.0),
     "PRECISION": (1.0, 4.0),
     "NOISE_SHARE": (0.0, 1.0),
-    "SPARE": (0.0, 2.0),
+    "SPARE": (0.5, 2.0),
     "BLOCKS": (0.0625, 0.25),
 }
 COMPILED = ("GROWTH", "KNOWN", "PRECISION", "NOISE_SHARE", "SPARE", "BLOCKS")
@@ -78,32 +77,45 @@ def regrets() -> list[list[float]]:
     return found
 
 
-def changed(name: str, value: float) -> list[list[float]]:
-    """The same with one constant changed, in this process."""
-    home = batch_noise if name == "CURVATURE_SHARE" else policy
-    before = getattr(home, name)
-    setattr(home, name, value)
-    batch_noise.calibrate.cache_clear()
+def home(name: str) -> ModuleType:
+    """The module a constant stands in."""
+    return batch_noise if name == "CURVATURE_SHARE" else policy
+
+
+def under(constants: Mapping[str, float], find: Callable[[], list[list[float]]], program: str) -> list[list[float]]:
+    """What `find` finds with other constants. `program` prints the same as JSON, for those that are compiled."""
+    other = {name: value for name, value in constants.items() if value != getattr(home(name), name)}
+    if any(name in COMPILED for name in other):
+        return recompiled(other, program)
+    before = {name: getattr(home(name), name) for name in other}
     try:
-        return regrets()
+        set_constants(other)
+        return find()
     finally:
-        setattr(home, name, before)
-        batch_noise.calibrate.cache_clear()
+        set_constants(before)
 
 
-def recompiled(name: str, value: float) -> list[list[float]]:
-    """The same from a copy of the source in build/newton, in a process of its own."""
-    folder = HERE.parents[1] / "build" / "newton" / f"{name}-{value:g}"
+def set_constants(constants: Mapping[str, float]) -> None:
+    """In this process. Noise is calibrated anew."""
+    for name, value in constants.items():
+        setattr(home(name), name, value)
+    batch_noise.calibrate.cache_clear()
+
+
+def recompiled(constants: Mapping[str, float], program: str) -> list[list[float]]:
+    """What a program prints with a copy of the source in build/newton, in a process of its own."""
+    folder = HERE.parents[1] / "build" / "newton" / "-".join(f"{name}-{value:g}" for name, value in constants.items())
     shutil.rmtree(folder, ignore_errors=True)
     source = Path(hushprice.__file__).parent
     shutil.copytree(source, folder / "hushprice", ignore=shutil.ignore_patterns("__pycache__"))
-    rules = folder / "hushprice" / "policies" / "newton.py"
-    text, count = re.subn(rf"^{name} = \S+", f"{name} = {value!r}", rules.read_text(), flags=re.MULTILINE)
-    if count != 1:
-        raise ValueError(f"{name} must stand once in policies/newton.py, found {count} times")
-    rules.write_text(text)
+    for name, value in constants.items():
+        file = folder / "hushprice" / Path(str(home(name).__file__)).relative_to(source)
+        text, count = re.subn(rf"^{name} = \S+", f"{name} = {value!r}", file.read_text(), flags=re.MULTILINE)
+        if count != 1:
+            raise ValueError(f"{name} must stand once in {file.name}, found {count} times")
+        file.write_text(text)
     given = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "kernels")}
-    done = subprocess.run([sys.executable, __file__], env=given, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, program], env=given, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -111,9 +123,9 @@ def measure() -> Iterator[Row]:
     """One row a variant: how regret changes against the constants as they are."""
     base = regrets()
     for name, values in VARIANTS.items():
-        now = getattr(batch_noise if name == "CURVATURE_SHARE" else policy, name)
+        now = getattr(home(name), name)
         for value in values:
-            other = recompiled(name, value) if name in COMPILED else changed(name, value)
+            other = under({name: value}, regrets, __file__)
             each = (np.mean(other, axis=1) / np.mean(base, axis=1)).tolist()
             row = {"name": name, "now": now, "value": value, "changes": summary(base, other), "markets": each}
             print(line(row), np.round(each, 2), flush=True)

@@ -55,6 +55,33 @@ def test_every_constant_of_the_rules_has_a_row_or_is_named_as_not_measured(bench
         assert row["now"] == getattr(policy, row["name"], row["now"])
 
 
+def test_constants_are_what_the_rule_takes_on_the_training_set(benchmark):
+    training, rules = benchmark.section("training"), benchmark.section("rules")
+    rows = benchmark.results()["training"]["rows"]
+    assert not set(training.SEEDS) & set(benchmark.section("instances").TEST)
+    for name, (before, *values) in training.CANDIDATES.items():
+        tried = [row for row in rows if row["name"] == name]
+        assert [row["value"] for row in tried] == values
+        taken = training.chosen(tried, before, freely=name == "TRUST")
+        assert taken == getattr(rules.home(name), name)
+        assert [row["value"] for row in tried if row["taken"]] == [taken] * (taken != before)
+
+
+@pytest.mark.parametrize(
+    ("all_cells", "one_cell", "freely", "taken"),
+    [
+        ([0.9, 0.8, 0.95], [0.9, 0.8, 1.2], False, 2.0),
+        ([0.9, 0.8, 1.01], [0.9, 0.8, 1.2], False, 1.0),  # may be chance
+        ([0.9, 0.8, 0.95], [1.2, 1.1, 1.3], False, 1.0),  # worse somewhere
+        ([0.9, 0.8, 1.01], [1.2, 1.1, 1.3], True, 2.0),
+        ([1.1, 0.8, 1.3], [0.9, 0.8, 0.95], True, 1.0),
+    ],
+)
+def test_a_candidate_is_taken_if_better_beyond_chance_and_worse_nowhere(benchmark, all_cells, one_cell, freely, taken):
+    row = {"value": 2.0, "all": all_cells, "cells": [[1.0, 0.9, 1.1], one_cell]}
+    assert benchmark.section("training").chosen([row], 1.0, freely=freely) == taken
+
+
 def test_the_picture_is_drawn_from_the_results(benchmark, tmp_path):
     drawing = runpy.run_path(str(ROOT / "docs" / "draw_noisy_newton.py"))
     drawing["draw"](tmp_path / "drawn.svg")

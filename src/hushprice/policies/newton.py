@@ -23,19 +23,19 @@ from hushprice.errors import InvalidInput
 from hushprice.types import FloatArray
 
 PRECISION = 2.0  # of the first belief, in every direction: a deviation of 0.7 in a ball of radius 1
-TRUST = 0.4  # in the reference price: the first belief lies this share of the way to the demand it would be best for
+TRUST = 0.1  # in the reference price: the first belief lies this share of the way to the demand it would be best for
 GROWTH = 1.5  # a batch ends at the latest when this many times as many records are in as before it
 SHORTEST = 4  # records a feature in the first batch, at least
 PATIENCE = 0.3  # of the records after which noise and the first belief weigh the same, in the first batch
 CAP = 0.35  # of the largest curvature a record could have, above which its weight is reduced
-BONUS = 0.1  # confidence bonus: of the slope of demand at 0, times the deviation of phi'theta
+BONUS = 0.2  # confidence bonus: of the slope of demand at 0, times the deviation of phi'theta
 SPREAD = 0.1  # dispersion of prices, in deviations of the believed slope
 PROBE = 0.25  # of all records so far is what a probe has, times the square of its reach: what it costs
 REACH = 2.0  # of a probe, in deviations, at most
 CLEAR = 1.0  # times as large as the noise is the sampling variance of a probe's score, at least
 NEAR = 0.25  # of the way a price would move: who is further from where demand is known best is left out of probes
 DISPERSION = 0.1  # of prices around the reference price, to either side
-KNOWN = 0.9  # personal prices begin when the price coefficient's variance has fallen below this share
+KNOWN = 0.99  # personal prices begin when the price coefficient's variance has fallen below this share
 NOISE_SHARE = 0.5  # of the noise's operator norm that eigenvalues of a released curvature are reduced by, squared
 SPARE = 1.0  # of it that is taken off as well before asking whether a batch should end early
 TRIGGER = 3.0  # a batch ends early when it would multiply some direction's precision by more than 1 + this
