@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ import naive
 import numpy as np
 
 from hushprice.simulation.gpu import device
+from hushprice.simulation.gpu.ahead import compile_ahead
 from hushprice.simulation.gpu.run import Runner, fits
 from hushprice.simulation.gpu.toolkit import wait
 from hushprice.simulation.run import prepare, run
@@ -54,7 +58,7 @@ def on_gpu(job: Job, trials: int, precision: str, repeats: int) -> dict[str, Any
             runner.run(range(first, min(first + most, trials)), count)
         times.append(time.perf_counter() - started)
     return {
-        "kernel_seconds": seconds_of_kernels(runner, range(min(most, trials))),
+        "kernel_seconds": seconds_of_kernels(runner, range(min(most, trials))) if precision == "single" else {},
         "periods_per_second": job.horizon * trials / min(times),
         "seconds": times,
         "compile_seconds": compiled,
@@ -116,6 +120,18 @@ def taken(kernel: Any) -> dict[str, int]:
     return found
 
 
+def compile_all(jobs: Sequence[Job]) -> None:
+    """Kernels of both precisions in processes of their own, and meanwhile the CPU's in this one."""
+    started = time.perf_counter()
+    with ThreadPoolExecutor(2) as pool:
+        ended = [pool.submit(compile_ahead, jobs, precision=precision) for precision in ("single", "double")]
+        for job in jobs:
+            run(job, trials=1, workers=1)
+        for each in ended:
+            each.result()
+    print(f"compiled in {time.perf_counter() - started:.0f} s")
+
+
 def on_cpu(job: Job, workers: int) -> float:
     """Trial-periods a second."""
     trials = max(workers, workers * (CPU_PERIODS // 16 // job.horizon) or 1)
@@ -148,6 +164,7 @@ def main() -> None:
     cores = len(os.sched_getaffinity(0))
     report: dict[str, Any] = {"device": device.name(), "library": device.library(), "cores": cores}
     report |= {"numpy": np.__version__, "python": platform.python_version(), **vars(args), "rows": []}
+    compile_all([job_of(policy, args.horizon, args.dimension) for policy in args.policy or POLICIES])
     print(f"{device.name()}, {device.library()}, {cores} cores; d = {args.dimension}, T = {args.horizon:,}")
     print(f"{'trial-periods a second':24}" + "".join(f" {head:>12}" for head in HEADS))
     for policy in args.policy or POLICIES:
@@ -156,8 +173,9 @@ def main() -> None:
             args.paper_trials if policy == "paper" else args.trials,
         )
         row: dict[str, Any] = {"policy": policy, "calibration": POLICIES[policy], "trials": trials}
-        for precision in ("single", "double"):
-            row[precision] = on_gpu(job, trials, precision, args.repeats)
+        for precision, repeats in (("single", args.repeats), ("double", 1)):
+            row[precision] = on_gpu(job, trials, precision, repeats)
+            print(f"  {policy} {precision}: {row[precision]['periods_per_second']:.3g}", flush=True)
         row |= {"all_cores": on_cpu(job, cores), "one_core": on_cpu(job, 1)}
         row["numpy"] = numpy_loop(policy, args.horizon, args.dimension)
         report["rows"].append(row)
@@ -168,7 +186,7 @@ def main() -> None:
     for row in report["rows"]:
         for precision in ("single", "double"):
             for name, each in row[precision]["kernels"].items():
-                spent = row[precision]["kernel_seconds"][name]
+                spent = row[precision]["kernel_seconds"].get(name, {"seconds": math.nan, "launches": 0})
                 sizes = f"{each['registers']:4} {each['local_bytes']:6} {each['shared_bytes']:6}"
                 sizes += f" {occupancy(each['registers']):3} warps, {spent['seconds']:8.3f} s in {spent['launches']}"
                 print(f"  {row['policy']:14} {precision:7} {name:9} {sizes}")

@@ -37,7 +37,10 @@ def reproduce(
     ] = None,
     workers: options.Workers = None,
     backend: options.Backend = "cpu",
-    precision: options.Precision = "double",
+    precision: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="On a GPU: single, or double.  [default: single, equal in distribution]"),
+    ] = None,
     format: options.Printed = options.Format.table,
 ) -> None:
     """Run tables and figures of the paper again: its numbers beside ours, with standard errors.
@@ -53,12 +56,13 @@ def reproduce(
     """
     from hushprice.cli.run_reproduce import run_reproduce
 
+    chosen = precision or ("double" if backend == "cpu" else "single")  # means and their errors are all that is shown
     run_reproduce(
         name,
         quick=quick,
         trials=trials,
         seed=seed,
         output=output,
-        where={"name": executor, "address": address, "workers": workers, "device": backend, "precision": precision},
+        where={"name": executor, "address": address, "workers": workers, "device": backend, "precision": chosen},
         as_json=format is options.Format.json,
     )

@@ -60,7 +60,10 @@ def test_jobs_share_kernels_where_only_numbers_differ() -> None:
         return ahead.kernels_of(prepare(policy, **{"horizon": 1000, "dimension": 2, **setting}), "double")
 
     one = name("paper", calibration="published")
-    assert one == name("paper", calibration="printed", epsilon=3.0) == name("nonprivate") == name("fixed", price=0.5)
+    assert one == name("paper", calibration="printed", epsilon=3.0) == name("nonprivate")
+    still = name("random")
+    assert still == name("fixed", price=0.5) != one  # makes no estimates
+    assert name("fixed") not in (one, still)  # looks for its price first
     assert one == name("paper", calibration="published", horizon=10**6)
     assert len({one, name("paper", dimension=3), name("noisy-newton"), name("noisy-newton", dimension=3)}) == 4
 

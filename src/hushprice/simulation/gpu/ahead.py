@@ -17,14 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from hushprice.numerics.jit import FOLDER
-from hushprice.policies.protocol import Policy
+from hushprice.policies.protocol import FIXED, LEARNING, Policy
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import framework, kept, newton
 from hushprice.simulation.gpu.shape import shape_of
 from hushprice.simulation.gpu.toolkit import SIMULATED
 from hushprice.simulation.trial import Job
-
-LARGE = ("advance", "estimate", "release")  # the kernels that take long
 
 
 def compile_ahead(jobs: Sequence[Job], *, precision: str) -> None:
@@ -33,7 +31,8 @@ def compile_ahead(jobs: Sequence[Job], *, precision: str) -> None:
     missing = {name: job for name, job in needed.items() if not _mark(name).exists()}
     if SIMULATED or len(missing) < 2:
         return
-    tasks = [pickle.dumps((job, precision, one)) for job in missing.values() for one in _large(job)]
+    kernels = {(_kind(job, precision), one): job for job in missing.values() for one in _large(_policy(job))}
+    tasks = [pickle.dumps((job, precision, one)) for (_, one), job in kernels.items()]
     with ThreadPoolExecutor(min(len(tasks), os.cpu_count() or 1)) as pool:
         codes = list(pool.map(_apart, tasks))
     if not any(codes):  # where one failed, the job itself compiles it and says why
@@ -55,11 +54,10 @@ def compile_given() -> None:
 
 def compile_one(job: Job, precision: str, name: str) -> None:
     """One of the large kernels, and the small ones."""
-    policy = job.policy
-    assert isinstance(policy, Policy)
+    policy = _policy(job)
     kind: Any = framework.Turns if policy.newton is None else newton.Turns
     turns = kind(job, policy, most=1, single=precision == "single")
-    others = {other: Nothing() for other in _large(job) if other != name}
+    others = {other: Nothing() for other in _large(policy) if other != name}
     turns.kernels = turns.kernels._replace(**others)
     rooms, nobody = kept.rooms(job, 1, turns.estimates), range(1)
     turns.begin(nobody, rooms, goes_on=False)
@@ -75,16 +73,28 @@ class Nothing:
 
 def kernels_of(job: Job, precision: str) -> str:
     """A name for the kernels that a job needs."""
-    policy = job.policy
-    assert isinstance(policy, Policy)
+    return f"{' '.join(_large(_policy(job)))} of {_kind(job, precision)}"
+
+
+def _kind(job: Job, precision: str) -> str:
+    """What kernels of the same role have to share to be the same."""
+    policy = _policy(job)
     shape = shape_of(world_of(job.market, job.horizon, None, job.customers), precision == "single")
     return f"{'framework' if policy.newton is None else 'newton'} {shape} {framework.is_near(job, policy)}"
 
 
-def _large(job: Job) -> list[str]:
-    assert isinstance(job.policy, Policy)
-    kind = framework.Kernels if job.policy.newton is None else newton.Kernels
-    return [name for name in kind._fields if name in LARGE]
+def _large(policy: Policy) -> list[str]:
+    """The kernels that take long to compile, of those that the policy launches."""
+    if policy.newton is not None:
+        return ["advance", "release"]
+    if policy.code == FIXED and policy.price is None:
+        return ["advance", "earn"]
+    return ["advance", "estimate"] if policy.code == LEARNING else ["advance"]
+
+
+def _policy(job: Job) -> Policy:
+    assert isinstance(job.policy, Policy)  # places.unfit said so
+    return job.policy
 
 
 def _mark(name: str) -> Path:

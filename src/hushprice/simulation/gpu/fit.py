@@ -28,24 +28,26 @@ def _record(nth, every):  # type: ignore[no-untyped-def]
     return nth // RECORDS * (every * RECORDS) + nth % RECORDS
 
 
+@cuda.jit(device=True)
+def total(mine, shared):  # type: ignore[no-untyped-def]
+    """The sum of what the threads of a team have, for all of them."""
+    i, step = cuda.threadIdx.x, TEAM // 2
+    shared[i] = mine
+    cuda.syncthreads()
+    while step > 0:
+        if i < step:
+            shared[i] += shared[i + step]
+        cuda.syncthreads()
+        step //= 2
+    found = shared[0]
+    cuda.syncthreads()  # before anybody writes again
+    return found
+
+
 @functools.cache
 def minimize(d: int) -> Any:
     """`objective_perturbation.minimize` for a block of threads; `fit` is room they share and each one's own."""
     numbers, derivatives = d + packed_size(d), twins(False)(family.derivatives)
-
-    @cuda.jit(device=True)
-    def total(mine, shared):  # type: ignore[no-untyped-def]
-        i, step = cuda.threadIdx.x, TEAM // 2
-        shared[i] = mine
-        cuda.syncthreads()
-        while step > 0:
-            if i < step:
-                shared[i] += shared[i + step]
-            cuda.syncthreads()
-            step //= 2
-        found = shared[0]
-        cuda.syncthreads()  # before anybody writes again
-        return found
 
     @cuda.jit(device=True)
     def most(mine, shared):  # type: ignore[no-untyped-def]

@@ -7,8 +7,6 @@ every one by a whole block of threads.
 from __future__ import annotations
 
 import functools
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,12 +19,13 @@ from hushprice.releasers import objective_perturbation
 from hushprice.simulation import kernel as steps
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu.fit import minimize
-from hushprice.simulation.gpu.kept import Kept, bytes_kept
+from hushprice.simulation.gpu.hindsight import earn
+from hushprice.simulation.gpu.kept import Kept, bytes_kept, host
 from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
 from hushprice.simulation.gpu.steps import narrowed, twins
 from hushprice.simulation.gpu.toolkit import TEAM, bounded, cuda, on_device, over, stream
 from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
-from hushprice.simulation.hindsight import best_fixed_price
+from hushprice.simulation.hindsight import PRICES, narrow_many
 from hushprice.simulation.kernel import DUE, PERIOD, Sitting
 from hushprice.simulation.room import FAILED, TOTALS, Plan, Stretch
 from hushprice.simulation.trial import Job, plan_of
@@ -66,11 +65,12 @@ class Kernels(NamedTuple):
     begin: Any
     advance: Any
     estimate: Any
+    earn: Any  # of policy fixed, whose price is the best in hindsight
 
 
 @functools.cache
 def kernels(shape: Shape, near: bool) -> Kernels:
-    """The three kernels; `near`: a covariance stream is small enough to be copied to where its thread is.
+    """The kernels; `near`: a covariance stream is small enough to be copied to where its thread is.
 
     Every period writes some of it and the next one reads that: near, nobody waits for the device's memory.
     """
@@ -175,7 +175,12 @@ def kernels(shape: Shape, near: bool) -> Kernels:
             if not sound:
                 kept.totals[t, FAILED] = 1.0
 
-    made = Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), bounded(estimate, _TOGETHER))
+    made = Kernels(
+        cuda.jit(begin),
+        bounded(advance, _REGISTERS, quick=shape.single),
+        bounded(estimate, _TOGETHER),
+        bounded(earn(shape), _REGISTERS),
+    )
     return kept_on_disk(made, f"framework {shape} {near}")
 
 
@@ -187,7 +192,7 @@ class Turns:
         world = world_of(job.market, job.horizon, None, job.customers)
         self.estimates = plan.max_estimates
         self.kernels = kernels(shape_of(world, single), is_near(job, policy))
-        self._job, self._policy, self._plain_world = job, policy, world
+        self._job, self._policy = job, policy
         self._whole = on_device(plan)
         self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
         self._fitted = on_device(world)
@@ -196,8 +201,8 @@ class Turns:
 
     def begin(self, numbers: range, kept: Kept, *, goes_on: bool = True) -> None:
         """Sit trials down before their first period; those that do not go on only make kernels be compiled."""
-        if self._policy.code == FIXED and goes_on:
-            prices = self._prices(numbers).astype(self._state.price.dtype)
+        if self._policy.code == FIXED:
+            prices = self._prices(numbers, self._job.horizon if goes_on else 0).astype(self._state.price.dtype)
             self._state.price[: len(numbers)].copy_to_device(prices, stream=stream())
         self.kernels.begin[over(len(numbers))](self._whole, len(numbers), int(goes_on), kept, self._state)
 
@@ -217,22 +222,19 @@ class Turns:
                 self._fitted, self._whole, job.seed, numbers.start, kept, self._state
             )
 
-    def _prices(self, numbers: range) -> FloatArray:
-        """The price of each trial; the best in hindsight is found on the CPU, by all cores."""
-        job, stop = self._job, np.zeros(1, dtype=np.int64)
+    def _prices(self, numbers: range, horizon: int) -> FloatArray:
+        """The price of each trial."""
         if self._policy.price is not None:
             return np.full(len(numbers), float(self._policy.price))
+        totals = cuda.device_array((len(numbers), PRICES), dtype=np.float64)
 
-        def best(number: int) -> float:
-            return best_fixed_price(self._plain_world, job.seed, job.luck(number), job.horizon, stop)
+        def earned(prices: FloatArray) -> Any:
+            self.kernels.earn[len(numbers), TEAM, stream()](
+                self._fitted, self._job.seed, numbers.start, horizon, on_device(prices), totals
+            )
+            return host(totals)
 
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            try:
-                return np.array(list(pool.map(best, numbers)))
-            except BaseException:
-                stop[0] = 1
-                pool.shutdown(cancel_futures=True)
-                raise
+        return narrow_many(earned, len(numbers))
 
 
 def is_near(job: Job, policy: Policy) -> bool:

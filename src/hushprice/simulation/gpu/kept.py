@@ -40,16 +40,16 @@ def bytes_kept(job: Job, estimates: int) -> int:
 
 def take(kept: Kept, trials: int) -> Trials:
     """The first so many trials, on the host."""
-    totals = _host(kept.totals[:trials])
+    totals = host(kept.totals[:trials])
     counts = totals[:, room.ESTIMATES].astype(np.int64)
     used = max(int(counts.max()), 1)
-    periods = _host(kept.periods[:used])[:, :trials].T.astype(np.int64)
+    periods = host(kept.periods[:used])[:, :trials].T.astype(np.int64)
     found = tuple(row[:count] for row, count in zip(periods, counts.tolist(), strict=True))
-    return Trials(totals=totals, regret_at=_host(kept.regret_at[:trials]), estimate_periods=found)
+    return Trials(totals=totals, regret_at=host(kept.regret_at[:trials]), estimate_periods=found)
 
 
-def _host(values: Any) -> Any:
-    """Through this thread's own queue: the common one would wait for other threads' work."""
+def host(values: Any) -> Any:
+    """An array of the device. Through this thread's own queue: the common one would wait for other threads' work."""
     found = values.copy_to_host(stream=stream())
     wait()
     return found
