@@ -43,7 +43,7 @@ class Trials:
 
     totals: FloatArray  # (trials, room.TOTALS)
     regret_at: FloatArray  # (trials, checkpoints)
-    estimate_periods: tuple[IntArray, ...]
+    estimate_periods: Sequence[IntArray]
     prices: FloatArray | None = None  # (trials, horizon) when kept
 
     @classmethod

@@ -52,7 +52,7 @@ class Block:
     seconds: float
     totals: FloatArray  # (trials, room.TOTALS)
     regret_at: FloatArray  # (trials, checkpoints)
-    estimate_periods: tuple[IntArray, ...]
+    estimate_periods: Sequence[IntArray]
 
     @classmethod
     def of(cls, trials: Sequence[Trial], *, first: int, seconds: float) -> Block:
@@ -84,7 +84,7 @@ class Block:
         """Bytes that say what they are: a first line, a checksum, then MessagePack with the cell's key and setting."""
         arrays = {name: self.totals[:, column] for name, column in COLUMNS.items()}
         arrays["cumulative_regret"] = self.regret_at
-        arrays["estimate_periods"] = np.concatenate(self.estimate_periods)  # `estimates` of them for each trial
+        arrays["estimate_periods"] = np.concatenate(list(self.estimate_periods))  # `estimates` of them for each trial
         packed = {name: _Array(array.dtype.str, array.shape, array.tobytes()) for name, array in arrays.items()}
         body = _Body(key=key, first=self.first, seconds=self.seconds, setting=setting, arrays=packed)
         content = msgspec.msgpack.encode(body)

@@ -21,7 +21,7 @@ from hushprice.policies.protocol import FIXED, LEARNING, Policy
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import framework, kept, newton
 from hushprice.simulation.gpu.shape import shape_of
-from hushprice.simulation.gpu.toolkit import SIMULATED
+from hushprice.simulation.gpu.toolkit import SIMULATED, lend
 from hushprice.simulation.trial import Job
 
 
@@ -55,6 +55,7 @@ def compile_given() -> None:
 def compile_one(job: Job, precision: str, name: str) -> None:
     """One of the large kernels, and the small ones."""
     policy = _policy(job)
+    lend()  # for good: the process ends
     kind: Any = framework.Turns if policy.newton is None else newton.Turns
     turns = kind(job, policy, most=1, single=precision == "single")
     others = {other: Nothing() for other in _large(policy) if other != name}

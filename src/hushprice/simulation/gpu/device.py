@@ -41,7 +41,7 @@ def free_bytes() -> int:
     context = _cuda().current_context()
     if not _SIMULATED:
         context.deallocations.clear()  # arrays nobody holds any more
-    free = float(context.get_memory_info()[0])
+    free = float(context.get_memory_info()[0]) + _idle()
     return int(_SPARE * (free if math.isfinite(free) else _ENDLESS))
 
 
@@ -65,6 +65,12 @@ def in_one_line() -> Iterator[None]:
         if "OUT_OF_MEMORY" in str(problem):
             said = f"not enough memory for a trial of so many customers ({said})"
         raise HushpriceError(f"the GPU failed: {said}") from problem
+
+
+def _idle() -> int:
+    from hushprice.simulation.gpu.toolkit import MEMORY
+
+    return MEMORY.idle
 
 
 def _cuda() -> Any:

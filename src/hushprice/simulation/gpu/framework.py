@@ -23,7 +23,7 @@ from hushprice.simulation.gpu.hindsight import earn
 from hushprice.simulation.gpu.kept import Kept, bytes_kept, host
 from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
 from hushprice.simulation.gpu.steps import narrowed, twins
-from hushprice.simulation.gpu.toolkit import TEAM, bounded, cuda, on_device, over, stream
+from hushprice.simulation.gpu.toolkit import TEAM, bounded, cuda, new, on_device, over, stream
 from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
 from hushprice.simulation.hindsight import PRICES, narrow_many
 from hushprice.simulation.kernel import DUE, PERIOD, Sitting
@@ -198,6 +198,8 @@ class Turns:
         self._fitted = on_device(world)
         self._world = on_device(narrowed(world)) if single else self._fitted
         self._state = _state(most, job, policy, plan, single)
+        if policy.code == FIXED and policy.price is None:
+            self._asked, self._earned = new((most, PRICES), np.float64), new((most, PRICES), np.float64)
 
     def begin(self, numbers: range, kept: Kept, *, goes_on: bool = True) -> None:
         """Sit trials down before their first period; those that do not go on only make kernels be compiled."""
@@ -226,11 +228,12 @@ class Turns:
         """The price of each trial."""
         if self._policy.price is not None:
             return np.full(len(numbers), float(self._policy.price))
-        totals = cuda.device_array((len(numbers), PRICES), dtype=np.float64)
+        asked, totals = self._asked[: len(numbers)], self._earned[: len(numbers)]
 
         def earned(prices: FloatArray) -> Any:
+            asked.copy_to_device(prices, stream=stream())
             self.kernels.earn[len(numbers), TEAM, stream()](
-                self._fitted, self._job.seed, numbers.start, horizon, on_device(prices), totals
+                self._fitted, self._job.seed, numbers.start, horizon, asked, totals
             )
             return host(totals)
 
@@ -263,7 +266,7 @@ def _state(trials: int, job: Job, policy: Policy, plan: Plan, single: bool) -> S
     doubles = (trials, 1), (trials, d), (trials, d, d), (*plan.exact.shape, trials), (*plan.running.shape, trials)
     records = (trials, d, capacity), (trials, capacity), (trials,)
     return State(
-        cuda.device_array((trials, PLACES + 1), dtype=np.int64),
-        *(cuda.device_array(shape, dtype=np.float64) for shape in doubles),
-        *(cuda.device_array(shape, dtype=number) for shape in records),
+        new((trials, PLACES + 1), np.int64),
+        *(new(shape, np.float64) for shape in doubles),
+        *(new(shape, number) for shape in records),
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from hushprice.simulation import room
-from hushprice.simulation.gpu.toolkit import cuda, stream, wait
+from hushprice.simulation.gpu.toolkit import new, on_device, stream, wait
 from hushprice.simulation.trial import Job, Trials
+from hushprice.types import IntArray
 
 
 class Kept(NamedTuple):
@@ -23,13 +25,12 @@ class Kept(NamedTuple):
 
 def rooms(job: Job, trials: int, estimates: int) -> Kept:
     """Room for so many trials with at most so many estimates each. Trials write all of it that is read."""
-    new = cuda.device_array
     return Kept(
-        checkpoints=cuda.to_device(job.checkpoints, stream=stream()),
-        regret_at=new((trials, job.checkpoints.size), dtype=np.float64),
-        totals=new((trials, room.TOTALS), dtype=np.float64),
-        periods=new((max(estimates, 1), trials), dtype=np.int32),
-        done=new(1, dtype=np.int64),
+        checkpoints=on_device(job.checkpoints),
+        regret_at=new((trials, job.checkpoints.size), np.float64),
+        totals=new((trials, room.TOTALS), np.float64),
+        periods=new((max(estimates, 1), trials), np.int32),
+        done=new((1,), np.int64),
     )
 
 
@@ -42,10 +43,27 @@ def take(kept: Kept, trials: int) -> Trials:
     """The first so many trials, on the host."""
     totals = host(kept.totals[:trials])
     counts = totals[:, room.ESTIMATES].astype(np.int64)
-    used = max(int(counts.max()), 1)
-    periods = host(kept.periods[:used])[:, :trials].T.astype(np.int64)
-    found = tuple(row[:count] for row, count in zip(periods, counts.tolist(), strict=True))
+    found = Periods(host(kept.periods[: max(int(counts.max()), 1)]), counts)
     return Trials(totals=totals, regret_at=host(kept.regret_at[:trials]), estimate_periods=found)
+
+
+class Periods(Sequence[IntArray]):
+    """Of every trial the periods of its estimates, cut out of one table when somebody looks."""
+
+    def __init__(self, table: IntArray, counts: IntArray) -> None:
+        self._table, self._counts = table, counts  # (estimates, trials or more)
+
+    def __len__(self) -> int:
+        return self._counts.size
+
+    @overload
+    def __getitem__(self, at: int) -> IntArray: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[IntArray]: ...
+    def __getitem__(self, at: int | slice) -> IntArray | Sequence[IntArray]:
+        if isinstance(at, slice):
+            return Periods(self._table[:, : len(self)][:, at], self._counts[at])
+        return self._table[: self._counts[at], : len(self)][:, at].astype(np.int64)
 
 
 def host(values: Any) -> Any:

@@ -24,7 +24,7 @@ from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu.kept import Kept, bytes_kept
 from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
 from hushprice.simulation.gpu.steps import narrowed, twins
-from hushprice.simulation.gpu.toolkit import bounded, cuda, on_device, over
+from hushprice.simulation.gpu.toolkit import bounded, cuda, new, on_device, over
 from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
 from hushprice.simulation.kernel import DUE
 from hushprice.simulation.newton import PERIOD, PLACES, Desk, NewtonPlan
@@ -191,5 +191,5 @@ def bytes_each(job: Job, policy: Policy, single: bool) -> int:
 def _state(trials: int, d: int, plan: NewtonPlan) -> State:
     size = packed_size(d)
     shapes = (d,), (size,), (plan.poles.shape[1] + 2, size), (d,), (d, d), (d, d), (d,)
-    place = cuda.device_array((trials, PLACES + 1), dtype=np.int64)
-    return State(place, *(cuda.device_array((trials, *shape), dtype=np.float64) for shape in shapes))
+    place = new((trials, PLACES + 1), np.int64)
+    return State(place, *(new((trials, *shape), np.float64) for shape in shapes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import time
+import weakref
 from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
@@ -17,7 +18,7 @@ from hushprice.simulation.gpu import device, framework, newton
 from hushprice.simulation.gpu import kept as rooms
 from hushprice.simulation.gpu.replay import Replay
 from hushprice.simulation.gpu.shape import shape_of
-from hushprice.simulation.gpu.toolkit import SIMULATED, stream, wait
+from hushprice.simulation.gpu.toolkit import MEMORY, SIMULATED, lend, stream, wait
 from hushprice.simulation.trial import Job, Trials
 
 Advance = Callable[[int], None]  # periods done in this batch
@@ -40,6 +41,7 @@ class Runner:
         policy, self._jobs = _policy(job), 1 + len(beside)
         assert policy.newton is not None or not beside  # others have no kin
         whole = self._jobs * most
+        weakref.finalize(self, MEMORY.give, lend())
         with _COMPILING, device.in_one_line():
             self.turns: framework.Turns | newton.Turns = (
                 framework.Turns(job, policy, most=whole, single=single)
@@ -56,19 +58,22 @@ class Runner:
         trials = self._jobs * len(numbers)
         done, before, again = np.zeros(1, dtype=np.int64), -1, dict[int, Replay]()
         with device.in_one_line():
-            self.kept.done.copy_to_device(done, stream=stream())
-            self.turns.begin(numbers, self.kept)
-            while before < done[0] < trials * self.job.horizon:  # where an estimate failed, its trial stays behind
-                before = int(done[0])
-                many = self.turns.stretches(before // trials)
-                if many not in again:
-                    again[many] = Replay(functools.partial(self.turns.turn, numbers, self.kept, many))
-                for _ in range(max(1, AHEAD // many)):
-                    again[many]()
-                self.kept.done.copy_to_host(done, stream=stream())
-                wait()
-                advance(int(done[0]))
-            found = rooms.take(self.kept, trials)
+            try:
+                self.kept.done.copy_to_device(done, stream=stream())
+                self.turns.begin(numbers, self.kept)
+                while before < done[0] < trials * self.job.horizon:  # where an estimate failed, its trial stays behind
+                    before = int(done[0])
+                    many = self.turns.stretches(before // trials)
+                    if many not in again:
+                        again[many] = Replay(functools.partial(self.turns.turn, numbers, self.kept, many))
+                    for _ in range(max(1, AHEAD // many)):
+                        again[many]()
+                    self.kept.done.copy_to_host(done, stream=stream())
+                    wait()
+                    advance(int(done[0]))
+                found = rooms.take(self.kept, trials)
+            finally:
+                wait()  # memory is handed on when nobody writes to it any more
         if np.any(found.totals[:, room.FAILED] > 0.0):
             raise DidNotConverge("an estimate did not reach its certified tolerance")
         return found

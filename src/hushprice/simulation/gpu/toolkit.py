@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import math
 import threading
 from typing import Any, TypeVar
 
 import numba.core.config
+import numpy as np
 
 from hushprice.simulation.gpu.disk import Disk
+from hushprice.simulation.gpu.memory import Memory
 
 Kernels = TypeVar("Kernels", bound=Any)  # a named tuple of them
 
@@ -64,9 +67,35 @@ def over(trials: int) -> tuple[int, int, Any]:
     return (trials + BLOCK - 1) // BLOCK, BLOCK, stream()
 
 
+def lend() -> list[Any]:
+    """A list of the memory that this thread's arrays take from now on, to be given back when they are done with."""
+    _OWN.lent = list[Any]()
+    return _OWN.lent
+
+
+def new(shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array on the device, with nothing in it yet, in memory that an earlier job may have used."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if SIMULATED or size == 0:
+        return cuda.device_array(shape, dtype=dtype)
+    piece = MEMORY.take(size)
+    _OWN.lent.append(piece)
+    return piece[:size].view(dtype).reshape(*shape)
+
+
 def on_device(value: Any) -> Any:
     """A value, or a tuple of values, with its arrays on the device; through this thread's queue, as in kept.py."""
     if isinstance(value, tuple):
         parts = [on_device(each) for each in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return cuda.to_device(value, stream=stream()) if hasattr(value, "dtype") and value.shape else value
+    if not hasattr(value, "dtype") or not value.shape:
+        return value
+    found = new(value.shape, value.dtype)
+    if value.size > 0:
+        found.copy_to_device(np.ascontiguousarray(value), stream=stream())
+    return found
+
+
+MEMORY = Memory(
+    lambda size: cuda.device_array(size, dtype=np.uint8), lambda: cuda.current_context().deallocations.clear()
+)
