@@ -21,13 +21,14 @@ TABLES = ("tab:non-private", "tab:diffeps", "tab:input-perturbation")
 
 
 def steps(out: Path) -> dict[str, tuple[int, list[str]]]:
-    """By name: seconds at most, and the command. The first two need neither polars nor matplotlib."""
+    """By name: seconds at most, and the command. The first three need neither polars nor matplotlib."""
     here, verb = str(out), ["-c", "from hushprice.cli import main; main()", "reproduce"]
     gpu = ["--backend", "gpu"]
     drawn = ["benchmarks/map.py", *gpu, "--precision", "single", "--store", str(ROOT / "build" / "map")]
     speed = ["benchmarks/gpu.py", "--repeats", "2", "--paper-trials", "65536", "--output", here]
     return {
         "speed": (300, [*speed, "--policy", "paper", "--policy", "noisy-newton"]),
+        "cells": (150, ["benchmarks/gpu_cells.py"]),
         "agreement": (300, ["-m", "tests.gpu_full.test_gpu"]),
         "tables": (180, [*verb, *TABLES, "--trials", "1000", *gpu, "--output", f"{here}/tables"]),
         "map": (420, [*drawn, "--output", f"{here}/map"]),
