@@ -32,6 +32,7 @@ from tests.simulation.gpu.agreement import (  # noqa: E402
     compare,
     compare_side_by_side,
     job_of,
+    jobs_of_the_framework,
     jobs_of_the_prior,
     on_cpu,
 )
@@ -128,8 +129,9 @@ def check_batches() -> str:
 
 
 def check_side_by_side() -> str:
-    """Jobs that differ by theta and seed alone, in one batch."""
+    """Jobs that differ by theta and seed, and those of the framework by their noise too, in one batch."""
     found = compare_side_by_side(jobs_of_the_prior(50, 1000), range(3, 13))
+    found += compare_side_by_side(jobs_of_the_framework(1000), range(3, 13))
     assert all(each.same_periods for each in found), "releases came at other periods"
     worst = max(max(each.regret, each.totals) for each in found)
     assert worst <= 1e-9, f"regret or totals differ by {worst:g}"
@@ -141,6 +143,7 @@ def compile_everything() -> None:
     double = [job_of(name, HORIZON, epsilon=4.0) for name in CASES]
     double += [job_of(name, HORIZON, contexts=4, epsilon=4.0) for name in MORE]
     double += [job_of("noisy-newton, gaussian", HORIZON, contexts=18, epsilon=4.0), *jobs_of_the_prior(1, HORIZON)]
+    double += jobs_of_the_framework(HORIZON)
     compile_ahead(double, precision="double")
     single = ("noisy-newton", "paper tight", "nonprivate", "random", "fixed")
     compile_ahead([job_of(name, 2000, epsilon=4.0) for name in single], precision="single")

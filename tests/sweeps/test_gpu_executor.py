@@ -119,7 +119,10 @@ def twins(count: int, horizon: int = 50, epsilon: float = 1.0) -> list[Cell]:
     ]
 
 
-def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_trials(gpu: Device) -> None:
+def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_trials(
+    gpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 1000)
     cells, seen = [*twins(5), *twins(2, horizon=51), *twins(2, epsilon=2.0), CELLS[0]], list[int]()
     pieces = executor().cut({cell: [range(3, 7)] for cell in cells})
     ended = list(executor().run(pieces, seen.append))
@@ -134,16 +137,34 @@ def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_tri
 def test_cells_of_other_trials_or_several_pieces_or_too_many_stay_apart(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 8)
     one, two, three, four, five = twins(5)
-    asked = {one: [range(4)], two: [range(1, 5)], three: [range(6)], four: [range(2), range(3, 5)], five: [range(4)]}
-    sizes = [[len(batch) for batch in batches] for batches in gpu_executor.together(executor().cut(asked))]
-    assert sizes == [[2], [1], [1, 1], [1, 1]]
-    monkeypatch.setattr(gpu_executor, "TOGETHER", 8)
-    assert [len(each[0]) for each in gpu_executor.together(executor().cut({c: [range(4)] for c in twins(5)}))] == [
-        2,
-        2,
-        1,
+    asked = {one: [range(4)], two: [range(1, 5)], three: [range(12)], four: [range(2), range(3, 5)], five: [range(4)]}
+    assert sizes(asked) == [[2], [1], [1, 1], [1, 1]]
+    assert sizes({cell: [range(4)] for cell in twins(5)}) == [[2], [2], [1]]
+
+
+def test_cells_of_the_framework_share_a_batch_where_their_rooms_are_alike(
+    gpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 1000)
+    alike = [
+        Cell(policy="paper", calibration=how, horizon=64, epsilon=epsilon)
+        for how in ("published", "printed")
+        for epsilon in (1.0, 2.0)
     ]
+    apart = [
+        Cell(policy="paper", calibration="tight", horizon=64),
+        Cell(policy="paper", calibration="published", horizon=65),
+        Cell(policy="random", horizon=64),
+        Cell(policy="clairvoyant", horizon=64),
+    ]
+    assert sizes({cell: [range(4)] for cell in (*alike, *apart)}) == [[4], [1], [1], [1], [1]]
+
+
+def sizes(asked: dict[Cell, list[range]]) -> list[list[int]]:
+    """How many cells are in each batch of each thread."""
+    return [[len(batch) for batch in batches] for batches in executor()._together(executor().cut(asked))]
 
 
 def test_nothing_to_do(gpu: Device) -> None:

@@ -1,8 +1,8 @@
 """Pieces on this machine's GPU: batches of a cell's trials that fit its memory, several cells side by side.
 
-A cell of a thousand trials keeps a large GPU busy for a twentieth. So cells run in threads of their own, as many as
-memory holds; each thread has its own queue of work on the device, and pieces of one cell stay in order. Small cells
-that differ by theta and seed alone go into one batch: there, launching would take longer than running.
+A cell of a thousand trials keeps a large GPU busy for a fiftieth. So cells of one kin (simulation/gpu/run.py) go into
+one batch, as many as memory holds. Batches run in threads of their own, each with its own queue of work on the device,
+and pieces of one cell stay in order.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from hushprice.simulation.gpu.ahead import compile_ahead
 from hushprice.simulation.gpu.run import Runner, bytes_of, fits, kin
 from hushprice.simulation.gpu.toolkit import SIMULATED
 from hushprice.simulation.places import Place, unfit
+from hushprice.simulation.trial import Job
 from hushprice.sweeps.block import Block
 from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.executors import Advance, Ended
 from hushprice.sweeps.piece import Missing, Piece
 
-TOGETHER = 4096  # trials of a batch that cells share: launching it costs little then, and 24 of them fill a large GPU
 AT_ONCE = 1 if SIMULATED else 24  # cells: with more, the host cannot feed them all
 
 
@@ -48,13 +48,13 @@ class Gpu:
             misfit = unfit(cell.prepare())
             if misfit is not None:
                 raise InvalidInput(f"policy {cell.policy!r}: {misfit}")
-            size = fits(cell.prepare(), precision=self.place.precision) if ranges else 1
+            size = self._most(cell.prepare()) if ranges else 1
             for numbers in ranges:
                 pieces += [Piece(cell, numbers[at : at + size]) for at in range(0, len(numbers), size)]
         return pieces
 
     def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
-        waiting = together(pieces)
+        waiting = self._together(pieces)
         news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         stop, running, done = threading.Event(), dict[int, int](), dict[int, int]()
         compile_ahead([group[0][0].cell.prepare() for group in waiting], precision=self.place.precision)
@@ -84,6 +84,28 @@ class Gpu:
             stop.set()
             for thread in threads:
                 thread.join()
+
+    def _together(self, pieces: Sequence[Piece]) -> list[Batches]:
+        """What each thread runs: a cell's pieces one after the other, or the only pieces of several cells at once."""
+        cells: dict[Cell, list[Piece]] = {}
+        for piece in pieces:
+            cells.setdefault(piece.cell, []).append(piece)
+        found: list[Batches] = []
+        open_to: dict[Any, list[Piece]] = {}  # batches that more cells may join
+        for own in cells.values():
+            job, numbers = own[0].cell.prepare(), own[0].numbers
+            key = kin(job) if len(own) == 1 else None, numbers
+            if key[0] is None:
+                found.append([[piece] for piece in own])
+            elif key in open_to and (len(open_to[key]) + 1) * len(numbers) <= self._most(job):
+                open_to[key] += own
+            else:
+                open_to[key] = own
+                found.append([own])
+        return found
+
+    def _most(self, job: Job) -> int:
+        return fits(job, precision=self.place.precision)
 
     def _bytes(self, batches: Batches) -> int:
         trials = _largest(batches) * len(batches[0])
@@ -124,26 +146,6 @@ class Gpu:
 
     def close(self) -> None:
         """Nothing outlives a run."""
-
-
-def together(pieces: Sequence[Piece]) -> list[Batches]:
-    """What each thread runs: the pieces of a cell, one after the other, or the only pieces of several cells at once."""
-    cells: dict[Cell, list[Piece]] = {}
-    for piece in pieces:
-        cells.setdefault(piece.cell, []).append(piece)
-    found: list[Batches] = []
-    open_to: dict[Any, list[Piece]] = {}  # batches that more cells may join
-    for own in cells.values():
-        family = kin(own[0].cell.prepare()) if len(own) == 1 else None
-        key, trials = (family, own[0].numbers), len(own[0].numbers)
-        if family is None or 2 * trials > TOGETHER:
-            found.append([[piece] for piece in own])
-        elif key in open_to and (len(open_to[key]) + 1) * trials <= TOGETHER:
-            open_to[key] += own
-        else:
-            open_to[key] = own
-            found.append([own])
-    return found
 
 
 def _largest(batches: Batches) -> int:

@@ -88,6 +88,15 @@ def jobs_of_the_prior(count: int, horizon: int) -> list[Job]:
     ]
 
 
+def jobs_of_the_framework(horizon: int) -> list[Job]:
+    """Policies of alg:framework whose rooms are alike, with other noise, other seeds and other demand."""
+    settings = ("paper", "published", 8.0), ("paper", "printed", 50.0), ("nonprivate", "tight", 8.0)
+    return [
+        prepare(policy, calibration=how, market=market, horizon=horizon, epsilon=epsilon, seed=10 + i)
+        for i, (market, (policy, how, epsilon)) in enumerate(zip(prior.markets(1, count=3), settings, strict=True))
+    ]
+
+
 def difference(there: Trials, here: Trials) -> Difference:
     """Of two runs of the same trials."""
     same = all(np.array_equal(*pair) for pair in zip(there.estimate_periods, here.estimate_periods, strict=True))

@@ -21,6 +21,7 @@ from tests.simulation.gpu.agreement import (
     compare,
     compare_side_by_side,
     job_of,
+    jobs_of_the_framework,
     jobs_of_the_prior,
     on_cpu,
 )
@@ -207,7 +208,9 @@ if __name__ == "__main__":
     report = {
         "agreement": agreement(),
         "side by side": [
-            each._asdict() for each in compare_side_by_side(jobs_of_the_prior(3, 60), range(5, 5 + TRIALS))
+            each._asdict()
+            for jobs in (jobs_of_the_prior(3, 60), jobs_of_the_framework(60))
+            for each in compare_side_by_side(jobs, range(5, 5 + TRIALS))
         ],
         "prices": prices(),
         "sweeps": sweeps(places / "store"),

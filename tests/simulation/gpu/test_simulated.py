@@ -51,7 +51,7 @@ def test_in_double_precision_trials_agree_with_the_cpu(report: dict[str, Any], n
 
 
 def test_jobs_side_by_side_are_those_of_the_cpu(report: dict[str, Any]) -> None:
-    assert len(report["side by side"]) == 3
+    assert len(report["side by side"]) == 6
     for found in report["side by side"]:
         assert found["same_periods"]
         assert found["estimates"] > 0

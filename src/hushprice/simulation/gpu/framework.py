@@ -1,12 +1,14 @@
 """alg:framework and the baselines on a GPU: one thread a trial between estimates, one block a trial for an estimate.
 
 Trials ask for estimates at different periods. So all go on until each asks, and then the fits are made side by side,
-every one by a whole block of threads.
+every one by a whole block of threads. Jobs that differ by their plans, theta and seed share launches: the first job's
+trials, then the second's, and so on.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +23,16 @@ from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu.fit import minimize
 from hushprice.simulation.gpu.hindsight import earn
 from hushprice.simulation.gpu.kept import Kept, bytes_kept, host
-from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
+from hushprice.simulation.gpu.shape import (
+    Shape,
+    copy,
+    copy_square,
+    known,
+    one_of,
+    own_of,
+    shape_of,
+    stacked,
+)
 from hushprice.simulation.gpu.steps import narrowed, twins
 from hushprice.simulation.gpu.toolkit import TEAM, bounded, cuda, new, on_device, over, stream
 from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
@@ -80,11 +91,13 @@ def kernels(shape: Shape, near: bool) -> Kernels:
     hot, cold = twins(shape.single), twins(False, {objective_perturbation.minimize: minimize(d)})
     levels = _LEVELS + 1
     advance_one, estimate_one, sit_down = hot(steps.advance), cold(steps.estimate), cold(steps.sit_down)
+    plan_at = one_of(Plan)
 
-    def begin(plan, trials, goes_on, kept, state):  # type: ignore[no-untyped-def]
+    def begin(plans, each, trials, goes_on, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
         if t >= trials:
             return
+        plan = plan_at(plans, t // each)
         none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
         sitting = Sitting(
             state.place[t], state.current[t], state.theta[t], state.inverse[t], state.exact[:, :, t],
@@ -95,13 +108,13 @@ def kernels(shape: Shape, near: bool) -> Kernels:
         for i in range(TOTALS):
             kept.totals[t, i] = 0.0
 
-    def advance(world, plan, seed, first, trials, horizon, kept, state):  # type: ignore[no-untyped-def]
+    def advance(world, plans, own, first, each, trials, horizon, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
         if t >= trials or state.place[t, PLACES] != GO_ON:
             return
-        local = cuda.local.array
-        truth, scales = local(d, number), local(size, float64)
-        copy(world.theta, truth)
+        local, job = cuda.local.array, t // each
+        truth, scales, plan = local(d, number), local(size, float64), plan_at(plans, job)
+        copy(own.theta[job], truth)
         copy(plan.scales, scales)
         mine = Plan(
             plan.code, plan.exploration, plan.ridge, plan.width, plan.max_estimates, scales, plan.estimate_noise,
@@ -136,7 +149,9 @@ def kernels(shape: Shape, near: bool) -> Kernels:
         nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
         left, before = (kept.checkpoints, kept.regret_at[t], totals, nobody, nothing), place[PERIOD]
         until = min(horizon, ((before - 1) // _PERIODS + 1) * _PERIODS)
-        why = advance_one(in_shape(world, truth), mine, seed, first + t, until, left, nobody, 0, room, sitting)
+        why = advance_one(
+            in_shape(world, truth), mine, own.seed[job], first + t % each, until, left, nobody, 0, room, sitting
+        )
         if near:
             copy_square(exact, state.exact[:, :, t])
             copy_square(running, state.running[:, :, t])
@@ -149,7 +164,7 @@ def kernels(shape: Shape, near: bool) -> Kernels:
         state.place[t, PLACES] = next_turn
         cuda.atomic.add(kept.done, 0, place[PERIOD] - before)
 
-    def estimate(world, plan, seed, first, kept, state):  # type: ignore[no-untyped-def]
+    def estimate(world, plans, own, first, each, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.blockIdx.x
         if state.place[t, PLACES] != FIT:
             return
@@ -163,7 +178,8 @@ def kernels(shape: Shape, near: bool) -> Kernels:
             local((small, d), float64), state.phi[t], state.demand[t],
         )  # fmt: skip
         fit = shared, local((rows, d), float64)
-        sound = estimate_one(in_double(world, world.theta), plan, seed, first + t, sitting, kept.periods[:, t], fit)
+        plan, seed, trial = plan_at(plans, t // each), own.seed[t // each], first + t % each
+        sound = estimate_one(in_double(world, world.theta), plan, seed, trial, sitting, kept.periods[:, t], fit)
         if cuda.threadIdx.x == 0:
             for i in range(PLACES):
                 state.place[t, i] = place[i]
@@ -185,16 +201,19 @@ def kernels(shape: Shape, near: bool) -> Kernels:
 
 
 class Turns:
-    """A job of the framework or a baseline on the device, with room for `most` trials at once."""
+    """A job of the framework or a baseline on the device, others beside it, with room for `most` trials in all."""
 
-    def __init__(self, job: Job, policy: Policy, *, most: int, single: bool) -> None:
-        plan = plan_of(policy, job.horizon, job.market.dimension)
+    def __init__(self, job: Job, policy: Policy, *, most: int, single: bool, beside: Sequence[Job] = ()) -> None:
+        jobs = [job, *beside]
+        plans = stacked([_plan(each) for each in jobs])
+        plan = _plan(job)
         world = world_of(job.market, job.horizon, None, job.customers)
-        self.estimates = plan.max_estimates
+        self.estimates, self.jobs = int(plans.max_estimates.max()), len(jobs)
         self.kernels = kernels(shape_of(world, single), is_near(job, policy))
         self._job, self._policy = job, policy
-        self._whole = on_device(plan)
-        self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
+        self._whole = on_device(plans)
+        hot = {name: on_device(narrowed(getattr(plans, name))) for name in _HOT if single}
+        self._hot, self._own = self._whole._replace(**hot), on_device(own_of(jobs, single))
         self._fitted = on_device(world)
         self._world = on_device(narrowed(world)) if single else self._fitted
         self._state = _state(most, job, policy, plan, single)
@@ -206,7 +225,8 @@ class Turns:
         if self._policy.code == FIXED:
             prices = self._prices(numbers, self._job.horizon if goes_on else 0).astype(self._state.price.dtype)
             self._state.price[: len(numbers)].copy_to_device(prices, stream=stream())
-        self.kernels.begin[over(len(numbers))](self._whole, len(numbers), int(goes_on), kept, self._state)
+        trials = self.jobs * len(numbers)
+        self.kernels.begin[over(trials)](self._whole, len(numbers), trials, int(goes_on), kept, self._state)
 
     def stretches(self, period: int) -> int:
         """In a turn, when trials are at this period on average: a power of two."""
@@ -214,14 +234,14 @@ class Turns:
 
     def turn(self, numbers: range, kept: Kept, stretches: int = 1) -> None:
         """All go on for so many stretches, or until an estimate is due; then all that wait for one make it."""
-        job, trials = self._job, len(numbers)
+        first, each, trials, horizon = numbers.start, len(numbers), self.jobs * len(numbers), self._job.horizon
         for _ in range(stretches):
             self.kernels.advance[over(trials)](
-                self._world, self._hot, job.seed, numbers.start, trials, job.horizon, kept, self._state
+                self._world, self._hot, self._own, first, each, trials, horizon, kept, self._state
             )
         if self._policy.code == LEARNING:
             self.kernels.estimate[trials, TEAM, stream()](
-                self._fitted, self._whole, job.seed, numbers.start, kept, self._state
+                self._fitted, self._whole, self._own, first, each, kept, self._state
             )
 
     def _prices(self, numbers: range, horizon: int) -> FloatArray:
@@ -238,6 +258,11 @@ class Turns:
             return host(totals)
 
         return narrow_many(earned, len(numbers))
+
+
+def _plan(job: Job) -> Plan:
+    assert isinstance(job.policy, Policy)  # places.unfit said so
+    return plan_of(job.policy, job.horizon, job.market.dimension)
 
 
 def is_near(job: Job, policy: Policy) -> bool:

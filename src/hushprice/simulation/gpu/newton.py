@@ -22,7 +22,7 @@ from hushprice.releasers import scores
 from hushprice.simulation import newton as steps
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu.kept import Kept, bytes_kept
-from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, shape_of
+from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, own_of, shape_of
 from hushprice.simulation.gpu.steps import narrowed, twins
 from hushprice.simulation.gpu.toolkit import bounded, cuda, new, on_device, over
 from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
@@ -47,13 +47,6 @@ class State(NamedTuple):
     precision: Any
     inverse: Any
     tilt: Any
-
-
-class Own(NamedTuple):
-    """What jobs side by side have of their own, on the device; the first index is the job."""
-
-    seed: Any
-    theta: Any
 
 
 class Kernels(NamedTuple):
@@ -159,10 +152,7 @@ class Turns:
         self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
         self._world = on_device(narrowed(world)) if single else self._market
         self._state = _state(most, job.market.dimension, plan)
-        jobs = [job, *beside]
-        theta = np.array([each.market.theta for each in jobs], dtype=np.float64)
-        self.jobs, seeds = len(jobs), np.array([each.seed for each in jobs], dtype=np.int64)
-        self._own = on_device(Own(seeds, narrowed(theta) if single else theta))
+        self.jobs, self._own = 1 + len(beside), on_device(own_of([job, *beside], single))
 
     def begin(self, numbers: range, kept: Kept, *, goes_on: bool = True) -> None:
         """Sit trials down before their first period; those that do not go on only make kernels be compiled."""

@@ -19,7 +19,7 @@ from hushprice.simulation.gpu import kept as rooms
 from hushprice.simulation.gpu.replay import Replay
 from hushprice.simulation.gpu.shape import shape_of
 from hushprice.simulation.gpu.toolkit import MEMORY, SIMULATED, lend, stream, wait
-from hushprice.simulation.trial import Job, Trials
+from hushprice.simulation.trial import Job, Trials, plan_of
 
 Advance = Callable[[int], None]  # periods done in this batch
 MOST = 131_072  # trials of a batch: with more, a large GPU gets no faster
@@ -39,15 +39,11 @@ class Runner:
     def __init__(self, job: Job, *, precision: str, most: int, beside: Sequence[Job] = ()) -> None:
         self.job, single = job, precision == "single"
         policy, self._jobs = _policy(job), 1 + len(beside)
-        assert policy.newton is not None or not beside  # others have no kin
         whole = self._jobs * most
         weakref.finalize(self, MEMORY.give, lend())
         with _COMPILING, device.in_one_line():
-            self.turns: framework.Turns | newton.Turns = (
-                framework.Turns(job, policy, most=whole, single=single)
-                if policy.newton is None
-                else newton.Turns(job, policy, most=whole, single=single, beside=beside)
-            )
+            kind = framework.Turns if policy.newton is None else newton.Turns
+            self.turns: framework.Turns | newton.Turns = kind(job, policy, most=whole, single=single, beside=beside)
             self.kept = rooms.rooms(job, whole, self.turns.estimates)
             nobody = range(1)  # a trial that is over: its kernels are compiled and return at once
             self.turns.begin(nobody, self.kept, goes_on=False)
@@ -80,13 +76,20 @@ class Runner:
 
 
 def kin(job: Job) -> Hashable | None:
-    """Jobs of one kin differ by theta and seed alone and can run side by side; None: those of no other job."""
+    """Jobs of one kin can run side by side; None: this one cannot.
+
+    They differ by theta and seed alone, and those of alg:framework by their plans too, as far as its rooms are alike.
+    """
     policy = _policy(job)
-    if policy.newton is None:
-        return None
     world = world_of(job.market, job.horizon, None, job.customers)
     tables = world.stream.table.tobytes(), world.stream.table.shape, world.stream.weights.tobytes()
-    return policy.newton, job.horizon, shape_of(world, single=False), world.slope, world.bound, world.customers, tables
+    market = job.horizon, shape_of(world, single=False), world.slope, world.bound, world.customers, tables
+    if policy.newton is not None:
+        return policy.newton, market
+    if policy.code != LEARNING:
+        return None
+    plan = plan_of(policy, job.horizon, job.market.dimension)
+    return plan.exact.shape, plan.running.shape, plan.poles.size, market
 
 
 def fits(job: Job, *, precision: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +12,7 @@ from numba import float32, float64
 from hushprice.simulation.contexts import Stream
 from hushprice.simulation.gpu.toolkit import device_step
 from hushprice.simulation.room import World
+from hushprice.simulation.trial import Job
 
 
 class Shape(NamedTuple):
@@ -47,6 +50,33 @@ def known(shape: Shape) -> Any:
         )
 
     return with_constants
+
+
+class Own(NamedTuple):
+    """What jobs side by side have of their own, on the device; the first index is the job."""
+
+    seed: Any
+    theta: Any
+
+
+def own_of(jobs: Sequence[Job], single: bool) -> Own:
+    """Seeds and demand vectors of jobs."""
+    seeds, theta = np.array([job.seed for job in jobs], dtype=np.int64), np.array([job.market.theta for job in jobs])
+    return Own(seeds, theta.astype(np.float32 if single else np.float64))
+
+
+def stacked(each: Sequence[Any]) -> Any:
+    """Named tuples of one kind as one of arrays; the first index is the tuple."""
+    return type(each[0])(*(np.stack([np.asarray(value) for value in values]) for values in zip(*each, strict=True)))
+
+
+@functools.cache
+def one_of(kind: Any) -> Any:
+    """A step that takes one of `stacked` tuples of this kind out."""
+    fields = ", ".join(f"many.{name}[at]" for name in kind._fields)
+    made: dict[str, Any] = {}
+    exec(f"def pick(many, at):\n    return kind({fields})", {"kind": kind}, made)  # a device cannot go through names
+    return device_step()(made["pick"])
 
 
 @device_step()
