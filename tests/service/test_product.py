@@ -220,6 +220,7 @@ def probing(product: Product) -> NewtonQuoter:
     """A quoter in a probe: what it knows was learned at one price."""
     quoter, draws = quoter_of(product), np.random.default_rng(1)
     quoter.theta, quoter.ready, quoter.version = np.array([0.1, 0.0, 0.0, 0.9]), True, 5
+    quoter.inverse = 1e-9 * np.eye(4)  # for a moment: the best price, without a bonus
     best = quoter.price(np.zeros(2), 0.5)
     for x in draws.uniform(-1.0, 1.0, (500, 2)):
         u, v = features_of(product).parts(x)
