@@ -95,7 +95,8 @@ def seconds_of_kernels(runner: Runner, numbers: range) -> dict[str, Any]:
         kept.done.copy_to_device(np.zeros(1, dtype=np.int64))
         runner.turns.begin(numbers, kept)
         while int(kept.done.copy_to_host()[0]) < whole:
-            runner.turns.turn(numbers, kept)
+            runner.turns.advance(numbers, kept)
+            runner.turns.settle(numbers, kept)
     finally:
         runner.turns.kernels = real
     return {name: {"seconds": each.seconds, "launches": each.launches} for name, each in timed.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ import pytest
 from hushprice.planner import prior
 from hushprice.simulation import room
 from hushprice.simulation.gpu import device
+from hushprice.simulation.gpu.memory import Memory, Piece
 from hushprice.simulation.places import Place
 from hushprice.simulation.trial import Trials
 from hushprice.sweeps import gpu_executor
 from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.gpu_executor import Gpu
 
+BYTES = 512  # of a trial
 CELLS = [Cell(policy="random", horizon=30 + i) for i in range(5)]
 
 
@@ -28,6 +31,12 @@ class Device:
         self.lock, self.running, self.most, self.together = threading.Lock(), 0, 0, threading.Event()
         self.wanted = 1
         self.batches: list[int] = []
+        self.asked: list[int] = []  # bytes, of the driver
+        self.memory = Memory(self.allocate, lambda: None)
+
+    def allocate(self, size: int) -> SimpleNamespace:
+        self.asked.append(size)
+        return SimpleNamespace(size=size)
 
     def enter(self) -> None:
         with self.lock:
@@ -47,8 +56,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Device:
     found = Device()
 
     class Runner:
-        def __init__(self, job: Any, *, precision: str, most: int, beside: Sequence[Any]) -> None:
-            self.horizon, self.jobs = job.horizon, [job, *beside]
+        def __init__(self, job: Any, *, precision: str, most: int, beside: Sequence[Any], piece: Piece | None) -> None:
+            self.horizon, self.jobs, self.piece = job.horizon, [job, *beside], piece
+            assert piece is None or piece.size >= BYTES * most * len(self.jobs)
             found.batches.append(len(self.jobs))
 
         def run(self, numbers: range, advance: Callable[[int], None]) -> Trials:
@@ -65,11 +75,28 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Device:
 
     monkeypatch.setattr(gpu_executor, "Runner", Runner)
     monkeypatch.setattr(gpu_executor, "AT_ONCE", 3)
-    monkeypatch.setattr(gpu_executor, "compile_ahead", lambda jobs, precision: None)
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 4)
-    monkeypatch.setattr(gpu_executor, "bytes_of", lambda job, trials, precision: 10 * trials)
-    monkeypatch.setattr(device, "free_bytes", lambda: 1000)
+    monkeypatch.setattr(gpu_executor, "Ahead", Compiled)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 12)
+    monkeypatch.setattr(gpu_executor, "bytes_of", lambda job, trials, precision: BYTES * trials)
+    monkeypatch.setattr(gpu_executor, "SMALL", 2 * BYTES)
+    monkeypatch.setattr(gpu_executor, "MEMORY", found.memory)
+    monkeypatch.setattr(device, "free_bytes", lambda: 100 * BYTES)
     return found
+
+
+class Compiled:
+    """All kernels are there, or come when the test says so."""
+
+    late: frozenset[str] = frozenset()  # roles
+
+    def __init__(self, jobs: Sequence[Any], *, precision: str, told: Callable[[], None]) -> None:
+        self.told = told
+
+    def ready(self, kernels: Sequence[str]) -> bool:
+        return not any(kernel.partition(" ")[0] in self.late for kernel in kernels)
+
+    def close(self) -> None:
+        """Nothing runs."""
 
 
 def executor() -> Gpu:
@@ -88,10 +115,58 @@ def test_cells_run_side_by_side_and_all_come_back(gpu: Device) -> None:
 
 
 def test_no_more_than_memory_holds(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "free_bytes", lambda: 79)  # 40 a cell: one, and never two
+    monkeypatch.setattr(device, "free_bytes", lambda: 7 * BYTES)  # 4 a cell: one, and never two
     pieces = executor().cut({cell: [range(4)] for cell in CELLS})
     assert len(list(executor().run(pieces, lambda done: None))) == len(CELLS)
     assert gpu.most == 1
+    assert gpu.asked == [7 * BYTES]  # once
+    assert gpu.memory.idle == 7 * BYTES
+
+
+def test_small_ones_go_first_where_a_large_one_has_to_wait_and_others_do_not(
+    gpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "free_bytes", lambda: 7 * BYTES)
+    first, second, third, small, last = CELLS
+    asked = {first: range(4), second: range(4), third: range(3), small: range(2), last: range(2)}
+    executed = executor()
+    waiting = [
+        executed._work(batches) for batches in executed._together(executed.cut({c: [r] for c, r in asked.items()}))
+    ]
+    gpu.memory.hold(7 * BYTES)
+    ahead, begun = Compiled([], precision="double", told=lambda: None), []
+    while (work := gpu_executor._next(waiting, ahead, alone=not begun)) is not None:  # type: ignore[arg-type]
+        begun.append(work)
+    assert [work.batches[0][0].cell for work in begun] == [first, small]
+    begun[0].give()
+    assert gpu_executor._next(waiting, ahead, alone=False).batches[0][0].cell == second  # type: ignore[arg-type, union-attr]
+
+
+def test_a_batch_larger_than_what_is_held_runs_alone_in_memory_of_its_own(
+    gpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "free_bytes", lambda: BYTES)
+    pieces = executor().cut({cell: [range(4)] for cell in CELLS})
+    assert len(list(executor().run(pieces, lambda done: None))) == len(CELLS)
+    assert gpu.most == 1
+
+
+def test_what_is_compiled_runs_while_the_rest_is_not(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Compiled, "late", frozenset({"release"}))
+    made: list[Compiled] = []
+
+    class Late(Compiled):
+        def __init__(self, jobs: Sequence[Any], *, precision: str, told: Callable[[], None]) -> None:
+            super().__init__(jobs, precision=precision, told=told)
+            made.append(self)
+
+    monkeypatch.setattr(gpu_executor, "Ahead", Late)
+    late, early = Cell(policy="noisy-newton", horizon=50), CELLS[0]
+    ended = executor().run(executor().cut({late: [range(2)], early: [range(2)]}), lambda done: None)
+    assert next(ended)[0].cell == early
+    made[0].late = frozenset()
+    made[0].told()
+    assert [piece.cell for piece, _ in ended] == [late]
 
 
 def test_an_error_on_the_device_is_an_error_here(gpu: Device) -> None:
@@ -122,7 +197,7 @@ def twins(count: int, horizon: int = 50, epsilon: float = 1.0) -> list[Cell]:
 def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_trials(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 1000)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 3000)
     cells, seen = [*twins(5), *twins(2, horizon=51), *twins(2, epsilon=2.0), CELLS[0]], list[int]()
     pieces = executor().cut({cell: [range(3, 7)] for cell in cells})
     ended = list(executor().run(pieces, seen.append))
@@ -137,9 +212,9 @@ def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_tri
 def test_cells_of_other_trials_or_several_pieces_or_too_many_stay_apart(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 8)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 24)
     one, two, three, four, five = twins(5)
-    asked = {one: [range(4)], two: [range(1, 5)], three: [range(12)], four: [range(2), range(3, 5)], five: [range(4)]}
+    asked = {one: [range(4)], two: [range(1, 5)], three: [range(36)], four: [range(2), range(3, 5)], five: [range(4)]}
     assert sizes(asked) == [[2], [1], [1, 1], [1, 1]]
     assert sizes({cell: [range(4)] for cell in twins(5)}) == [[2], [2], [1]]
 
@@ -147,7 +222,7 @@ def test_cells_of_other_trials_or_several_pieces_or_too_many_stay_apart(
 def test_cells_of_the_framework_share_a_batch_where_their_rooms_are_alike(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 1000)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 3000)
     alike = [
         Cell(policy="paper", calibration=how, horizon=64, epsilon=epsilon)
         for how in ("published", "printed")

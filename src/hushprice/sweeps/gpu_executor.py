@@ -1,8 +1,9 @@
 """Pieces on this machine's GPU: batches of a cell's trials that fit its memory, several cells side by side.
 
 A cell of a thousand trials keeps a large GPU busy for a fiftieth. So cells of one kin (simulation/gpu/run.py) go into
-one batch, as many as memory holds. Batches run in threads of their own, each with its own queue of work on the device,
-and pieces of one cell stay in order.
+one batch, and several batches run at once, in threads of their own, each with its own queue of work on the device.
+Memory is asked for once and then cut here: the driver would wait for everything that runs. A batch begins when its
+kernels are compiled and there is room for it.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import queue
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hushprice.errors import InvalidInput
 from hushprice.simulation.gpu import device
-from hushprice.simulation.gpu.ahead import compile_ahead
+from hushprice.simulation.gpu.ahead import Ahead, kernels_of
 from hushprice.simulation.gpu.run import Runner, bytes_of, fits, kin
-from hushprice.simulation.gpu.toolkit import SIMULATED
+from hushprice.simulation.gpu.toolkit import MEMORY, SIMULATED
 from hushprice.simulation.places import Place, unfit
 from hushprice.simulation.trial import Job
 from hushprice.sweeps.block import Block
@@ -25,10 +27,27 @@ from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.executors import Advance, Ended
 from hushprice.sweeps.piece import Missing, Piece
 
-AT_ONCE = 1 if SIMULATED else 24  # cells: with more, the host cannot feed them all
+AT_ONCE = 1 if SIMULATED else 24  # batches: with more, the host cannot feed them all
+SHARES = 3  # of the device; cells share a batch up to one of them
+SMALL = 1 << 30  # bytes; policies that keep no records take less
 
 
 Batches: TypeAlias = list[list[Piece]]  # one after the other; the pieces of one run at once, with the same trials
+
+
+@dataclass
+class Work:
+    """What one thread runs, and the memory it takes."""
+
+    batches: Batches
+    bytes: int
+    kernels: list[str]
+    memory: Any = None  # None: the runner asks for its own
+
+    def give(self) -> None:
+        """Its memory, to others."""
+        if self.memory is not None:
+            MEMORY.give([self.memory])
 
 
 class _Stopped(Exception):
@@ -54,39 +73,45 @@ class Gpu:
         return pieces
 
     def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
-        waiting = self._together(pieces)
         news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
-        stop, running, done = threading.Event(), dict[int, int](), dict[int, int]()
-        compile_ahead([group[0][0].cell.prepare() for group in waiting], precision=self.place.precision)
-        budget, begun = device.free_bytes() if waiting else 0, 0
+        waiting = [self._work(batches) for batches in self._together(pieces)]
+        jobs = [work.batches[0][0].cell.prepare() for work in waiting]
+        ahead = Ahead(jobs, precision=self.place.precision, told=lambda: news.put((-1, None)))
+        stop, running, done = threading.Event(), dict[int, Work](), dict[int, int]()
         threads: list[threading.Thread] = []
         try:
-            while begun < len(waiting) or running:
-                while begun < len(waiting) and len(running) < AT_ONCE:
-                    each = self._bytes(waiting[begun])
-                    if running and sum(running.values()) + each > budget:
-                        break
-                    running[begun] = each
-                    threads.append(threading.Thread(target=self._run_cell, args=(begun, waiting[begun], stop, news)))
+            self._hold(waiting)
+            while waiting or running:
+                while len(running) < AT_ONCE and (work := _next(waiting, ahead, alone=not running)) is not None:
+                    number = len(threads)
+                    running[number] = work
+                    threads.append(threading.Thread(target=self._run_cell, args=(number, work, stop, news)))
                     threads[-1].start()
-                    begun += 1
                 number, told = news.get()
-                if isinstance(told, int):
+                while isinstance(told, int):  # nothing has begun or ended: nobody else can begin
                     done[number] = told
                     advance(sum(done.values()))
-                elif isinstance(told, BaseException):
+                    number, told = news.get()
+                if isinstance(told, BaseException):
                     raise told
-                elif told is None:
-                    del running[number]
-                else:
+                if told is not None:
                     yield told
+                elif number >= 0:
+                    running.pop(number).give()
         finally:
             stop.set()
+            ahead.close()
             for thread in threads:
                 thread.join()
+            for work in running.values():
+                work.give()
 
     def _together(self, pieces: Sequence[Piece]) -> list[Batches]:
-        """What each thread runs: a cell's pieces one after the other, or the only pieces of several cells at once."""
+        """What each thread runs: a cell's pieces one after the other, or the only pieces of several cells at once.
+
+        These take a third of the device at most: large batches use memory worse, and nobody works while one makes its
+        estimates.
+        """
         cells: dict[Cell, list[Piece]] = {}
         for piece in pieces:
             cells.setdefault(piece.cell, []).append(piece)
@@ -97,7 +122,7 @@ class Gpu:
             key = kin(job) if len(own) == 1 else None, numbers
             if key[0] is None:
                 found.append([[piece] for piece in own])
-            elif key in open_to and (len(open_to[key]) + 1) * len(numbers) <= self._most(job):
+            elif key in open_to and (len(open_to[key]) + 1) * len(numbers) <= self._most(job) // SHARES:
                 open_to[key] += own
             else:
                 open_to[key] = own
@@ -107,14 +132,21 @@ class Gpu:
     def _most(self, job: Job) -> int:
         return fits(job, precision=self.place.precision)
 
-    def _bytes(self, batches: Batches) -> int:
+    def _work(self, batches: Batches) -> Work:
+        job, precision = batches[0][0].cell.prepare(), self.place.precision
         trials = _largest(batches) * len(batches[0])
-        return bytes_of(batches[0][0].cell.prepare(), trials, precision=self.place.precision)
+        return Work(batches, bytes_of(job, trials, precision=precision), kernels_of(job, precision))
 
-    def _run_cell(self, number: int, batches: Batches, stop: threading.Event, news: Any) -> None:
+    def _hold(self, waiting: Sequence[Work]) -> None:
+        """Ask the driver for what all of it takes together, as far as there is so much."""
+        if waiting and not SIMULATED:
+            with device.in_one_line():
+                MEMORY.hold(min(device.free_bytes(), sum(work.bytes for work in waiting)))
+
+    def _run_cell(self, number: int, work: Work, stop: threading.Event, news: Any) -> None:
         """One cell, or several in one batch, in a thread; into `news` go periods done, results, the end or an error."""
         try:
-            for told in self._results(batches, stop, news, number):
+            for told in self._results(work, stop, news, number):
                 news.put((number, told))
             news.put((number, None))
         except _Stopped:
@@ -122,11 +154,10 @@ class Gpu:
         except BaseException as problem:
             news.put((number, problem))
 
-    def _results(
-        self, batches: Batches, stop: threading.Event, news: Any, number: int
-    ) -> Iterator[tuple[Piece, Block]]:
+    def _results(self, work: Work, stop: threading.Event, news: Any, number: int) -> Iterator[tuple[Piece, Block]]:
+        batches = work.batches
         job, *beside = (piece.cell.prepare() for piece in batches[0])
-        runner = Runner(job, precision=self.place.precision, most=_largest(batches), beside=beside)
+        runner = Runner(job, precision=self.place.precision, most=_largest(batches), beside=beside, piece=work.memory)
         before = 0
         for batch in batches:
 
@@ -146,6 +177,22 @@ class Gpu:
 
     def close(self) -> None:
         """Nothing outlives a run."""
+
+
+def _next(waiting: list[Work], ahead: Ahead, *, alone: bool) -> Work | None:
+    """Of what waits the first that can begin: compiled, and with memory set aside for it.
+
+    Where the first that is compiled has to wait for memory, only small ones may go before it, or it would wait forever.
+    """
+    patient = False
+    for at, work in enumerate(waiting):
+        if not ahead.ready(work.kernels) or (patient and work.bytes > SMALL):
+            continue
+        work.memory = None if SIMULATED else MEMORY.take_idle(work.bytes)
+        if work.memory is not None or SIMULATED or (alone and not patient):
+            return waiting.pop(at)
+        patient = True
+    return None
 
 
 def _largest(batches: Batches) -> int:

@@ -1,69 +1,101 @@
-"""Device memory that is handed on: never one piece to two, never much too large, and freed when there is no more."""
+"""Device memory that is handed on: never a byte to two, asked of the driver as rarely as can be, freed where needed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hushprice.simulation.gpu.memory import LEAST, Memory
-
-
-@dataclass(eq=False)
-class Piece:
-    size: int
+from hushprice.simulation.gpu.memory import ALIGNED, Memory, Piece
 
 
 class Device:
-    """So many bytes, of which pieces are made."""
+    """So many bytes, of which slabs are made."""
 
     def __init__(self, size: int) -> None:
-        self.size, self.cleaned = size, 0
+        self.size, self.asked, self.cleaned = size, list[int](), 0
         self.memory = Memory(self.allocate, self.clean)
 
-    def allocate(self, size: int) -> Piece:
+    def allocate(self, size: int) -> SimpleNamespace:
         if size > self.size:
             raise RuntimeError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
         self.size -= size
-        return Piece(size)
+        self.asked.append(size)
+        return SimpleNamespace(size=size)
 
     def clean(self) -> None:
         self.cleaned += 1
-        self.size = 100 * LEAST  # all that nobody holds is free again
+        self.size = 100 * ALIGNED  # all that nobody holds is free again
 
 
-def test_a_piece_is_handed_on_but_never_to_two() -> None:
-    memory = Device(100 * LEAST).memory
-    first, second = memory.take(5 * LEAST), memory.take(5 * LEAST)
-    assert first is not second
-    pieces = [first]
-    memory.give(pieces)
-    assert (memory.idle, pieces) == (5 * LEAST, [])
-    assert memory.take(4 * LEAST) is first
-    assert memory.take(4 * LEAST) is not first
+def test_memory_is_asked_for_once_and_handed_on() -> None:
+    device = Device(100 * ALIGNED)
+    memory = device.memory
+    memory.hold(10 * ALIGNED)
+    memory.hold(9 * ALIGNED)
+    first, second = memory.take(5 * ALIGNED), memory.take(4 * ALIGNED + 1)
     assert memory.idle == 0
-
-
-def test_the_smallest_that_fits_is_taken_and_none_that_is_much_too_large() -> None:
-    memory = Device(100 * LEAST).memory
-    pieces = [memory.take(size * LEAST) for size in (9, 3, 4)]
-    _, three, _ = pieces
+    assert memory.take_idle(1) is None
+    pieces = [first, second]
     memory.give(pieces)
-    assert memory.take(2 * LEAST) is three
-    assert memory.take(1).size == LEAST
+    assert (memory.idle, pieces) == (10 * ALIGNED, [])
+    assert memory.take(10 * ALIGNED).start == 0  # what lay side by side is one again
+    assert device.asked == [10 * ALIGNED]
+    assert memory.take(ALIGNED).size == ALIGNED
+    assert device.asked == [10 * ALIGNED, ALIGNED]
 
 
-def test_idle_pieces_are_freed_where_there_is_no_more_memory() -> None:
-    device = Device(10 * LEAST)
-    device.memory.give([device.memory.take(9 * LEAST)])
-    assert device.memory.take(20 * LEAST).size == 20 * LEAST
-    assert (device.cleaned, device.memory.idle) == (1, 0)
+def test_the_smallest_hole_that_is_large_enough_is_cut() -> None:
+    memory = Device(100 * ALIGNED).memory
+    sizes = (9, 1, 3, 1, 4)
+    memory.hold(sum(sizes) * ALIGNED)
+    nine, _, three, _, four = (memory.take(size * ALIGNED) for size in sizes)
+    places = three.start, four.start, nine.start
+    memory.give([nine, three, four])
+    assert tuple(memory.take(size * ALIGNED).start for size in (2, 4, 1)) == (*places[:2], places[0] + 2 * ALIGNED)
+    assert memory.take(9 * ALIGNED).start == places[2]
+
+
+def test_a_part_of_a_piece_is_a_part_of_its_slab() -> None:
+    piece = Piece(SimpleNamespace(array=list(range(100))), 10, 50)  # type: ignore[arg-type]
+    assert piece.bytes(2, 5) == [12, 13, 14]
+
+
+@given(st.lists(st.integers(-6, 20), max_size=40))
+def test_no_byte_is_anybody_else_s(steps: list[int]) -> None:
+    """A positive step takes so much, any other gives one of those taken back."""
+    memory, mine = Device(10**9).memory, list[Piece]()
+    memory.hold(30 * ALIGNED)
+    for step in steps:
+        if step > 0:
+            mine.append(memory.take(step * ALIGNED))
+        elif mine:
+            memory.give([mine.pop(-step % len(mine))])
+        for i, one in enumerate(mine):
+            for other in mine[:i]:
+                assert one.slab is not other.slab or one.stop <= other.start or other.stop <= one.start
+    memory.give(list(mine))
+    assert all(slab.unused for slab in memory._slabs)
+
+
+def test_idle_slabs_are_freed_where_there_is_no_more_memory() -> None:
+    device = Device(12 * ALIGNED)
+    device.memory.hold(9 * ALIGNED)
+    used = device.memory.take(ALIGNED)
+    held = device.memory.take(10 * ALIGNED)
+    assert (device.cleaned, device.memory.idle) == (1, 8 * ALIGNED)  # the slab in use stays
+    device.memory.give([used, held])
+    device.size = 0
+    assert device.memory.take(20 * ALIGNED).size == 20 * ALIGNED
+    assert (device.cleaned, device.memory.idle) == (2, 0)
     with pytest.raises(RuntimeError, match="OUT_OF_MEMORY"):
-        device.memory.take(1000 * LEAST)
+        device.memory.take(1000 * ALIGNED)
 
 
 def test_another_trouble_is_told_as_it_is() -> None:
-    def broken(size: int) -> Piece:
+    def broken(size: int) -> SimpleNamespace:
         raise RuntimeError("the driver is gone")
 
     with pytest.raises(RuntimeError, match="the driver is gone"):

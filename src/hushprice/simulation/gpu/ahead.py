@@ -11,8 +11,8 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +25,45 @@ from hushprice.simulation.gpu.toolkit import SIMULATED, lend
 from hushprice.simulation.trial import Job
 
 
+class Ahead:
+    """Kernels that jobs need, where they are not on disk yet: compiled side by side while other jobs run.
+
+    `told` is called whenever one is ready, from some thread.
+    """
+
+    def __init__(self, jobs: Sequence[Job], *, precision: str, told: Callable[[], None] = lambda: None) -> None:
+        needed = {kernel: job for job in jobs for kernel in kernels_of(job, precision)}
+        self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
+        self._made: dict[str, Future[None]] = {}
+        for kernel, job in needed.items():
+            if not SIMULATED and not _mark(kernel).exists():
+                self._made[kernel] = self._pool.submit(_make, kernel, job, precision)
+                self._made[kernel].add_done_callback(lambda made: told())
+
+    def ready(self, kernels: Sequence[str]) -> bool:
+        """Are they there? One that could not be compiled counts: the job that needs it tries itself and says why."""
+        return all(self._made[kernel].done() for kernel in kernels if kernel in self._made)
+
+    def wait(self) -> None:
+        """Until all are there."""
+        wait(self._made.values())
+
+    def close(self) -> None:
+        """Begin no more."""
+        self._pool.shutdown(cancel_futures=True)
+
+
 def compile_ahead(jobs: Sequence[Job], *, precision: str) -> None:
-    """Compile what these jobs need, if that is more than one set of kernels and not on disk yet."""
-    needed = {kernels_of(job, precision): job for job in jobs}
-    missing = {name: job for name, job in needed.items() if not _mark(name).exists()}
-    if SIMULATED or len(missing) < 2:
-        return
-    kernels = {(_kind(job, precision), one): job for job in missing.values() for one in _large(_policy(job))}
-    tasks = [pickle.dumps((job, precision, one)) for (_, one), job in kernels.items()]
-    with ThreadPoolExecutor(min(len(tasks), os.cpu_count() or 1)) as pool:
-        codes = list(pool.map(_apart, tasks))
-    if not any(codes):  # where one failed, the job itself compiles it and says why
-        for name in missing:
-            _mark(name).parent.mkdir(parents=True, exist_ok=True)
-            _mark(name).touch()
+    """Compile what these jobs need, side by side."""
+    ahead = Ahead(jobs, precision=precision)
+    ahead.wait()
+    ahead.close()
+
+
+def _make(kernel: str, job: Job, precision: str) -> None:
+    if _apart(pickle.dumps((job, precision, kernel.partition(" ")[0]))) == 0:
+        _mark(kernel).parent.mkdir(parents=True, exist_ok=True)
+        _mark(kernel).touch()
 
 
 def _apart(task: bytes) -> int:
@@ -55,14 +80,15 @@ def compile_given() -> None:
 def compile_one(job: Job, precision: str, name: str) -> None:
     """One of the large kernels, and the small ones."""
     policy = _policy(job)
-    lend()  # for good: the process ends
+    lend(None)  # for good: the process ends
     kind: Any = framework.Turns if policy.newton is None else newton.Turns
     turns = kind(job, policy, most=1, single=precision == "single")
     others = {other: Nothing() for other in _large(policy) if other != name}
     turns.kernels = turns.kernels._replace(**others)
     rooms, nobody = kept.rooms(job, 1, turns.estimates), range(1)
     turns.begin(nobody, rooms, goes_on=False)
-    turns.turn(nobody, rooms)
+    turns.advance(nobody, rooms)
+    turns.settle(nobody, rooms)
 
 
 class Nothing:
@@ -72,16 +98,12 @@ class Nothing:
         return lambda *arguments: None
 
 
-def kernels_of(job: Job, precision: str) -> str:
-    """A name for the kernels that a job needs."""
-    return f"{' '.join(_large(_policy(job)))} of {_kind(job, precision)}"
-
-
-def _kind(job: Job, precision: str) -> str:
-    """What kernels of the same role have to share to be the same."""
+def kernels_of(job: Job, precision: str) -> list[str]:
+    """Names for the large kernels that a job launches: the role, and what those of one role share to be the same."""
     policy = _policy(job)
     shape = shape_of(world_of(job.market, job.horizon, None, job.customers), precision == "single")
-    return f"{'framework' if policy.newton is None else 'newton'} {shape} {framework.is_near(job, policy)}"
+    kind = f"{'framework' if policy.newton is None else 'newton'} {shape} {framework.is_near(job, policy)}"
+    return [f"{role} of {kind}" for role in _large(policy)]
 
 
 def _large(policy: Policy) -> list[str]:

@@ -52,7 +52,7 @@ _NEAR, _LEVELS = 10, 24  # entries and levels of the largest covariance stream t
 _PERIODS = 512
 # Estimates are made together: one alone takes as long as a hundred. Whoever asks for one waits, at most for a stretch
 # at first, and for this share of all periods so far later.
-_SHARE, _MOST = 32, 6
+_SHARE, _MOST = 32, 64
 FIT, GO_ON = 1, 2  # what a trial does next, the last entry of its place; 0: it is over
 
 
@@ -229,19 +229,21 @@ class Turns:
         self.kernels.begin[over(trials)](self._whole, len(numbers), trials, int(goes_on), kept, self._state)
 
     def stretches(self, period: int) -> int:
-        """In a turn, when trials are at this period on average: a power of two."""
-        return 1 << min(max(period // (_PERIODS * _SHARE), 1).bit_length() - 1, _MOST)
+        """Between two times of estimates, when trials are at this period on average."""
+        return min(max(period // (_PERIODS * _SHARE), 1), _MOST)
 
-    def turn(self, numbers: range, kept: Kept, stretches: int = 1) -> None:
-        """All go on for so many stretches, or until an estimate is due; then all that wait for one make it."""
-        first, each, trials, horizon = numbers.start, len(numbers), self.jobs * len(numbers), self._job.horizon
-        for _ in range(stretches):
-            self.kernels.advance[over(trials)](
-                self._world, self._hot, self._own, first, each, trials, horizon, kept, self._state
-            )
+    def advance(self, numbers: range, kept: Kept) -> None:
+        """All go on for a stretch, or until an estimate is due."""
+        trials, horizon = self.jobs * len(numbers), self._job.horizon
+        self.kernels.advance[over(trials)](
+            self._world, self._hot, self._own, numbers.start, len(numbers), trials, horizon, kept, self._state
+        )
+
+    def settle(self, numbers: range, kept: Kept) -> None:
+        """All that wait for an estimate make it."""
         if self._policy.code == LEARNING:
-            self.kernels.estimate[trials, TEAM, stream()](
-                self._fitted, self._whole, self._own, first, each, kept, self._state
+            self.kernels.estimate[self.jobs * len(numbers), TEAM, stream()](
+                self._fitted, self._whole, self._own, numbers.start, len(numbers), kept, self._state
             )
 
     def _prices(self, numbers: range, horizon: int) -> FloatArray:
@@ -278,7 +280,8 @@ def bytes_each(job: Job, policy: Policy, single: bool) -> int:
     d, plan = job.market.dimension, plan_of(policy, job.horizon, job.market.dimension)
     records = (4 if single else 8) * ((d + 1) * _capacity(job, policy) + 1)
     state = 8 * (PLACES + 2 + d + d * d + plan.exact.size + plan.running.size)
-    return state + records + bytes_kept(job, plan.max_estimates)
+    asked = 16 * PRICES if policy.code == FIXED else 0
+    return state + records + asked + bytes_kept(job, plan.max_estimates)
 
 
 def _capacity(job: Job, policy: Policy) -> int:

@@ -160,15 +160,22 @@ class Turns:
         self.kernels.begin[over(trials)](self._whole, trials, int(goes_on), kept, self._state)
 
     def stretches(self, period: int) -> int:
-        """In a turn: releases come at the same slots for nearly all, and are short."""
+        """Releases come at the same slots for nearly all, and are short."""
         return 1
 
-    def turn(self, numbers: range, kept: Kept, stretches: int = 1) -> None:
-        """All go on until a release is due, then all that are not over release."""
-        first, each, trials = numbers.start, len(numbers), self.jobs * len(numbers)
-        grid, horizon = over(trials), self._job.horizon
-        self.kernels.advance[grid](self._world, self._hot, self._own, first, each, trials, horizon, kept, self._state)
-        self.kernels.release[grid](self._market, self._whole, self._own, first, each, trials, kept, self._state)
+    def advance(self, numbers: range, kept: Kept) -> None:
+        """All go on until a release is due."""
+        trials, horizon = self.jobs * len(numbers), self._job.horizon
+        self.kernels.advance[over(trials)](
+            self._world, self._hot, self._own, numbers.start, len(numbers), trials, horizon, kept, self._state
+        )
+
+    def settle(self, numbers: range, kept: Kept) -> None:
+        """All that are not over release."""
+        trials = self.jobs * len(numbers)
+        self.kernels.release[over(trials)](
+            self._market, self._whole, self._own, numbers.start, len(numbers), trials, kept, self._state
+        )
 
 
 def bytes_each(job: Job, policy: Policy, single: bool) -> int:

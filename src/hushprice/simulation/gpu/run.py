@@ -16,6 +16,7 @@ from hushprice.simulation import room
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import device, framework, newton
 from hushprice.simulation.gpu import kept as rooms
+from hushprice.simulation.gpu.memory import Piece
 from hushprice.simulation.gpu.replay import Replay
 from hushprice.simulation.gpu.shape import shape_of
 from hushprice.simulation.gpu.toolkit import MEMORY, SIMULATED, lend, stream, wait
@@ -23,7 +24,8 @@ from hushprice.simulation.trial import Job, Trials, plan_of
 
 Advance = Callable[[int], None]  # periods done in this batch
 MOST = 131_072  # trials of a batch: with more, a large GPU gets no faster
-RECORDS = 8_000_000_000  # periods of a batch of a policy that fits all its records again and again: seconds of work
+LEARNING_MOST = 32_768  # of alg:framework: with more, what is kept near the threads falls out of the cache
+SMALL = 1 << 22  # bytes for what a job has besides its trials' rooms; what does not fit takes memory of its own
 AHEAD = (
     1 if SIMULATED else 16
 )  # turns begun before the host asks for news: else the device waits for the host each time
@@ -36,34 +38,44 @@ class Runner:
     Jobs `beside` it, of the same `kin`, take part in every batch with the same trials; `most` is for each.
     """
 
-    def __init__(self, job: Job, *, precision: str, most: int, beside: Sequence[Job] = ()) -> None:
+    def __init__(
+        self, job: Job, *, precision: str, most: int, beside: Sequence[Job] = (), piece: Piece | None = None
+    ) -> None:
+        """With a `piece` of memory that the caller takes back, or one of its own."""
         self.job, single = job, precision == "single"
         policy, self._jobs = _policy(job), 1 + len(beside)
         whole = self._jobs * most
-        weakref.finalize(self, MEMORY.give, lend())
+        with device.in_one_line():
+            own = [MEMORY.take(bytes_of(job, whole, precision=precision))] if piece is None and not SIMULATED else []
+        beyond = lend(piece or (own[0] if own else None))
+        weakref.finalize(self, MEMORY.give, own)
+        weakref.finalize(self, MEMORY.give, beyond)
         with _COMPILING, device.in_one_line():
             kind = framework.Turns if policy.newton is None else newton.Turns
             self.turns: framework.Turns | newton.Turns = kind(job, policy, most=whole, single=single, beside=beside)
             self.kept = rooms.rooms(job, whole, self.turns.estimates)
             nobody = range(1)  # a trial that is over: its kernels are compiled and return at once
             self.turns.begin(nobody, self.kept, goes_on=False)
-            self.turns.turn(nobody, self.kept)
+            self.turns.advance(nobody, self.kept)
+            self.turns.settle(nobody, self.kept)
 
     def run(self, numbers: range, advance: Advance) -> Trials:
         """Those trials of the first job, then of the next, all at once. Between some turns Ctrl-C gets through."""
         trials = self._jobs * len(numbers)
-        done, before, again = np.zeros(1, dtype=np.int64), -1, dict[int, Replay]()
+        done, before = np.zeros(1, dtype=np.int64), -1
         with device.in_one_line():
             try:
                 self.kept.done.copy_to_device(done, stream=stream())
                 self.turns.begin(numbers, self.kept)
+                go_on = Replay(functools.partial(self.turns.advance, numbers, self.kept))
+                settle = Replay(functools.partial(self.turns.settle, numbers, self.kept))
                 while before < done[0] < trials * self.job.horizon:  # where an estimate failed, its trial stays behind
                     before = int(done[0])
                     many = self.turns.stretches(before // trials)
-                    if many not in again:
-                        again[many] = Replay(functools.partial(self.turns.turn, numbers, self.kept, many))
                     for _ in range(max(1, AHEAD // many)):
-                        again[many]()
+                        for _ in range(many):
+                            go_on()
+                        settle()
                     self.kept.done.copy_to_host(done, stream=stream())
                     wait()
                     advance(int(done[0]))
@@ -99,7 +111,7 @@ def fits(job: Job, *, precision: str) -> int:
     each = kind.bytes_each(job, policy, single)
     most = MOST
     if policy.newton is None and policy.code == LEARNING:
-        most = max(1024, RECORDS // job.horizon)
+        most = LEARNING_MOST
     return max(1, min(most, device.free_bytes() // each))
 
 
@@ -107,7 +119,7 @@ def bytes_of(job: Job, trials: int, *, precision: str) -> int:
     """Device memory that so many trials take at once."""
     policy = _policy(job)
     kind = framework if policy.newton is None else newton
-    return trials * kind.bytes_each(job, policy, precision == "single")
+    return SMALL + trials * kind.bytes_each(job, policy, precision == "single")
 
 
 def run_trials(job: Job, numbers: range, *, precision: str, advance: Advance) -> tuple[Trials, float]:

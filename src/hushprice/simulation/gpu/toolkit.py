@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import threading
 from typing import Any, TypeVar
 
@@ -11,12 +12,14 @@ import numba.core.config
 import numpy as np
 
 from hushprice.simulation.gpu.disk import Disk
-from hushprice.simulation.gpu.memory import Memory
+from hushprice.simulation.gpu.memory import Memory, Piece, aligned
 
 Kernels = TypeVar("Kernels", bound=Any)  # a named tuple of them
 
 config: Any = numba.core.config
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # few trials are not a mistake
+# Queues of work that the driver keeps apart; by default 8, and work of a ninth thread would wait behind another's.
+os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 SIMULATED = bool(config.ENABLE_CUDASIM)
 cuda: Any = importlib.import_module("numba.cuda")
 
@@ -67,10 +70,10 @@ def over(trials: int) -> tuple[int, int, Any]:
     return (trials + BLOCK - 1) // BLOCK, BLOCK, stream()
 
 
-def lend() -> list[Any]:
-    """A list of the memory that this thread's arrays take from now on, to be given back when they are done with."""
-    _OWN.lent = list[Any]()
-    return _OWN.lent
+def lend(piece: Piece | None) -> list[Piece]:
+    """This thread's arrays are cut out of that piece from now on. Returned: what they take beyond it, as they do."""
+    _OWN.piece, _OWN.used, _OWN.beyond = piece, 0, list[Piece]()
+    return _OWN.beyond
 
 
 def new(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -78,9 +81,17 @@ def new(shape: tuple[int, ...], dtype: Any) -> Any:
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if SIMULATED or size == 0:
         return cuda.device_array(shape, dtype=dtype)
-    piece = MEMORY.take(size)
-    _OWN.lent.append(piece)
-    return piece[:size].view(dtype).reshape(*shape)
+    return _bytes(size).view(dtype).reshape(*shape)
+
+
+def _bytes(size: int) -> Any:
+    start, piece = _OWN.used, _OWN.piece
+    if piece is None or start + size > piece.size:
+        piece, start = MEMORY.take(size), 0
+        _OWN.beyond.append(piece)
+    else:
+        _OWN.used = aligned(start + size)
+    return piece.bytes(start, start + size)
 
 
 def on_device(value: Any) -> Any:
