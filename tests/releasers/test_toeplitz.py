@@ -52,7 +52,7 @@ def releases(absorb: Absorb, strategy: Toeplitz, summands: np.ndarray, noises: n
     exact, running, poles, zeros = state(strategy, summands.shape[1])
     out = []
     for summand, noise in zip(summands, noises, strict=True):
-        absorb(exact, running, poles, zeros, summand, noise)
+        absorb(exact, running, poles, zeros, summand, noise.copy())
         out.append(running[0].copy())
     return np.array(out)
 

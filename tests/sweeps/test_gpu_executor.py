@@ -31,8 +31,12 @@ class Device:
         self.lock, self.running, self.most, self.together = threading.Lock(), 0, 0, threading.Event()
         self.wanted = 1
         self.batches: list[int] = []
+        self.queues: list[str] = []
         self.asked: list[int] = []  # bytes, of the driver
         self.memory = Memory(self.allocate, lambda: None)
+
+    def work_in(self, queue: str) -> None:
+        self.queues.append(queue)
 
     def allocate(self, size: int) -> SimpleNamespace:
         self.asked.append(size)
@@ -80,6 +84,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Device:
     monkeypatch.setattr(gpu_executor, "bytes_of", lambda job, trials, precision: BYTES * trials)
     monkeypatch.setattr(gpu_executor, "SMALL", 2 * BYTES)
     monkeypatch.setattr(gpu_executor, "MEMORY", found.memory)
+    monkeypatch.setattr(gpu_executor, "queues", lambda count: [f"queue {i}" for i in range(count)])
+    monkeypatch.setattr(gpu_executor, "work_in", found.work_in)
     monkeypatch.setattr(device, "free_bytes", lambda: 100 * BYTES)
     return found
 
@@ -110,6 +116,7 @@ def test_cells_run_side_by_side_and_all_come_back(gpu: Device) -> None:
     ended = list(executor().run(pieces, seen.append))
     assert {(piece.cell, piece.numbers) for piece, _ in ended} == {(piece.cell, piece.numbers) for piece in pieces}
     assert gpu.most == 3
+    assert set(gpu.queues) == {"queue 0", "queue 1", "queue 2"}
     assert seen == sorted(seen)
     assert seen[-1] == 6 * sum(cell.horizon for cell in CELLS)
 

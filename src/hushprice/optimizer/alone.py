@@ -6,7 +6,7 @@ from hushprice.demand.welfare import clairvoyant_price
 from hushprice.numerics.functions import multiple
 from hushprice.numerics.jit import step
 from hushprice.optimizer import climb, lanes
-from hushprice.optimizer.curve import Bonus, Revenue, bonus_at, form_at, lit, overhang, revenue_at, uphill
+from hushprice.optimizer.curve import Bonus, Revenue, arch, bonus_at, form_at, lit, overhang, revenue_at, uphill
 from hushprice.optimizer.price import best_price
 from hushprice.types import FloatArray
 
@@ -40,10 +40,11 @@ def _by_grid(revenue: Revenue, bonus: Bonus, work: FloatArray) -> float:
     for _ in range(lanes.STEPS):
         p = uphill(revenue, there, p, low, high)
     sure, ceiling = lanes.certify_window(revenue, there, bonus.width, p, low, high)
+    arched = arch(bonus) < 0.0  # else there is no overhang, and a GPU need not read that code
     for j in range(lanes.POINTS - 1):
         left, right = multiple(lanes.SPACING, j), multiple(lanes.SPACING, j + 1)
         inside = low < 0.5 * (left + right) < high
-        over = overhang(bonus, left, right)
+        over = overhang(bonus, left, right) if arched else 0.0
         sure = sure and (inside or max(work[j], work[j + 1]) + over <= ceiling)
     if sure:
         return p

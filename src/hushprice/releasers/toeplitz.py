@@ -35,10 +35,18 @@ def absorb(
     summand: FloatArray,
     noise: FloatArray,
 ) -> None:
-    """Add the next record and its noise; all of size (size,)."""
-    for k in range(summand.size):
+    """Add the next record and its noise, both (size,): `decode` for all entries together. The noise is used up."""
+    sections, signal = poles.size, noise
+    for j in range(sections):  # a GPU has this loop once, not once an entry
+        zero, gap = zeros[j], zeros[j] - poles[j]
+        for k in range(signal.size):
+            memory = running[1 + j, k]
+            running[1 + j, k] = zero * memory + signal[k]
+            signal[k] += gap * memory
+    for k in range(signal.size):
+        running[1 + sections, k] += signal[k]
         exact[0, k] += summand[k]
-        running[0, k] = exact[0, k] + decode(running, poles, zeros, k, noise[k])
+        running[0, k] = exact[0, k] + running[1 + sections, k]
 
 
 @step

@@ -21,11 +21,20 @@ def absorb(exact: FloatArray, running: FloatArray, count: int, summand: FloatArr
     exact is (levels, size), running is (levels + 1, size) with a zero last row, summand and noise are (size,). A record
     past the tree's 2^levels - 1 has no node and changes nothing: alg:private-cov releases nothing after T - 1.
     """
-    level = _level(count)
     if count >> exact.shape[0] != 0:
         return
-    for k in range(summand.size):
-        _close(exact, running, k, level, summand[k], noise[k])
+    level, size = _level(count), summand.size
+    for k in range(size):
+        exact[level, k] = summand[k]
+    for below in range(level):  # all entries of a node together: a GPU has its levels' loops once, not once an entry
+        for k in range(size):
+            exact[level, k] += exact[below, k]
+            exact[below, k] = 0.0
+    for k in range(size):
+        running[level, k] = running[level + 1, k] + (exact[level, k] + noise[k])
+    for at in range(level):
+        for k in range(size):
+            running[at, k] = running[level, k]
 
 
 @step

@@ -347,7 +347,7 @@ def _absorb(plan: Plan, period: int, count: int, room: Stretch, sitting: Sitting
         _copy(sitting.running_before, running)
         _sum_up(plan, exact, running, period, done, room, room.pivots)
     elif count == 1 and done == 1:
-        _sum_up(plan, exact, running, period, 1, room, room.pivots)
+        _add_one(plan, exact, running, period, room)
     return done
 
 
@@ -426,6 +426,18 @@ def _sum_up(
         )
     else:
         tree.absorb_many(exact, running, period, count, room.summands, room.noise, plan.scales, released)
+
+
+@step
+def _add_one(plan: Plan, exact: FloatArray, running: FloatArray, period: int, room: Stretch) -> None:
+    """`_sum_up` for one record."""
+    summand, noise = room.summands[:, 0], room.pivots[:, 0]
+    for k in range(noise.size):
+        noise[k] = plan.scales[k] * room.noise[k, 0]
+    if plan.poles.size > 0:
+        toeplitz.absorb(exact, running, plan.poles, plan.zeros, summand, noise)
+    else:
+        tree.absorb(exact, running, period, summand, noise)
 
 
 @step

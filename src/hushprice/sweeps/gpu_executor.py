@@ -19,7 +19,7 @@ from hushprice.errors import InvalidInput
 from hushprice.simulation.gpu import device
 from hushprice.simulation.gpu.ahead import Ahead, kernels_of
 from hushprice.simulation.gpu.run import Runner, bytes_of, fits, kin
-from hushprice.simulation.gpu.toolkit import MEMORY, SIMULATED
+from hushprice.simulation.gpu.toolkit import MEMORY, SIMULATED, queues, work_in
 from hushprice.simulation.places import Place, unfit
 from hushprice.simulation.trial import Job
 from hushprice.sweeps.block import Block
@@ -43,6 +43,7 @@ class Work:
     bytes: int
     kernels: list[str]
     memory: Any = None  # None: the runner asks for its own
+    queue: Any = None
 
     def give(self) -> None:
         """Its memory, to others."""
@@ -80,11 +81,11 @@ class Gpu:
         stop, running, done = threading.Event(), dict[int, Work](), dict[int, int]()
         threads: list[threading.Thread] = []
         try:
-            self._hold(waiting)
+            free = self._hold(waiting)
             while waiting or running:
-                while len(running) < AT_ONCE and (work := _next(waiting, ahead, alone=not running)) is not None:
+                while free and (work := _next(waiting, ahead, alone=not running)) is not None:
                     number = len(threads)
-                    running[number] = work
+                    running[number], work.queue = work, free.pop()
                     threads.append(threading.Thread(target=self._run_cell, args=(number, work, stop, news)))
                     threads[-1].start()
                 number, told = news.get()
@@ -97,6 +98,7 @@ class Gpu:
                 if told is not None:
                     yield told
                 elif number >= 0:
+                    free.append(running[number].queue)
                     running.pop(number).give()
         finally:
             stop.set()
@@ -137,14 +139,18 @@ class Gpu:
         trials = _largest(batches) * len(batches[0])
         return Work(batches, bytes_of(job, trials, precision=precision), kernels_of(job, precision))
 
-    def _hold(self, waiting: Sequence[Work]) -> None:
-        """Ask the driver for what all of it takes together, as far as there is so much."""
-        if waiting and not SIMULATED:
-            with device.in_one_line():
+    def _hold(self, waiting: Sequence[Work]) -> list[Any]:
+        """Ask the driver for the memory that all of it takes together, as far as there is so much, and for queues."""
+        if not waiting:
+            return []
+        with device.in_one_line():
+            if not SIMULATED:
                 MEMORY.hold(min(device.free_bytes(), sum(work.bytes for work in waiting)))
+            return queues(min(AT_ONCE, len(waiting)))
 
     def _run_cell(self, number: int, work: Work, stop: threading.Event, news: Any) -> None:
         """One cell, or several in one batch, in a thread; into `news` go periods done, results, the end or an error."""
+        work_in(work.queue)
         try:
             for told in self._results(work, stop, news, number):
                 news.put((number, told))

@@ -17,7 +17,7 @@ import numpy as np
 from hushprice.demand import family, features, welfare
 from hushprice.numerics import functions, tape
 from hushprice.optimizer import alone, climb, coefficients, curve, lanes, price, probe, spread
-from hushprice.releasers import scores
+from hushprice.releasers import scores, tree
 from hushprice.sensitive import records
 from hushprice.simulation import contexts, kernel, newton
 from hushprice.simulation.gpu.toolkit import SIMULATED, device_step
@@ -103,7 +103,11 @@ def _words() -> dict[Any, Any]:
     def floor(x):  # type: ignore[no-untyped-def]
         return library.floor(x)
 
-    return {tape.philox: philox, np.floor: floor}
+    @_device
+    def lowest_bit(count):  # type: ignore[no-untyped-def]
+        return library.ffsll(count) - 1
+
+    return {tape.philox: philox, np.floor: floor, tree._level: lowest_bit}
 
 
 def _single_floor() -> dict[Any, Any]:

@@ -52,11 +52,19 @@ def kept(kernels: Kernels, name: str) -> Kernels:
 
 def stream() -> Any:
     """This thread's queue of work on the device: jobs of different threads run side by side."""
-    if SIMULATED:
-        return 0
     if not hasattr(_OWN, "stream"):
-        _OWN.stream = cuda.stream()
+        work_in(queues(1)[0])
     return _OWN.stream
+
+
+def queues(count: int) -> list[Any]:
+    """So many new queues. To make one the driver waits for everything that runs, so they are better made early."""
+    return [0 if SIMULATED else cuda.stream() for _ in range(count)]
+
+
+def work_in(queue: Any) -> None:
+    """What this thread asks of the device from now on goes into that queue."""
+    _OWN.stream = queue
 
 
 def wait() -> None:
