@@ -10,8 +10,12 @@ suffix sums instead of nodes makes a period cost O(1) additions on average inste
 
 from __future__ import annotations
 
+import numpy as np
+
 from hushprice.numerics.jit import inlined, step
 from hushprice.types import FloatArray
+
+_1 = np.uint64(1)
 
 
 @inlined
@@ -23,7 +27,10 @@ def absorb(exact: FloatArray, running: FloatArray, count: int, summand: FloatArr
     """
     if count >> exact.shape[0] != 0:
         return
-    level, size = _level(count), summand.size
+    level, size = (
+        np.uint64(_level(count)),
+        np.uint64(summand.size),
+    )  # unsigned: nobody asks whether an index is negative
     for k in range(size):
         exact[level, k] = summand[k]
     for below in range(level):  # all entries of a node together: a GPU has its levels' loops once, not once an entry
@@ -31,7 +38,7 @@ def absorb(exact: FloatArray, running: FloatArray, count: int, summand: FloatArr
             exact[level, k] += exact[below, k]
             exact[below, k] = 0.0
     for k in range(size):
-        running[level, k] = running[level + 1, k] + (exact[level, k] + noise[k])
+        running[level, k] = running[level + _1, k] + (exact[level, k] + noise[k])
     for at in range(level):
         for k in range(size):
             running[at, k] = running[level, k]
