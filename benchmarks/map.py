@@ -26,10 +26,10 @@ import json
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -68,6 +68,15 @@ KINDS = {
     "prior": Kind("all markets of the prior", prior.VECTORS, 40),  # a point: 2,000 trials
     "gain": Kind("markets with something to gain", 20, 100, 1e-4),
 }
+
+
+class Spot(NamedTuple):
+    """Where on the map a point lies."""
+
+    kind: str
+    dimension: int
+    horizon: int
+    epsilon: float
 
 
 @dataclass(frozen=True)
@@ -120,45 +129,49 @@ def cells_of(horizon: int, epsilon: float, markets: Sequence[Market]) -> list[Ce
 
 
 def measure(
-    name: str,
+    kinds: Mapping[str, Kind],
     horizons: Sequence[int],
     epsilons: Sequence[float],
     dimensions: Sequence[int],
     *,
-    kind: Kind,
     store: Store | None,
     executor: Executor | None = None,
 ) -> list[Point]:
-    """All points of a kind in one go, long ones first: a GPU gets many at once, and compiles side by side."""
-    looked_for = {dimension: markets_with(dimension, kind.markets, kind.least_gain) for dimension in dimensions}
-    drawn = {dimension: found for dimension, found in looked_for.items() if found is not None}
-    places = list(itertools.product(sorted(horizons, reverse=True), drawn, epsilons))
-    asked = {(T, d, epsilon): cells_of(T, epsilon, drawn[d][0]) for T, d, epsilon in places}
-    home = {cell: (place, row) for place, cells in asked.items() for row, cell in enumerate(cells)}
-    regret = {place: np.full((kind.markets, kind.trials), np.nan) for place in places}  # a customer
-    points: dict[tuple[int, int, float], Point] = {}
+    """All points in one go, long ones first: a GPU gets many at once, of all kinds, and compiles side by side."""
+    looked_for = {
+        (name, d): markets_with(d, kind.markets, kind.least_gain) for name, kind in kinds.items() for d in dimensions
+    }
+    drawn = {own: found for own, found in looked_for.items() if found is not None}
+    grid = itertools.product(drawn, dict.fromkeys(horizons), dict.fromkeys(epsilons))
+    spots = [Spot(name, d, T, epsilon) for (name, d), T, epsilon in grid]
+    home: dict[Cell, list[tuple[Spot, int]]] = {}  # more than one where kinds have a market in common
+    for spot in sorted(spots, key=lambda each: -each.horizon * each.dimension):
+        for row, cell in enumerate(cells_of(spot.horizon, spot.epsilon, drawn[spot[:2]][0])):
+            home.setdefault(cell, []).append((spot, row))
+    regret = {each: np.zeros((kinds[each.kind].markets, kinds[each.kind].trials)) for each in spots}
+    left = {spot: len(own) for spot, own in regret.items()}
+    points: dict[Spot, Point] = {}
 
     def done(cell: Cell, result: SimulationResult) -> None:
-        place, row = home[cell]
-        regret[place][row] = result.regret
-        if not np.any(np.isnan(regret[place][:, 0])):
-            T, d, epsilon = place
-            points[place] = point(name, T, epsilon, d, regret[place], drawn[d][1])
-            print(_line(points[place]), flush=True)
+        for spot, row in home[cell]:
+            own = regret[spot]  # a customer
+            own[row] = result.regret[: own.shape[1]]
+            left[spot] -= 1
+            if left[spot] == 0:
+                points[spot] = point(spot, own, drawn[spot[:2]][1])
+                print(_line(points[spot]), flush=True)
 
-    run_cells(list(home), trials=kind.trials, store=store, executor=executor, on_cell_done=done)
-    return [points[T, d, epsilon] for d, T, epsilon in itertools.product(drawn, horizons, epsilons)]
+    trials = {cell: max(kinds[spot.kind].trials for spot, _ in its) for cell, its in home.items()}
+    run_cells(home, trials=trials, store=store, executor=executor, on_cell_done=done)
+    return [points[spot] for spot in spots]
 
 
-def point(kind: str, horizon: int, epsilon: float, dimension: int, regret: Any, single: Any) -> Point:
+def point(spot: Spot, regret: Any, single: Any) -> Point:
     """From every trial's average regret, and each market's for one price."""
     own = regret.mean(axis=1)
     within = regret.var(axis=1, ddof=1).mean() if regret.shape[1] > 1 else 0.0
     return Point(
-        kind=kind,
-        horizon=horizon,
-        epsilon=epsilon,
-        dimension=dimension,
+        **spot._asdict(),
         regret=float(own.mean()),
         error=float(math.sqrt(within / regret.size)),
         one_price=float(single.mean()),
@@ -249,13 +262,12 @@ def main() -> None:
     started = time.perf_counter()
     executor, store = open_executor(device=args.backend, precision=args.precision), args.store or args.output / "store"
     kinds: dict[str, Kind] = {}
-    points: list[Point] = []
     for name in args.kind or KINDS:
         kind = dataclasses.replace(
             KINDS[name], markets=args.markets or KINDS[name].markets, trials=args.trials or KINDS[name].trials
         )
         kinds[name] = dataclasses.replace(kind, least_gain=args.least_gain) if name == "gain" else kind
-        points += measure(name, *grid, kind=kinds[name], store=Store(store), executor=executor)
+    points = measure(kinds, *grid, store=Store(store), executor=executor)
     report = {
         "command": asked_for(sys.argv[1:]),
         "version": hushprice.__version__,

@@ -35,7 +35,7 @@ def page() -> Iterator[ModuleType]:
 
 def test_a_point_is_a_mean_over_markets(page: ModuleType) -> None:
     regret, single = np.array([[1.0, 3.0], [5.0, 7.0]]), np.array([4.0, 4.0])
-    found = page.point("prior", 10, 0.5, 2, regret, single)
+    found = page.point(page.Spot("prior", 2, 10, 0.5), regret, single)
     assert (found.regret, found.one_price, found.ratio, found.beats, found.trials) == (4.0, 4.0, 1.0, 0.5, 4)
     assert found.error == pytest.approx(np.sqrt(2.0 / 4))  # within markets; which markets there are is public
 
@@ -52,12 +52,22 @@ def test_without_that_wish_they_are_the_planners_own(page: ModuleType) -> None:
     assert [each.theta.tolist() for each in markets] == [each.theta.tolist() for each in prior.markets(2)]
 
 
+def test_kinds_measured_together_are_what_each_is_alone(page: ModuleType) -> None:
+    kinds = {"prior": page.Kind("all", 2, 3), "same": page.Kind("as many", 2, 5), "gain": page.Kind("some", 1, 2, 1e-4)}
+    grid = [300, 200], [1.0, 5.0], [2, 3]
+    alone = [point for name, kind in kinds.items() for point in page.measure({name: kind}, *grid, store=None)]
+    assert page.measure(kinds, *grid, store=None) == alone
+    assert [(each.kind, each.dimension, each.horizon, each.epsilon) for each in alone] == [
+        (name, d, T, epsilon) for name in kinds for d in (2, 3) for T in (300, 200) for epsilon in (1.0, 5.0)
+    ]
+
+
 def test_where_they_are_too_rare_the_map_says_so_and_goes_on(
     page: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(page, "MOST_DRAWN", 20)
     kind = page.Kind("some", 1, 2, 1e-3)
-    points = page.measure("gain", [300], [1.0], [10, 2], kind=kind, store=None)
+    points = page.measure({"gain": kind}, [300], [1.0], [10, 2], store=None)
     assert [each.dimension for each in points] == [2]
     assert "fewer than 1 of 20 markets at d = 10 have 0.001 to gain: left out" in capsys.readouterr().out
     other = dataclasses.replace(points[0], kind="prior", dimension=10)
@@ -93,7 +103,7 @@ def test_a_second_run_reads_what_the_first_one_left(
 def test_a_map_is_put_into_the_package_and_the_pages(
     page: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = page.point("prior", 10, 0.5, 2, np.array([[1.0, 3.0]]), np.array([4.0]))
+    found = page.point(page.Spot("prior", 2, 10, 0.5), np.array([[1.0, 3.0]]), np.array([4.0]))
     report = {
         **dict.fromkeys(("command", "device", "precision", "version"), "this"),
         "kinds": {"prior": {"markets": 50}},
