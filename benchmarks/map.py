@@ -26,7 +26,9 @@ import json
 import math
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,6 +130,18 @@ def cells_of(horizon: int, epsilon: float, markets: Sequence[Market]) -> list[Ce
     ]
 
 
+@contextmanager
+def kernels_aside(executor: Executor | None, horizon: int, dimensions: Sequence[int]) -> Iterator[None]:
+    """A GPU's kernels take most of a minute to compile: the host draws its markets meanwhile. Leaving waits."""
+    with ThreadPoolExecutor(1) as aside:
+        if executor is not None and executor.place.device == "gpu":
+            from hushprice.simulation.gpu.ahead import compile_ahead
+
+            jobs = [cells_of(horizon, 1.0, prior.markets(d - 1, count=1))[0].prepare() for d in dimensions]
+            aside.submit(compile_ahead, jobs, precision=executor.place.precision)  # what fails, the run does again
+        yield
+
+
 def measure(
     kinds: Mapping[str, Kind],
     horizons: Sequence[int],
@@ -138,9 +152,12 @@ def measure(
     executor: Executor | None = None,
 ) -> list[Point]:
     """All points in one go, long ones first: a GPU gets many at once, of all kinds, and compiles side by side."""
-    looked_for = {
-        (name, d): markets_with(d, kind.markets, kind.least_gain) for name, kind in kinds.items() for d in dimensions
-    }
+    with kernels_aside(executor, horizons[0], dimensions):
+        looked_for = {
+            (name, d): markets_with(d, kind.markets, kind.least_gain)
+            for name, kind in kinds.items()
+            for d in dimensions
+        }
     drawn = {own: found for own, found in looked_for.items() if found is not None}
     grid = itertools.product(drawn, dict.fromkeys(horizons), dict.fromkeys(epsilons))
     spots = [Spot(name, d, T, epsilon) for (name, d), T, epsilon in grid]

@@ -6,7 +6,7 @@ import dataclasses
 import importlib.util
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +15,11 @@ import numpy as np
 import pytest
 
 from hushprice.planner import measured, prior
+from hushprice.simulation.gpu import ahead
+from hushprice.simulation.places import Place
+from hushprice.simulation.trial import Job
+from hushprice.sweeps.executors import Advance, Ended, Local
+from hushprice.sweeps.piece import Piece
 from hushprice.sweeps.store import Store
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "map.py"
@@ -60,6 +65,28 @@ def test_kinds_measured_together_are_what_each_is_alone(page: ModuleType) -> Non
     assert [(each.kind, each.dimension, each.horizon, each.epsilon) for each in alone] == [
         (name, d, T, epsilon) for name in kinds for d in (2, 3) for T in (300, 200) for epsilon in (1.0, 5.0)
     ]
+
+
+def test_the_kernels_compiled_while_markets_are_drawn_are_all_that_a_gpu_needs(
+    page: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[str] = []
+    monkeypatch.setattr(ahead, "compile_ahead", lambda jobs, precision: compiled.extend(names(jobs, precision)))
+    needed: list[str] = []
+
+    class Stand(Local):
+        def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
+            needed.extend(names([piece.cell.prepare() for piece in pieces], self.place.precision))
+            return super().run(pieces, advance)
+
+    def names(jobs: Sequence[Job], precision: str) -> list[str]:
+        return [ahead.kernels_of(job, precision) for job in jobs]
+
+    kinds = {"prior": page.Kind("all", 2, 1), "gain": page.Kind("some", 1, 1, 1e-4)}
+    stand = Stand(2, Place(device="gpu", precision="single", library="a stand-in"))
+    page.measure(kinds, [300, 200], [1.0, 5.0], [2, 3], store=None, executor=stand)
+    assert len(compiled) == 2
+    assert set(compiled) == set(needed)
 
 
 def test_where_they_are_too_rare_the_map_says_so_and_goes_on(
