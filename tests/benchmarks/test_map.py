@@ -102,6 +102,17 @@ def test_where_they_are_too_rare_the_map_says_so_and_goes_on(
     assert [[text.get_text() for text in axes.texts] for axes in panels][3] == ["too few such markets"]
 
 
+def test_the_picture_has_room_for_its_numbers_and_a_scale_in_ratios(page: ModuleType) -> None:
+    spots = {5e-3: 10_000, 0.234: 100_000, 16.4: 1_000_000, 4e6: 3_000_000}
+    points = [
+        page.point(page.Spot("prior", 2, T, 1.0), np.array([[ratio]]), np.array([1.0])) for ratio, T in spots.items()
+    ]
+    panel, bar = page.draw(points, {"prior": "all"}).axes
+    assert [text.get_text() for text in panel.texts] == ["0.005", "0.23", "16", "> 999"]
+    assert [text.get_color() for text in panel.texts] == ["white", "black", "white", "white"]
+    assert [text.get_text() for text in bar.get_yticklabels()][4:7] == ["1/2", "1", "2"]
+
+
 def test_a_second_run_reads_what_the_first_one_left(
     page: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
