@@ -66,7 +66,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Device:
     monkeypatch.setattr(gpu_executor, "Runner", Runner)
     monkeypatch.setattr(gpu_executor, "AT_ONCE", 3)
     monkeypatch.setattr(gpu_executor, "compile_ahead", lambda jobs, precision: None)
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 4)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 4)
     monkeypatch.setattr(gpu_executor, "bytes_of", lambda job, trials, precision: 10 * trials)
     monkeypatch.setattr(device, "free_bytes", lambda: 1000)
     return found
@@ -92,6 +92,17 @@ def test_no_more_than_memory_holds(gpu: Device, monkeypatch: pytest.MonkeyPatch)
     pieces = executor().cut({cell: [range(4)] for cell in CELLS})
     assert len(list(executor().run(pieces, lambda done: None))) == len(CELLS)
     assert gpu.most == 1
+
+
+def test_the_driver_is_not_asked_for_every_cell_how_much_memory_is_free(
+    gpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(device, "free_bytes", lambda: asked.append(1) or 1000)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: free)
+    pieces = executor().cut({cell: [range(4)] for cell in twins(50)})
+    assert len(list(executor().run(pieces, lambda done: None))) == 50
+    assert len(asked) == 2
 
 
 def test_an_error_on_the_device_is_an_error_here(gpu: Device) -> None:
@@ -122,7 +133,7 @@ def twins(count: int, horizon: int = 50, epsilon: float = 1.0) -> list[Cell]:
 def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_trials(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 1000)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 1000)
     cells, seen = [*twins(5), *twins(2, horizon=51), *twins(2, epsilon=2.0), CELLS[0]], list[int]()
     pieces = executor().cut({cell: [range(3, 7)] for cell in cells})
     ended = list(executor().run(pieces, seen.append))
@@ -137,7 +148,7 @@ def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_tri
 def test_cells_of_other_trials_or_several_pieces_or_too_many_stay_apart(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 8)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 8)
     one, two, three, four, five = twins(5)
     asked = {one: [range(4)], two: [range(1, 5)], three: [range(12)], four: [range(2), range(3, 5)], five: [range(4)]}
     assert sizes(asked) == [[2], [1], [1, 1], [1, 1]]
@@ -147,7 +158,7 @@ def test_cells_of_other_trials_or_several_pieces_or_too_many_stay_apart(
 def test_cells_of_the_framework_share_a_batch_where_their_rooms_are_alike(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 1000)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 1000)
     alike = [
         Cell(policy="paper", calibration=how, horizon=64, epsilon=epsilon)
         for how in ("published", "printed")
@@ -164,7 +175,7 @@ def test_cells_of_the_framework_share_a_batch_where_their_rooms_are_alike(
 
 def sizes(asked: dict[Cell, list[range]]) -> list[list[int]]:
     """How many cells are in each batch of each thread."""
-    return [[len(batch) for batch in batches] for batches in executor()._together(executor().cut(asked))]
+    return [[len(batch) for batch in batches] for batches in executor()._together(executor().cut(asked), 1000)]
 
 
 def test_nothing_to_do(gpu: Device) -> None:

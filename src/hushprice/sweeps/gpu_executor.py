@@ -44,21 +44,22 @@ class Gpu:
     def cut(self, missing: Missing) -> list[Piece]:
         """As few pieces as memory allows, in the order of the cells."""
         pieces: list[Piece] = []
+        free = device.free_bytes()  # once: for thousands of cells the driver would take seconds to say it
         for cell, ranges in missing.items():
             misfit = unfit(cell.prepare())
             if misfit is not None:
                 raise InvalidInput(f"policy {cell.policy!r}: {misfit}")
-            size = self._most(cell.prepare()) if ranges else 1
+            size = self._most(cell.prepare(), free) if ranges else 1
             for numbers in ranges:
                 pieces += [Piece(cell, numbers[at : at + size]) for at in range(0, len(numbers), size)]
         return pieces
 
     def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
-        waiting = self._together(pieces)
+        budget, begun = device.free_bytes() if pieces else 0, 0
+        waiting = self._together(pieces, budget)
         news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         stop, running, done = threading.Event(), dict[int, int](), dict[int, int]()
         compile_ahead([group[0][0].cell.prepare() for group in waiting], precision=self.place.precision)
-        budget, begun = device.free_bytes() if waiting else 0, 0
         threads: list[threading.Thread] = []
         try:
             while begun < len(waiting) or running:
@@ -85,7 +86,7 @@ class Gpu:
             for thread in threads:
                 thread.join()
 
-    def _together(self, pieces: Sequence[Piece]) -> list[Batches]:
+    def _together(self, pieces: Sequence[Piece], free: int) -> list[Batches]:
         """What each thread runs: a cell's pieces one after the other, or the only pieces of several cells at once."""
         cells: dict[Cell, list[Piece]] = {}
         for piece in pieces:
@@ -97,15 +98,15 @@ class Gpu:
             key = kin(job) if len(own) == 1 else None, numbers
             if key[0] is None:
                 found.append([[piece] for piece in own])
-            elif key in open_to and (len(open_to[key]) + 1) * len(numbers) <= self._most(job):
+            elif key in open_to and (len(open_to[key]) + 1) * len(numbers) <= self._most(job, free):
                 open_to[key] += own
             else:
                 open_to[key] = own
                 found.append([own])
         return found
 
-    def _most(self, job: Job) -> int:
-        return fits(job, precision=self.place.precision)
+    def _most(self, job: Job, free: int) -> int:
+        return fits(job, precision=self.place.precision, free=free)
 
     def _bytes(self, batches: Batches) -> int:
         trials = _largest(batches) * len(batches[0])
