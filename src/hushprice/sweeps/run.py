@@ -14,6 +14,7 @@ from hushprice.sweeps.block import Block
 from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.executors import Executor, Local
 from hushprice.sweeps.piece import gaps
+from hushprice.sweeps.preparing import prepare_all
 from hushprice.sweeps.store import Store
 
 CellDone = Callable[[Cell, SimulationResult], None]
@@ -43,6 +44,7 @@ def run_cells(
     executor = executor if executor is not None else Local()
     place = executor.place
     asked = list(dict.fromkeys(cells))
+    prepare_all(asked)
     keys = {cell: cell.key_at(place) for cell in asked}
     alike: dict[str, list[Cell]] = {}
     for cell, key in keys.items():
