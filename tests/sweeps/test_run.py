@@ -130,6 +130,23 @@ def test_progress_ends_at_the_periods_of_this_run(tmp_path: Path) -> None:
     assert seen[-1] == (900, 900)
 
 
+def test_what_is_to_be_run_is_told_before_any_cell_is_done(tmp_path: Path) -> None:
+    kept, half, new, alike = (Cell(policy="random", horizon=300, epsilon=float(i), seed=min(i, 3)) for i in range(1, 5))
+    run_cells([kept], trials=5, store=Store(tmp_path))
+    run_cells([half], trials=2, store=Store(tmp_path))
+    told: list[object] = []
+    run_cells(
+        [kept, half, new, alike],
+        trials=5,
+        store=Store(tmp_path),
+        on_start=told.append,
+        on_cell_done=lambda cell, _: told.append(cell),
+    )
+    assert told[0] == {half: 900, new: 1500}
+    assert told[1] == kept
+    assert len(told) == 5
+
+
 def test_a_bad_cell_is_refused_before_any_cell_runs(counting: type, tmp_path: Path) -> None:
     executor = counting()
     with pytest.raises(InvalidInput, match="papier"):

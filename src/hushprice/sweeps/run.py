@@ -14,8 +14,10 @@ from hushprice.sweeps.block import Block
 from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.executors import Executor, Local
 from hushprice.sweeps.piece import gaps
+from hushprice.sweeps.preparing import prepare_all
 from hushprice.sweeps.store import Store
 
+Start = Callable[[Mapping[Cell, int]], None]  # periods to be run of each cell that the store does not hold whole
 CellDone = Callable[[Cell, SimulationResult], None]
 
 
@@ -26,6 +28,7 @@ def run_cells(
     store: Store | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    on_start: Start | None = None,
     on_cell_done: CellDone | None = None,
 ) -> dict[Cell, SimulationResult]:
     """Trials 0 .. trials - 1 of every cell, the same numbers as `simulate` gives for its settings.
@@ -33,7 +36,8 @@ def run_cells(
     `trials` is one number for all cells, or each cell's own.
     Every cell is checked, and every stored result read, before anything runs. Each finished piece is kept in `store`
     at once, so a run that is stopped loses only the pieces in flight. Cells with one key run once. `progress` counts
-    the periods of this run; a result's `seconds` are those of its pieces added up, each on one worker.
+    the periods of this run; a result's `seconds` are those of its pieces added up, each on one worker. Other pieces run
+    on while `on_cell_done` is at work.
 
     >>> cells = [Cell(policy="fixed", price=price, horizon=500) for price in (0.4, 0.6)]
     >>> [round(float(result.revenue.mean()), 3) for result in run_cells(cells, trials=2).values()]
@@ -45,6 +49,7 @@ def run_cells(
     for count in asked.values():
         checks.whole(1, trials=count)
         checks.within(1, MOST, trials=count)
+    prepare_all(list(asked))
     keys = {cell: cell.key_at(place) for cell in asked}
     alike: dict[str, list[Cell]] = {}
     for cell, key in keys.items():
@@ -54,12 +59,15 @@ def run_cells(
     results: dict[Cell, SimulationResult] = {}
 
     def finish(key: str) -> None:
+        own = blocks.pop(key)  # the result is as large: no need to keep both
         for cell in alike[key]:
-            results[cell] = _merge(cell, blocks[key], asked[cell], place)
+            results[cell] = _merge(cell, own, asked[cell], place)
             if on_cell_done is not None:
                 on_cell_done(cell, results[cell])
 
     missing = {same[0]: gaps(blocks[key], most[key]) for key, same in alike.items()}
+    if on_start is not None:
+        on_start({cell: cell.horizon * sum(map(len, ranges)) for cell, ranges in missing.items() if ranges})
     for cell, ranges in missing.items():
         if not ranges:
             finish(keys[cell])

@@ -71,14 +71,14 @@ def test_jobs_share_kernels_where_only_numbers_differ() -> None:
 def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str]] = []
 
-    def apart(task: bytes) -> int:
-        job, _, name = pickle.loads(task)
-        asked.append((job.policy.name, name))
-        return 0
+    def apart(function: Any, calls: list[tuple[Any, ...]]) -> list[bool | None]:
+        assert function is ahead.compile_one
+        asked.extend((job.policy.name, name) for job, _, name in calls)
+        return [True for _ in calls]
 
     monkeypatch.setattr(ahead, "FOLDER", str(tmp_path))
     monkeypatch.setattr(ahead, "SIMULATED", False)
-    monkeypatch.setattr(ahead, "_apart", apart)
+    monkeypatch.setattr(ahead, "each_apart", apart)
     jobs = [prepare("paper", horizon=100), prepare("noisy-newton", horizon=100), prepare("nonprivate", horizon=200)]
     ahead.compile_ahead(jobs[:1], precision="single")
     assert asked == []  # the job compiles its own
@@ -87,13 +87,12 @@ def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, mon
     asked.clear()
     ahead.compile_ahead(jobs, precision="single")
     assert asked == []
-    monkeypatch.setattr(ahead, "_apart", lambda task: 1)
+    monkeypatch.setattr(ahead, "each_apart", lambda function, calls: [True] * (len(calls) - 1) + [None])
     ahead.compile_ahead(jobs, precision="double")
-    monkeypatch.setattr(ahead, "_apart", apart)
+    monkeypatch.setattr(ahead, "each_apart", apart)
     ahead.compile_ahead(jobs, precision="double")
     assert len(asked) == 4  # what failed is tried again
 
 
-def test_a_process_of_its_own_says_whether_it_compiled() -> None:
-    assert ahead._apart(pickle.dumps(("no job",))) != 0
+def test_a_kernel_that_is_not_the_one_to_compile_does_nothing() -> None:
     assert ahead.Nothing()[1, 2](3) is None

@@ -7,17 +7,13 @@ leaves it on disk (disk.py).
 from __future__ import annotations
 
 import hashlib
-import os
-import pickle
-import subprocess
-import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from hushprice.numerics.jit import FOLDER
 from hushprice.policies.protocol import FIXED, LEARNING, Policy
+from hushprice.simulation.apart import each_apart
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import framework, kept, newton
 from hushprice.simulation.gpu.shape import shape_of
@@ -32,28 +28,15 @@ def compile_ahead(jobs: Sequence[Job], *, precision: str) -> None:
     if SIMULATED or len(missing) < 2:
         return
     kernels = {(_kind(job, precision), one): job for job in missing.values() for one in _large(_policy(job))}
-    tasks = [pickle.dumps((job, precision, one)) for (_, one), job in kernels.items()]
-    with ThreadPoolExecutor(min(len(tasks), os.cpu_count() or 1)) as pool:
-        codes = list(pool.map(_apart, tasks))
-    if not any(codes):  # where one failed, the job itself compiles it and says why
+    compiled = each_apart(compile_one, [(job, precision, one) for (_, one), job in kernels.items()])
+    if all(compiled):  # where one failed, the job itself compiles it and says why
         for name in missing:
             _mark(name).parent.mkdir(parents=True, exist_ok=True)
             _mark(name).touch()
 
 
-def _apart(task: bytes) -> int:
-    """Compile in a process of its own; its exit code. Not by multiprocessing, which would run the caller's script."""
-    command = f"from {__name__} import compile_given; compile_given()"
-    return subprocess.run([sys.executable, "-c", command], input=task, capture_output=True, check=False).returncode
-
-
-def compile_given() -> None:
-    """The task on standard input."""
-    compile_one(*pickle.loads(sys.stdin.buffer.read()))
-
-
-def compile_one(job: Job, precision: str, name: str) -> None:
-    """One of the large kernels, and the small ones."""
+def compile_one(job: Job, precision: str, name: str) -> bool:
+    """One of the large kernels, and the small ones; True once they are on disk."""
     policy = _policy(job)
     lend()  # for good: the process ends
     kind: Any = framework.Turns if policy.newton is None else newton.Turns
@@ -63,6 +46,7 @@ def compile_one(job: Job, precision: str, name: str) -> None:
     rooms, nobody = kept.rooms(job, 1, turns.estimates), range(1)
     turns.begin(nobody, rooms, goes_on=False)
     turns.turn(nobody, rooms)
+    return True
 
 
 class Nothing:
