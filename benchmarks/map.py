@@ -21,158 +21,30 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import itertools
 import json
-import math
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 from map_picture import draw
+from map_points import Kind, Point, measure
 
 import hushprice
 from hushprice.planner import measured, prior
-from hushprice.planner.yardsticks import yardsticks
-from hushprice.simulation.market import Market
-from hushprice.simulation.result import SimulationResult
-from hushprice.sweeps.cell import Cell
-from hushprice.sweeps.executors import Executor, open_executor
-from hushprice.sweeps.run import run_cells
+from hushprice.sweeps.executors import open_executor
 from hushprice.sweeps.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
 HORIZONS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 DIMENSIONS = (2, 3, 5, 10)
-OTHER_LUCK = 1000  # the seed of the first market's trials; with one seed for all, markets would share their noise
-MOST_DRAWN = 50  # markets looked at for each that is used
-_REFERENCE = 0.5  # of no consequence for the yardstick used here
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Which markets, and how many trials of each."""
-
-    title: str
-    markets: int
-    trials: int
-    least_gain: float = 0.0
-
-
 KINDS = {
     "prior": Kind("all markets of the prior", prior.VECTORS, 40),  # a point: 2,000 trials
     "gain": Kind("markets with something to gain", 20, 100, 1e-4),
 }
-
-
-@dataclass(frozen=True)
-class Point:
-    """One setting, measured. Regret is per customer; errors are standard errors over trials, for these markets."""
-
-    kind: str
-    horizon: int
-    epsilon: float
-    dimension: int
-    regret: float
-    error: float
-    one_price: float  # regret of the best single price, mean over the same markets
-    beats: float  # share of the markets where the private policy's mean regret is the smaller one
-    trials: int
-
-    @property
-    def ratio(self) -> float:
-        """Below 1: personal prices earn more, privacy and learning paid."""
-        return self.regret / self.one_price if self.one_price > 0.0 else math.inf
-
-
-def markets_with(dimension: int, count: int, least_gain: float) -> tuple[list[Market], Any] | None:
-    """The prior's first markets in which knowing demand earns at least so much more a customer than one price does.
-
-    None where they are too rare: with many attributes the best price of nearly everybody is the top price.
-    """
-    drawn: list[Market] = []
-    gains: list[float] = []
-    # A vector depends on how many are drawn with it, so the planner's own are drawn as the planner does.
-    looked_at = MOST_DRAWN * count if least_gain > 0.0 else count
-    for index, market in enumerate(prior.markets(dimension - 1, count=looked_at)):
-        mark = yardsticks(market, _REFERENCE, 0, index)
-        gain = max(0.0, mark.clairvoyant - mark.one_price)  # rounding
-        if gain >= least_gain:
-            drawn.append(market)
-            gains.append(gain)
-        if len(drawn) == count:
-            return drawn, np.array(gains)
-    print(f"fewer than {count} of {looked_at} markets at d = {dimension} have {least_gain:g} to gain: left out")
-    return None
-
-
-def cells_of(horizon: int, epsilon: float, markets: Sequence[Market]) -> list[Cell]:
-    """One cell a market, with the reference price that a plan has: the policy's own."""
-    return [
-        Cell(policy="noisy-newton", horizon=horizon, epsilon=epsilon, market=market, seed=OTHER_LUCK + index)
-        for index, market in enumerate(markets)
-    ]
-
-
-def measure(
-    name: str,
-    horizons: Sequence[int],
-    epsilons: Sequence[float],
-    dimensions: Sequence[int],
-    *,
-    kind: Kind,
-    store: Store | None,
-    executor: Executor | None = None,
-) -> list[Point]:
-    """All points of a kind in one go, long ones first: a GPU gets many at once, and compiles side by side."""
-    looked_for = {dimension: markets_with(dimension, kind.markets, kind.least_gain) for dimension in dimensions}
-    drawn = {dimension: found for dimension, found in looked_for.items() if found is not None}
-    places = list(itertools.product(sorted(horizons, reverse=True), drawn, epsilons))
-    asked = {(T, d, epsilon): cells_of(T, epsilon, drawn[d][0]) for T, d, epsilon in places}
-    home = {cell: (place, row) for place, cells in asked.items() for row, cell in enumerate(cells)}
-    regret = {place: np.full((kind.markets, kind.trials), np.nan) for place in places}  # a customer
-    points: dict[tuple[int, int, float], Point] = {}
-
-    def done(cell: Cell, result: SimulationResult) -> None:
-        place, row = home[cell]
-        regret[place][row] = result.regret
-        if not np.any(np.isnan(regret[place][:, 0])):
-            T, d, epsilon = place
-            points[place] = point(name, T, epsilon, d, regret[place], drawn[d][1])
-            print(_line(points[place]), flush=True)
-
-    run_cells(list(home), trials=kind.trials, store=store, executor=executor, on_cell_done=done)
-    return [points[T, d, epsilon] for d, T, epsilon in itertools.product(drawn, horizons, epsilons)]
-
-
-def point(kind: str, horizon: int, epsilon: float, dimension: int, regret: Any, single: Any) -> Point:
-    """From every trial's average regret, and each market's for one price."""
-    own = regret.mean(axis=1)
-    within = regret.var(axis=1, ddof=1).mean() if regret.shape[1] > 1 else 0.0
-    return Point(
-        kind=kind,
-        horizon=horizon,
-        epsilon=epsilon,
-        dimension=dimension,
-        regret=float(own.mean()),
-        error=float(math.sqrt(within / regret.size)),
-        one_price=float(single.mean()),
-        beats=float(np.mean(own < single)),
-        trials=int(regret.size),
-    )
-
-
-def _line(found: Point) -> str:
-    return (
-        f"{found.kind}: d = {found.dimension}, T = {found.horizon:>9,}, epsilon {found.epsilon:<4g}"
-        f" regret x 1e4 {1e4 * found.regret:8.3g} +- {1e4 * found.error:.2g}"
-        f", one price {1e4 * found.one_price:.3g}, ratio {found.ratio:.3g}, beats in {100 * found.beats:.0f} %"
-    )
 
 
 def planner_data(report: dict[str, Any]) -> measured.Data:
@@ -249,13 +121,12 @@ def main() -> None:
     started = time.perf_counter()
     executor, store = open_executor(device=args.backend, precision=args.precision), args.store or args.output / "store"
     kinds: dict[str, Kind] = {}
-    points: list[Point] = []
     for name in args.kind or KINDS:
         kind = dataclasses.replace(
             KINDS[name], markets=args.markets or KINDS[name].markets, trials=args.trials or KINDS[name].trials
         )
         kinds[name] = dataclasses.replace(kind, least_gain=args.least_gain) if name == "gain" else kind
-        points += measure(name, *grid, kind=kinds[name], store=Store(store), executor=executor)
+    points = measure(kinds, *grid, store=Store(store), executor=executor)
     report = {
         "command": asked_for(sys.argv[1:]),
         "version": hushprice.__version__,

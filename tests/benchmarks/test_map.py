@@ -6,7 +6,7 @@ import dataclasses
 import importlib.util
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +15,11 @@ import numpy as np
 import pytest
 
 from hushprice.planner import measured, prior
+from hushprice.simulation.gpu import ahead
+from hushprice.simulation.places import Place
+from hushprice.simulation.trial import Job
+from hushprice.sweeps.executors import Advance, Ended, Local
+from hushprice.sweeps.piece import Piece
 from hushprice.sweeps.store import Store
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "map.py"
@@ -33,36 +38,90 @@ def page() -> Iterator[ModuleType]:
         yield module
 
 
-def test_a_point_is_a_mean_over_markets(page: ModuleType) -> None:
+@pytest.fixture
+def points_of(page: ModuleType) -> ModuleType:
+    """What it imports from the file beside it."""
+    return sys.modules[page.measure.__module__]
+
+
+def test_a_point_is_a_mean_over_markets(points_of: ModuleType) -> None:
     regret, single = np.array([[1.0, 3.0], [5.0, 7.0]]), np.array([4.0, 4.0])
-    found = page.point("prior", 10, 0.5, 2, regret, single)
+    found = points_of.point(points_of.Spot("prior", 2, 10, 0.5), regret, single)
     assert (found.regret, found.one_price, found.ratio, found.beats, found.trials) == (4.0, 4.0, 1.0, 0.5, 4)
     assert found.error == pytest.approx(np.sqrt(2.0 / 4))  # within markets; which markets there are is public
 
 
-def test_markets_without_anything_to_gain_can_be_left_out(page: ModuleType) -> None:
-    markets, gains = page.markets_with(2, 2, 1e-4)
+def test_markets_without_anything_to_gain_can_be_left_out(points_of: ModuleType) -> None:
+    markets, gains = points_of.markets_with(2, 2, 1e-4)
     assert len(markets) == 2
     assert gains.min() >= 1e-4
-    assert page.markets_with(2, 1, 1.0) is None
+    assert points_of.markets_with(2, 1, 1.0) is None
 
 
-def test_without_that_wish_they_are_the_planners_own(page: ModuleType) -> None:
-    markets, _ = page.markets_with(3, prior.VECTORS, 0.0)
+def test_without_that_wish_they_are_the_planners_own(points_of: ModuleType) -> None:
+    markets, _ = points_of.markets_with(3, prior.VECTORS, 0.0)
     assert [each.theta.tolist() for each in markets] == [each.theta.tolist() for each in prior.markets(2)]
 
 
-def test_where_they_are_too_rare_the_map_says_so_and_goes_on(
-    page: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_kinds_measured_together_are_what_each_is_alone(points_of: ModuleType) -> None:
+    kinds = {
+        "prior": points_of.Kind("all", 2, 3),
+        "same": points_of.Kind("as many", 2, 5),
+        "gain": points_of.Kind("some", 1, 2, 1e-4),
+    }
+    grid = [300, 200], [1.0, 5.0], [2, 3]
+    alone = [point for name, kind in kinds.items() for point in points_of.measure({name: kind}, *grid, store=None)]
+    assert points_of.measure(kinds, *grid, store=None) == alone
+    assert [(each.kind, each.dimension, each.horizon, each.epsilon) for each in alone] == [
+        (name, d, T, epsilon) for name in kinds for d in (2, 3) for T in (300, 200) for epsilon in (1.0, 5.0)
+    ]
+
+
+def test_the_kernels_compiled_while_markets_are_drawn_are_all_that_a_gpu_needs(
+    points_of: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page, "MOST_DRAWN", 20)
-    kind = page.Kind("some", 1, 2, 1e-3)
-    points = page.measure("gain", [300], [1.0], [10, 2], kind=kind, store=None)
+    compiled: list[str] = []
+    monkeypatch.setattr(ahead, "compile_ahead", lambda jobs, precision: compiled.extend(names(jobs, precision)))
+    needed: list[str] = []
+
+    class Stand(Local):
+        def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
+            needed.extend(names([piece.cell.prepare() for piece in pieces], self.place.precision))
+            return super().run(pieces, advance)
+
+    def names(jobs: Sequence[Job], precision: str) -> list[str]:
+        return [kernel for job in jobs for kernel in ahead.kernels_of(job, precision)]
+
+    kinds = {"prior": points_of.Kind("all", 2, 1), "gain": points_of.Kind("some", 1, 1, 1e-4)}
+    stand = Stand(2, Place(device="gpu", precision="single", library="a stand-in"))
+    points_of.measure(kinds, [300, 200], [1.0, 5.0], [2, 3], store=None, executor=stand)
+    assert len(compiled) == 4
+    assert set(compiled) == set(needed)
+
+
+def test_where_they_are_too_rare_the_map_says_so_and_goes_on(
+    page: ModuleType, points_of: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(points_of, "MOST_DRAWN", 20)
+    kind = points_of.Kind("some", 1, 2, 1e-3)
+    points = points_of.measure({"gain": kind}, [300], [1.0], [10, 2], store=None)
     assert [each.dimension for each in points] == [2]
     assert "fewer than 1 of 20 markets at d = 10 have 0.001 to gain: left out" in capsys.readouterr().out
     other = dataclasses.replace(points[0], kind="prior", dimension=10)
     panels = page.draw([*points, other, dataclasses.replace(other, dimension=2)], {"prior": "all", "gain": "some"}).axes
     assert [[text.get_text() for text in axes.texts] for axes in panels][3] == ["too few such markets"]
+
+
+def test_the_picture_has_room_for_its_numbers_and_a_scale_in_ratios(page: ModuleType, points_of: ModuleType) -> None:
+    spots = {5e-3: 10_000, 0.234: 100_000, 16.4: 1_000_000, 4e6: 3_000_000}
+    points = [
+        points_of.point(points_of.Spot("prior", 2, T, 1.0), np.array([[ratio]]), np.array([1.0]))
+        for ratio, T in spots.items()
+    ]
+    panel, bar = page.draw(points, {"prior": "all"}).axes
+    assert [text.get_text() for text in panel.texts] == ["0.005", "0.23", "16", "> 999"]
+    assert [text.get_color() for text in panel.texts] == ["white", "black", "white", "white"]
+    assert [text.get_text() for text in bar.get_yticklabels()][4:7] == ["1/2", "1", "2"]
 
 
 def test_a_second_run_reads_what_the_first_one_left(
@@ -91,9 +150,9 @@ def test_a_second_run_reads_what_the_first_one_left(
 
 
 def test_a_map_is_put_into_the_package_and_the_pages(
-    page: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: ModuleType, points_of: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = page.point("prior", 10, 0.5, 2, np.array([[1.0, 3.0]]), np.array([4.0]))
+    found = points_of.point(points_of.Spot("prior", 2, 10, 0.5), np.array([[1.0, 3.0]]), np.array([4.0]))
     report = {
         **dict.fromkeys(("command", "device", "precision", "version"), "this"),
         "kinds": {"prior": {"markets": 50}},

@@ -106,8 +106,9 @@ def plan_of(*names: str, trials: int = 2, seed: int = 3) -> Plan:
 def quick(tmp_path: Path) -> Callable[..., list[Outcome]]:
     """Measure experiments small, into this test's folder."""
 
-    def run(*names: str, executor: Local | None = None) -> list[Outcome]:
-        return measure(plan_of(*names), store=Store(tmp_path / "trials"), executor=executor or Local(workers=1))
+    def run(*names: str, executor: Local | None = None, **told: Any) -> list[Outcome]:
+        place = executor or Local(workers=1)
+        return measure(plan_of(*names), store=Store(tmp_path / "trials"), executor=place, **told)
 
     return run
 

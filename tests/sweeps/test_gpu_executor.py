@@ -80,7 +80,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Device:
     monkeypatch.setattr(gpu_executor, "Runner", Runner)
     monkeypatch.setattr(gpu_executor, "AT_ONCE", 3)
     monkeypatch.setattr(gpu_executor, "Ahead", Compiled)
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 12)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 12)
     monkeypatch.setattr(gpu_executor, "bytes_of", lambda job, trials, precision: BYTES * trials)
     monkeypatch.setattr(gpu_executor, "SMALL", 2 * BYTES)
     monkeypatch.setattr(gpu_executor, "MEMORY", found.memory)
@@ -138,7 +138,8 @@ def test_small_ones_go_first_where_a_large_one_has_to_wait_and_others_do_not(
     asked = {first: range(4), second: range(4), third: range(3), small: range(2), last: range(2)}
     executed = executor()
     waiting = [
-        executed._work(batches) for batches in executed._together(executed.cut({c: [r] for c, r in asked.items()}))
+        executed._work(batches)
+        for batches in executed._together(executed.cut({c: [r] for c, r in asked.items()}), 100 * BYTES)
     ]
     gpu.memory.hold(7 * BYTES)
     ahead, begun = Compiled([], precision="double", told=lambda: None), []
@@ -176,6 +177,17 @@ def test_what_is_compiled_runs_while_the_rest_is_not(gpu: Device, monkeypatch: p
     assert [piece.cell for piece, _ in ended] == [late]
 
 
+def test_the_driver_is_not_asked_for_every_cell_how_much_memory_is_free(
+    gpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(device, "free_bytes", lambda: asked.append(1) or 1000)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: free)
+    pieces = executor().cut({cell: [range(4)] for cell in twins(50)})
+    assert len(list(executor().run(pieces, lambda done: None))) == 50
+    assert len(asked) == 2
+
+
 def test_an_error_on_the_device_is_an_error_here(gpu: Device) -> None:
     pieces = executor().cut({cell: [range(4)] for cell in [CELLS[0], Cell(policy="random", horizon=99)]})
     with pytest.raises(ValueError, match="broken"):
@@ -204,7 +216,7 @@ def twins(count: int, horizon: int = 50, epsilon: float = 1.0) -> list[Cell]:
 def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_trials(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 3000)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 3000)
     cells, seen = [*twins(5), *twins(2, horizon=51), *twins(2, epsilon=2.0), CELLS[0]], list[int]()
     pieces = executor().cut({cell: [range(3, 7)] for cell in cells})
     ended = list(executor().run(pieces, seen.append))
@@ -219,7 +231,7 @@ def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_tri
 def test_cells_of_other_trials_or_several_pieces_or_too_many_stay_apart(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 24)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 24)
     one, two, three, four, five = twins(5)
     asked = {one: [range(4)], two: [range(1, 5)], three: [range(36)], four: [range(2), range(3, 5)], five: [range(4)]}
     assert sizes(asked) == [[2], [1], [1, 1], [1, 1]]
@@ -229,7 +241,7 @@ def test_cells_of_other_trials_or_several_pieces_or_too_many_stay_apart(
 def test_cells_of_the_framework_share_a_batch_where_their_rooms_are_alike(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision: 3000)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 3000)
     alike = [
         Cell(policy="paper", calibration=how, horizon=64, epsilon=epsilon)
         for how in ("published", "printed")
@@ -246,7 +258,7 @@ def test_cells_of_the_framework_share_a_batch_where_their_rooms_are_alike(
 
 def sizes(asked: dict[Cell, list[range]]) -> list[list[int]]:
     """How many cells are in each batch of each thread."""
-    return [[len(batch) for batch in batches] for batches in executor()._together(executor().cut(asked))]
+    return [[len(batch) for batch in batches] for batches in executor()._together(executor().cut(asked), 1000)]
 
 
 def test_nothing_to_do(gpu: Device) -> None:

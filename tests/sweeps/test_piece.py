@@ -1,4 +1,4 @@
-"""How work is cut: everything missing once, the longest first, enough pieces for every worker."""
+"""How work is cut: everything missing once, in an order in which workers end together, enough pieces for all."""
 
 from __future__ import annotations
 
@@ -32,15 +32,27 @@ def test_gaps_are_what_no_block_holds(stored: list[tuple[int, int]], missing: li
 
 
 @pytest.mark.parametrize("slots", [1, 16, 1600])
-def test_every_missing_trial_is_in_one_piece_and_the_longest_come_first(slots: int) -> None:
+def test_every_missing_trial_is_in_one_piece(slots: int) -> None:
     missing = {SHORT: [range(3, 500)], LONG: [range(40), range(50, 100)]}
     pieces = cut(missing, slots)
     for cell, ranges in missing.items():
         found = sorted(number for piece in pieces if piece.cell is cell for number in piece.numbers)
         assert found == [number for numbers in ranges for number in numbers]
-    costs = [piece.cost for piece in pieces]
+    assert max(piece.cost for piece in pieces) <= LARGEST
+
+
+@pytest.mark.parametrize("slots", [16, 1600])
+def test_the_longest_come_first_where_few_pieces_are_for_each_worker(slots: int) -> None:
+    costs = [piece.cost for piece in cut({SHORT: [range(497)], LONG: [range(90)]}, slots)]
     assert costs == sorted(costs, reverse=True)
-    assert max(costs) <= LARGEST
+    assert costs[0] > costs[-1]
+
+
+def test_a_long_run_keeps_the_order_of_its_cells() -> None:
+    longest = Cell(policy="random", horizon=2 * LARGEST)
+    pieces = cut({SHORT: [range(497)], LONG: [range(90)], longest: [range(2)]}, 1)
+    assert list(dict.fromkeys(piece.cell for piece in pieces)) == [longest, SHORT, LONG]
+    assert pieces == sorted(pieces, key=lambda piece: (piece.cost <= LARGEST, piece.cell is LONG, piece.numbers.start))
 
 
 def test_more_workers_get_smaller_pieces_down_to_a_trial() -> None:

@@ -103,12 +103,48 @@ def test_cells_that_come_to_the_same_run_once(counting: type, same: Callable) ->
     same(found[cells[0]], found[cells[1]])
 
 
+def test_each_cell_can_have_a_number_of_trials_of_its_own(
+    counting: type, same: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(piece, "LARGEST", 900)  # three trials a piece: some pieces are beyond what a cell needs
+    monkeypatch.setattr(piece, "SMALLEST", 900)
+    alike = [Cell(policy="nonprivate", horizon=300, epsilon=epsilon) for epsilon in (0.5, 1.0)]
+    trials = {alike[0]: 2, alike[1]: 7, Cell(policy="random", horizon=300): 3}
+    executor = counting()
+    found = run_cells(trials, trials=trials, store=Store(tmp_path), executor=executor)
+    again = run_cells(trials, trials=trials, store=Store(tmp_path))
+    assert sum(len(numbers) for _, numbers in executor.trials) == 7 + 3
+    for cell, count in trials.items():
+        expected = run_cells([cell], trials=count)[cell]
+        same(found[cell], expected)
+        same(again[cell], expected)
+    with pytest.raises(InvalidInput, match="trials"):
+        run_cells(trials, trials={**trials, alike[1]: 0})
+
+
 def test_progress_ends_at_the_periods_of_this_run(tmp_path: Path) -> None:
     cell = Cell(policy="random", horizon=300)
     run_cells([cell], trials=2, store=Store(tmp_path))
     seen: list[tuple[int, int]] = []
     run_cells([cell], trials=5, store=Store(tmp_path), progress=lambda *at: seen.append(at))
     assert seen[-1] == (900, 900)
+
+
+def test_what_is_to_be_run_is_told_before_any_cell_is_done(tmp_path: Path) -> None:
+    kept, half, new, alike = (Cell(policy="random", horizon=300, epsilon=float(i), seed=min(i, 3)) for i in range(1, 5))
+    run_cells([kept], trials=5, store=Store(tmp_path))
+    run_cells([half], trials=2, store=Store(tmp_path))
+    told: list[object] = []
+    run_cells(
+        [kept, half, new, alike],
+        trials=5,
+        store=Store(tmp_path),
+        on_start=told.append,
+        on_cell_done=lambda cell, _: told.append(cell),
+    )
+    assert told[0] == {half: 900, new: 1500}
+    assert told[1] == kept
+    assert len(told) == 5
 
 
 def test_a_bad_cell_is_refused_before_any_cell_runs(counting: type, tmp_path: Path) -> None:

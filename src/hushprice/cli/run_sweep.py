@@ -15,6 +15,7 @@ from hushprice.simulation.result import SimulationResult
 from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.executors import open_executor
 from hushprice.sweeps.grid import AXES, grid, load_grid
+from hushprice.sweeps.preparing import prepare_all
 from hushprice.sweeps.run import run_cells
 from hushprice.sweeps.store import Store
 from hushprice.sweeps.summary import summary_frame, summary_row
@@ -41,7 +42,7 @@ def run_sweep(
     cells = grid(**entries)
     axes = [name for name in AXES if name in entries and name not in ("policy", "calibration")]
     store = Store(output / "trials")
-    jobs = [cell.prepare() for cell in cells]
+    jobs = prepare_all(cells)
     with closing(open_executor(**where, jobs=jobs)) as executor, show.progress_and_lines() as (advance, say):
         finished, place = 0, executor.place
         show.note(place.note)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hushprice.experiments.experiment import Experiment
@@ -41,7 +42,7 @@ class Outcome:
     cells: int
     new_cells: int  # not shared with an experiment before it
     new_periods: int  # of this run; the others were in the store
-    seconds: float  # of this run
+    seconds: float  # since the outcome before, or the start: other experiments may have run in them too
 
 
 Done = Callable[[Outcome], None]
@@ -55,35 +56,65 @@ def measure(
     progress: Progress | None = None,
     on_done: Done | None = None,
 ) -> list[Outcome]:
-    """Every experiment of the plan, one after another; `on_done` is called with each as it ends."""
-    results: dict[Cell, SimulationResult] = {}
-    whole = plan.trials * sum(cell.horizon for cell in {cell for each in plan.experiments for cell in plan.cells(each)})
-    before = 0
-    outcomes = []
-    for experiment in plan.experiments:
-        started = time.perf_counter()
-        cells = plan.cells(experiment)
-        new = [cell for cell in cells if cell not in results]
-        size = plan.trials * sum(cell.horizon for cell in new)
-        missing = 0
+    """Every experiment of the plan. `on_done` is called with each as soon as it and those before it are complete.
 
-        def advance(done: int, left: int, before: int = before, size: int = size) -> None:
-            nonlocal missing
-            missing = left
-            if progress is not None:
-                progress(before + size - left + done, whole)
+    All cells are one run, in the order of the experiments, so no worker waits for the last cells of a table. While
+    `on_done` draws, what the executor has begun goes on.
+    """
+    found = _Found(plan, on_done)
+    whole = plan.trials * sum(cell.horizon for cell in found.first)
 
-        results |= run_cells(new, trials=plan.trials, store=store, executor=executor, progress=advance)
-        before += size
-        outcome = Outcome(
+    def advance(done: int, missing: int) -> None:
+        if progress is not None:
+            progress(whole - missing + done, whole)
+
+    run_cells(
+        found.first,
+        trials=plan.trials,
+        store=store,
+        executor=executor,
+        progress=advance,
+        on_start=found.start,
+        on_cell_done=found.add,
+    )
+    return found.outcomes
+
+
+class _Found:
+    """Results as they come, and the outcomes of those experiments that are complete."""
+
+    def __init__(self, plan: Plan, on_done: Done | None) -> None:
+        self.outcomes: list[Outcome] = []
+        self.first: dict[Cell, int] = {}  # every cell, in order, and the first experiment that has it
+        for number, experiment in enumerate(plan.experiments):
+            for cell in plan.cells(experiment):
+                self.first.setdefault(cell, number)
+        self._plan, self._on_done = plan, on_done
+        self._results: dict[Cell, SimulationResult] = {}
+        self._new, self._left = Counter(self.first.values()), Counter(self.first.values())
+        self._periods: Counter[int] = Counter()
+        self._told = time.perf_counter()
+
+    def start(self, missing: Mapping[Cell, int]) -> None:
+        for cell, periods in missing.items():
+            self._periods[self.first[cell]] += periods
+
+    def add(self, cell: Cell, result: SimulationResult) -> None:
+        self._results[cell] = result
+        self._left[self.first[cell]] -= 1
+        while len(self.outcomes) < len(self._plan.experiments) and self._left[len(self.outcomes)] == 0:
+            self.outcomes.append(self._outcome(len(self.outcomes)))
+            if self._on_done is not None:
+                self._on_done(self.outcomes[-1])
+
+    def _outcome(self, number: int) -> Outcome:
+        plan, experiment = self._plan, self._plan.experiments[number]
+        before, self._told = self._told, time.perf_counter()
+        return Outcome(
             experiment=experiment,
-            rows=rows_of(experiment, results, quick=plan.quick, seed=plan.seed),
-            cells=len(cells),
-            new_cells=len(new),
-            new_periods=missing,
-            seconds=time.perf_counter() - started,
+            rows=rows_of(experiment, self._results, quick=plan.quick, seed=plan.seed),
+            cells=len(plan.cells(experiment)),
+            new_cells=self._new[number],
+            new_periods=self._periods[number],
+            seconds=self._told - before,
         )
-        outcomes.append(outcome)
-        if on_done is not None:
-            on_done(outcome)
-    return outcomes

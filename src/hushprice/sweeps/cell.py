@@ -78,6 +78,19 @@ class Cell:
         return self._job
 
     @property
+    def prepared(self) -> bool:
+        """Is that work done?"""
+        return "_job" in self.__dict__
+
+    def prepare_with(self, built: Policy) -> Job:
+        """The same job, given the policy that another process built for these very settings: that is most of the work.
+
+        Results are known by the settings, so any other policy would be taken for this one.
+        """
+        self.__dict__["_job"] = self._prepared(built)
+        return self._job
+
+    @property
     def content(self) -> Content:
         """Everything the result follows from, as plain values. What the policy does not read is not there."""
         job = self.prepare()
@@ -112,7 +125,10 @@ class Cell:
 
     @functools.cached_property
     def _job(self) -> Job:
-        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return self._prepared(self.policy)
+
+    def _prepared(self, policy: str | Policy) -> Job:
+        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)} | {"policy": policy}
         if given.pop("features") is not None:
             if self.market is not None and self.dimension is not None:
                 prepare(**given)  # which refuses both

@@ -64,24 +64,26 @@ class Gpu:
     def cut(self, missing: Missing) -> list[Piece]:
         """As few pieces as memory allows, in the order of the cells."""
         pieces: list[Piece] = []
+        free = device.free_bytes()  # once: for thousands of cells the driver would take seconds to say it
         for cell, ranges in missing.items():
             misfit = unfit(cell.prepare())
             if misfit is not None:
                 raise InvalidInput(f"policy {cell.policy!r}: {misfit}")
-            size = self._most(cell.prepare()) if ranges else 1
+            size = self._most(cell.prepare(), free) if ranges else 1
             for numbers in ranges:
                 pieces += [Piece(cell, numbers[at : at + size]) for at in range(0, len(numbers), size)]
         return pieces
 
     def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
-        news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
-        waiting = [self._work(batches) for batches in self._together(pieces)]
+        memory = device.free_bytes() if pieces else 0
+        waiting = [self._work(batches) for batches in self._together(pieces, memory)]
         jobs = [work.batches[0][0].cell.prepare() for work in waiting]
+        news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         ahead = Ahead(jobs, precision=self.place.precision, told=lambda: news.put((-1, None)))
         stop, running, done = threading.Event(), dict[int, Work](), dict[int, int]()
         threads: list[threading.Thread] = []
         try:
-            free = self._hold(waiting)
+            free = self._hold(waiting, memory)
             while waiting or running:
                 while free and (work := _next(waiting, ahead, alone=not running)) is not None:
                     number = len(threads)
@@ -108,7 +110,7 @@ class Gpu:
             for work in running.values():
                 work.give()
 
-    def _together(self, pieces: Sequence[Piece]) -> list[Batches]:
+    def _together(self, pieces: Sequence[Piece], free: int) -> list[Batches]:
         """What each thread runs: a cell's pieces one after the other, or the only pieces of several cells at once.
 
         These take a third of the device at most: large batches use memory worse, and nobody works while one makes its
@@ -124,28 +126,28 @@ class Gpu:
             key = kin(job) if len(own) == 1 else None, numbers
             if key[0] is None:
                 found.append([[piece] for piece in own])
-            elif key in open_to and (len(open_to[key]) + 1) * len(numbers) <= self._most(job) // SHARES:
+            elif key in open_to and (len(open_to[key]) + 1) * len(numbers) <= self._most(job, free) // SHARES:
                 open_to[key] += own
             else:
                 open_to[key] = own
                 found.append([own])
         return found
 
-    def _most(self, job: Job) -> int:
-        return fits(job, precision=self.place.precision)
+    def _most(self, job: Job, free: int) -> int:
+        return fits(job, precision=self.place.precision, free=free)
 
     def _work(self, batches: Batches) -> Work:
         job, precision = batches[0][0].cell.prepare(), self.place.precision
         trials = _largest(batches) * len(batches[0])
         return Work(batches, bytes_of(job, trials, precision=precision), kernels_of(job, precision))
 
-    def _hold(self, waiting: Sequence[Work]) -> list[Any]:
+    def _hold(self, waiting: Sequence[Work], memory: int) -> list[Any]:
         """Ask the driver for the memory that all of it takes together, as far as there is so much, and for queues."""
         if not waiting:
             return []
         with device.in_one_line():
             if not SIMULATED:
-                MEMORY.hold(min(device.free_bytes(), sum(work.bytes for work in waiting)))
+                MEMORY.hold(min(memory, sum(work.bytes for work in waiting)))
             return queues(min(AT_ONCE, len(waiting)))
 
     def _run_cell(self, number: int, work: Work, stop: threading.Event, news: Any) -> None:

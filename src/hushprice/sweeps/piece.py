@@ -52,7 +52,11 @@ def gaps(blocks: Sequence[Block], trials: int) -> list[range]:
 
 
 def cut(missing: Missing, slots: int) -> list[Piece]:
-    """Pieces that cover what is missing, the longest first. How it is cut changes no result."""
+    """Pieces that cover what is missing. How it is cut changes no result.
+
+    The longest come first, so that workers end together. A long run keeps the order of the cells, so that the first of
+    them can be read early: there no piece is long beside the whole, except a trial longer than the largest piece.
+    """
     whole = sum(len(numbers) * trial_cost(cell.prepare()) for cell, ranges in missing.items() for numbers in ranges)
     target = min(LARGEST, max(SMALLEST, whole // (PER_SLOT * slots)))
     pieces = []
@@ -60,4 +64,5 @@ def cut(missing: Missing, slots: int) -> list[Piece]:
         size = max(1, target // trial_cost(cell.prepare()))
         for numbers in ranges:
             pieces += [Piece(cell, numbers[at : at + size]) for at in range(0, len(numbers), size)]
-    return sorted(pieces, key=lambda piece: -piece.cost)
+    usual = target if target == LARGEST else 0
+    return sorted(pieces, key=lambda piece: -piece.cost if piece.cost > usual else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -70,29 +71,53 @@ def test_jobs_share_kernels_where_only_numbers_differ() -> None:
 
 
 def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, str]] = []
+    asked, told, fails = list[str](), list[str](), list[str]()
 
-    def apart(task: bytes) -> int:
-        job, _, name = pickle.loads(task)
-        asked.append((job.policy.name, name))
-        return 0
+    class Apart:
+        """Ended when asked to end."""
+
+        def __init__(self, most: int) -> None:
+            self.open: list[Future[bool | None]] = []
+
+        def submit(self, function: Any, job: Any, precision: str, kernel: str) -> Future[bool | None]:
+            assert function is ahead.compile_one
+            asked.append(kernel.partition(" ")[0])
+            self.open.append(Future())
+            if precision == "single":
+                self.open[-1].set_result(None if kernel in fails else True)
+            return self.open[-1]
+
+        def close(self) -> None:
+            for each in self.open:
+                each.cancel()
 
     monkeypatch.setattr(ahead, "FOLDER", str(tmp_path))
     monkeypatch.setattr(ahead, "SIMULATED", False)
-    monkeypatch.setattr(ahead, "_apart", apart)
+    monkeypatch.setattr(ahead, "Apart", Apart)
     jobs = [prepare("paper", horizon=100), prepare("noisy-newton", horizon=100), prepare("nonprivate", horizon=200)]
+    fails += [ahead.kernels_of(jobs[1], "single")[1]]
     ahead.compile_ahead(jobs, precision="single")
-    assert sorted(name for _, name in asked) == ["advance", "advance", "estimate", "release"]
+    assert sorted(asked) == ["advance", "advance", "estimate", "release"]
     asked.clear()
     ahead.compile_ahead(jobs, precision="single")
-    assert asked == []
-    monkeypatch.setattr(ahead, "_apart", lambda task: 1)
-    ahead.compile_ahead(jobs, precision="double")
-    monkeypatch.setattr(ahead, "_apart", apart)
-    ahead.compile_ahead(jobs, precision="double")
-    assert len(asked) == 4  # what failed is tried again
+    assert asked == ["release"]  # what failed is tried again
+    asked.clear()
+
+    def tell() -> None:
+        told.append("one more")
+
+    one = ahead.Ahead(jobs, precision="double", told=tell)
+    paper, newton = (ahead.kernels_of(job, "double") for job in jobs[:2])
+    assert not one.ready(paper)
+    for kernel in paper:
+        one._made[kernel].set_result(True)
+    assert (one.ready(paper), one.ready(newton), told) == (True, False, ["one more"] * 2)
+    one.close()
+    assert one.ready(newton)  # nobody compiles it any more
+    asked.clear()
+    ahead.Ahead(jobs, precision="double").close()
+    assert sorted(asked) == ["advance", "release"]
 
 
-def test_a_process_of_its_own_says_whether_it_compiled() -> None:
-    assert ahead._apart(pickle.dumps(("no job",))) != 0
+def test_a_kernel_that_is_not_the_one_to_compile_does_nothing() -> None:
     assert ahead.Nothing()[1, 2](3) is None

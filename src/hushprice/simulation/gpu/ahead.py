@@ -1,4 +1,4 @@
-"""Kernels that several jobs need, compiled side by side before the first job runs.
+"""Kernels that several jobs need, compiled side by side while others run.
 
 A process compiles one kernel at a time, and almost all of that is Python. So each goes to a process of its own, which
 leaves it on disk (disk.py).
@@ -6,18 +6,16 @@ leaves it on disk (disk.py).
 
 from __future__ import annotations
 
+import functools
 import hashlib
-import os
-import pickle
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
 
 from hushprice.numerics.jit import FOLDER
 from hushprice.policies.protocol import FIXED, LEARNING, Policy
+from hushprice.simulation.apart import Apart, cores
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import framework, kept, newton
 from hushprice.simulation.gpu.shape import shape_of
@@ -33,24 +31,30 @@ class Ahead:
 
     def __init__(self, jobs: Sequence[Job], *, precision: str, told: Callable[[], None] = lambda: None) -> None:
         needed = {kernel: job for job in jobs for kernel in kernels_of(job, precision)}
-        self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
-        self._made: dict[str, Future[None]] = {}
+        self._apart = Apart(cores())
+        self._made: dict[str, Future[bool | None]] = {}
         for kernel, job in needed.items():
             if not SIMULATED and not _mark(kernel).exists():
-                self._made[kernel] = self._pool.submit(_make, kernel, job, precision)
-                self._made[kernel].add_done_callback(lambda made: told())
+                self._made[kernel] = self._apart.submit(compile_one, job, precision, kernel)
+                self._made[kernel].add_done_callback(functools.partial(self._ended, kernel, told))
 
     def ready(self, kernels: Sequence[str]) -> bool:
         """Are they there? One that could not be compiled counts: the job that needs it tries itself and says why."""
         return all(self._made[kernel].done() for kernel in kernels if kernel in self._made)
+
+    def _ended(self, kernel: str, told: Callable[[], None], made: Future[bool | None]) -> None:
+        if not made.cancelled() and made.result():
+            _mark(kernel).parent.mkdir(parents=True, exist_ok=True)
+            _mark(kernel).touch()
+        told()
 
     def wait(self) -> None:
         """Until all are there."""
         wait(self._made.values())
 
     def close(self) -> None:
-        """Begin no more."""
-        self._pool.shutdown(cancel_futures=True)
+        """Compile no more."""
+        self._apart.close()
 
 
 def compile_ahead(jobs: Sequence[Job], *, precision: str) -> None:
@@ -60,35 +64,19 @@ def compile_ahead(jobs: Sequence[Job], *, precision: str) -> None:
     ahead.close()
 
 
-def _make(kernel: str, job: Job, precision: str) -> None:
-    if _apart(pickle.dumps((job, precision, kernel.partition(" ")[0]))) == 0:
-        _mark(kernel).parent.mkdir(parents=True, exist_ok=True)
-        _mark(kernel).touch()
-
-
-def _apart(task: bytes) -> int:
-    """Compile in a process of its own; its exit code. Not by multiprocessing, which would run the caller's script."""
-    command = f"from {__name__} import compile_given; compile_given()"
-    return subprocess.run([sys.executable, "-c", command], input=task, capture_output=True, check=False).returncode
-
-
-def compile_given() -> None:
-    """The task on standard input."""
-    compile_one(*pickle.loads(sys.stdin.buffer.read()))
-
-
-def compile_one(job: Job, precision: str, name: str) -> None:
-    """One of the large kernels, and the small ones."""
-    policy = _policy(job)
+def compile_one(job: Job, precision: str, kernel: str) -> bool:
+    """One of the large kernels, and the small ones; True once they are on disk."""
+    policy, role = _policy(job), kernel.partition(" ")[0]
     lend(None)  # for good: the process ends
     kind: Any = framework.Turns if policy.newton is None else newton.Turns
     turns = kind(job, policy, most=1, single=precision == "single")
-    others = {other: Nothing() for other in _large(policy) if other != name}
+    others = {other: Nothing() for other in _large(policy) if other != role}
     turns.kernels = turns.kernels._replace(**others)
     rooms, nobody = kept.rooms(job, 1, turns.estimates), range(1)
     turns.begin(nobody, rooms, goes_on=False)
     turns.advance(nobody, rooms)
     turns.settle(nobody, rooms)
+    return True
 
 
 class Nothing:

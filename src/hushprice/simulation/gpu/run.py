@@ -104,15 +104,15 @@ def kin(job: Job) -> Hashable | None:
     return plan.exact.shape, plan.running.shape, plan.poles.size, market
 
 
-def fits(job: Job, *, precision: str) -> int:
-    """How many trials a batch may have: what the device's free memory holds, and no more than makes it faster."""
+def fits(job: Job, *, precision: str, free: int | None = None) -> int:
+    """How many trials a batch may have: what free memory holds (by default the device's), and no more than helps."""
     policy, single = _policy(job), precision == "single"
     kind = framework if policy.newton is None else newton
     each = kind.bytes_each(job, policy, single)
     most = MOST
     if policy.newton is None and policy.code == LEARNING:
         most = LEARNING_MOST
-    return max(1, min(most, device.free_bytes() // each))
+    return max(1, min(most, (device.free_bytes() if free is None else free) // each))
 
 
 def bytes_of(job: Job, trials: int, *, precision: str) -> int:

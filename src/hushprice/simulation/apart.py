@@ -1,0 +1,86 @@
+"""Calls in processes of their own, side by side: for work that is nearly all Python.
+
+Not by multiprocessing, which would run the caller's script again.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+# The caller's search path comes first, so that the other process finds the same package and not one that lies about.
+_BEGIN = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer)"
+_COMMAND = f"{_BEGIN}; from {__name__} import answer; answer()"
+
+
+def cores() -> int:
+    """Those this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Apart:
+    """Every call has its own process, and so many run at once. Whoever needs to know why one failed calls here."""
+
+    def __init__(self, most: int) -> None:
+        self._pool, self._stop = ThreadPoolExecutor(max(1, most)), threading.Event()
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    def submit(self, function: Callable[..., T], *arguments: Any) -> Future[T | None]:
+        """What the function gives; None where the call failed, for whatever reason."""
+        return self._pool.submit(self._call, function, arguments)
+
+    def close(self) -> None:
+        """End all that run, and begin no more."""
+        self._stop.set()
+        for process in self._running:
+            process.kill()
+        self._pool.shutdown(cancel_futures=True)
+
+    def _call(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T | None:
+        try:
+            task = pickle.dumps(sys.path) + pickle.dumps((function, arguments))
+            with subprocess.Popen(
+                [sys.executable, "-P", "-c", _COMMAND],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            ) as process:
+                self._running.append(process)
+                if self._stop.is_set():  # it came after those that `close` ended
+                    process.kill()
+                told, _ = process.communicate(task)
+            found: T = pickle.loads(told)  # which nothing at all, from a call that failed, cannot be
+            return found
+        except Exception:  # of the operating system, of classes that cannot be sent, of whatever the call does
+            return None
+
+
+def each_apart(function: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> list[T | None]:
+    """What the function gives for each tuple of arguments, in order; None where a call failed.
+
+    As many run at once as there are cores. Stopped, it ends them all.
+
+    >>> import math
+    >>> each_apart(math.factorial, [(3,), (-1,)])
+    [6, None]
+    """
+    with closing(Apart(min(len(calls), cores()))) as apart:
+        return [each.result() for each in [apart.submit(function, *arguments) for arguments in calls]]
+
+
+def answer() -> None:
+    """The call on standard input; what it gives goes to standard output, and what it prints to standard error."""
+    with os.fdopen(os.dup(1), "wb") as told:
+        os.dup2(2, 1)
+        function, arguments = pickle.load(sys.stdin.buffer)
+        found = function(*arguments)
+        told.write(pickle.dumps(found))

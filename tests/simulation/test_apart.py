@@ -1,0 +1,92 @@
+"""Calls in processes of their own: what they give comes back in order, and nothing that goes wrong there is raised."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hushprice.simulation import apart
+from hushprice.simulation.apart import each_apart
+from hushprice.types import FloatArray
+
+
+def test_answers_come_in_the_order_of_the_calls_and_to_the_last_bit() -> None:
+    numbers = [math.pi, 0.1, -0.0, math.inf]
+    found = each_apart(operator.neg, [(number,) for number in numbers])
+    assert [value.hex() for value in found if value is not None] == [(-number).hex() for number in numbers]
+    (table,) = each_apart(np.multiply, [(np.linspace(0, 1, 7), 3.0)])
+    assert isinstance(table, np.ndarray)
+    values: FloatArray = table
+    np.testing.assert_array_equal(values, np.linspace(0, 1, 7) * 3.0)
+    assert values.flags.writeable
+    assert each_apart(operator.neg, []) == []
+
+
+def test_each_call_has_a_process_of_its_own_and_the_callers_search_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, other = each_apart(os.getpid, [(), ()])
+    assert len({ours, other, os.getpid()}) == 3
+    (tmp_path / "only_here.py").write_text("def twice(x):\n    return 2 * x\n")
+    (tmp_path / "hushprice").mkdir()  # where it runs, another package of that name lies about
+    (tmp_path / "hushprice" / "__init__.py").write_text("raise RuntimeError\n")
+    monkeypatch.chdir(tmp_path / "hushprice" / "..")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    only_here = __import__("only_here")
+    assert each_apart(only_here.twice, [(21,)]) == [42]
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_a_call_that_fails_gives_nothing_and_the_others_go_on(status: int) -> None:
+    assert each_apart(math.sqrt, [(-1.0,), (4.0,)]) == [None, 2.0]
+    assert each_apart(os._exit, [(status,)]) == [None]
+    assert each_apart(math.sqrt, [(4.0,)]) == [2.0]
+
+
+def test_what_cannot_be_sent_or_started_gives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert each_apart(lambda: 1, [()]) == [None]
+    assert each_apart(len, [([lambda: 1],)]) == [None]
+    assert each_apart(compile, [("1", "", "eval")]) == [None]  # code cannot come back
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert each_apart(math.sqrt, [(4.0,)]) == [None]
+
+
+def test_what_a_call_prints_does_not_get_into_its_answer() -> None:
+    assert each_apart(subprocess.call, [(["echo", "hello"],)]) == [0]
+
+
+def test_an_interrupt_ends_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    real = subprocess.Popen
+
+    class Watched(real):  # type: ignore[type-arg, valid-type, misc]
+        def __init__(self, *arguments: object, **named: object) -> None:
+            super().__init__(*arguments, **named)
+            started.append(self)
+            if len(started) == 2:
+                threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    monkeypatch.setattr(subprocess, "Popen", Watched)
+    monkeypatch.setattr(apart, "cores", lambda: 2)
+    with pytest.raises(KeyboardInterrupt):
+        each_apart(time.sleep, [(3600,)] * 4)
+    assert [process.returncode for process in started] == [-signal.SIGKILL] * len(started)
+    assert len(started) < 4
+
+
+def test_the_processors_are_those_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 3, 5}, raising=False)
+    assert apart.cores() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert apart.cores() == 1
