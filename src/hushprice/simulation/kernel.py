@@ -347,7 +347,7 @@ def _absorb(plan: Plan, period: int, count: int, room: Stretch, sitting: Sitting
         _copy(sitting.running_before, running)
         _sum_up(plan, exact, running, period, done, room, room.pivots)
     elif count == 1 and done == 1:
-        _sum_up(plan, exact, running, period, 1, room, room.pivots)
+        _sum_up(plan, exact, running, period, count, room, room.pivots)
     return done
 
 
