@@ -23,6 +23,7 @@ from hushprice.numerics.jit import FOLDER
 from hushprice.policies.protocol import FIXED, LEARNING, Policy
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import framework, kept, newton
+from hushprice.simulation.gpu.recall import recall
 from hushprice.simulation.gpu.shape import shape_of
 from hushprice.simulation.gpu.toolkit import SIMULATED, lend, stream
 from hushprice.simulation.trial import Job
@@ -53,6 +54,7 @@ def _apart(task: bytes) -> int:
 def compile_given() -> None:
     """The task on standard input."""
     gc.disable()  # what numba makes lives as long as the process: to look it through is a sixth of the time
+    recall()
     compile_one(*pickle.loads(sys.stdin.buffer.read()))
 
 
