@@ -80,7 +80,7 @@ def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, mon
             self.open: list[Future[bool | None]] = []
 
         def submit(self, function: Any, job: Any, precision: str, kernel: str) -> Future[bool | None]:
-            assert function is ahead.compile_one
+            assert function is ahead.compile_apart
             asked.append(kernel.partition(" ")[0])
             self.open.append(Future())
             if precision == "single":

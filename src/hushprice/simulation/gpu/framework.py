@@ -24,6 +24,7 @@ from hushprice.simulation.gpu.fit import minimize
 from hushprice.simulation.gpu.hindsight import earn
 from hushprice.simulation.gpu.kept import Kept, bytes_kept, host
 from hushprice.simulation.gpu.shape import (
+    ALONE,
     Shape,
     copy,
     copy_rows,
@@ -33,6 +34,7 @@ from hushprice.simulation.gpu.shape import (
     own_of,
     shape_of,
     stacked,
+    told_of,
 )
 from hushprice.simulation.gpu.steps import narrowed, twins
 from hushprice.simulation.gpu.toolkit import TEAM, bounded, cuda, new, on_device, over, stream
@@ -91,7 +93,8 @@ def kernels(shape: Shape, near: bool) -> Kernels:
     in_shape, in_double = known(shape), known(shape._replace(single=False))
     hot, cold = twins(shape.single), twins(False, {objective_perturbation.minimize: minimize(d)})
     levels = _LEVELS + 1
-    advance_one, estimate_one, sit_down = hot(steps.advance), cold(steps.estimate), cold(steps.sit_down)
+    advance_one = hot(steps.advance, {"world": told_of(shape), "room": {"out": ALONE}})
+    estimate_one, sit_down = cold(steps.estimate), cold(steps.sit_down)
     plan_at = one_of(Plan)
 
     def begin(plans, each, trials, goes_on, kept, state):  # type: ignore[no-untyped-def]

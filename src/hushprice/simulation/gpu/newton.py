@@ -22,7 +22,7 @@ from hushprice.releasers import scores
 from hushprice.simulation import newton as steps
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu.kept import Kept, bytes_kept
-from hushprice.simulation.gpu.shape import Shape, copy, copy_square, known, own_of, shape_of
+from hushprice.simulation.gpu.shape import ALONE, Shape, copy, copy_square, known, own_of, shape_of, told_of
 from hushprice.simulation.gpu.steps import narrowed, twins
 from hushprice.simulation.gpu.toolkit import bounded, cuda, new, on_device, over
 from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
@@ -63,7 +63,8 @@ def kernels(shape: Shape) -> Kernels:
     d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
     rows, small, in_shape = scores.ROWS, work_shape(d)[0], known(shape)
     hot, cold = twins(shape.single), twins(False)
-    advance_one, release_one, sit_down = hot(steps.advance), cold(steps.release), cold(steps.sit_down)
+    advance_one = hot(steps.advance, {"world": told_of(shape), "desk": {"phi": ALONE}})
+    release_one, sit_down = cold(steps.release), cold(steps.sit_down)
 
     def begin(plan, trials, goes_on, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)

@@ -10,9 +10,12 @@ import numpy as np
 from numba import float32, float64
 
 from hushprice.simulation.contexts import Stream
+from hushprice.simulation.gpu.folded import Known
 from hushprice.simulation.gpu.toolkit import device_step
 from hushprice.simulation.room import World
 from hushprice.simulation.trial import Job
+
+ALONE: Known = {"shape": {"[1]": 1}}  # what is known of a room one customer wide
 
 
 class Shape(NamedTuple):
@@ -50,6 +53,12 @@ def known(shape: Shape) -> Any:
         )
 
     return with_constants
+
+
+def told_of(shape: Shape) -> Known:
+    """What steps that take such a world may be told of it when they are compiled."""
+    stream: Known = {"kind": shape.stream, "size": shape.contexts}
+    return {"family": shape.family, "map": shape.map, "changed": 0, "stream": stream}
 
 
 class Own(NamedTuple):

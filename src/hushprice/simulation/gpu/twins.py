@@ -4,12 +4,14 @@ A step is a function of the package compiled for the CPU. Its twin is the same c
 steps it calls replaced by their twins, and with a few of them replaced by something else: sums over records that a
 whole block of threads shares, or the device's own exp.
 
-In single precision the constants of a step must be single too, or every product with one would be double.
+In single precision the constants of a step must be single too, or every product with one would be double. What is
+known about a step's arguments is folded in (folded.py).
 """
 
 from __future__ import annotations
 
 import dis
+import json
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from hushprice.simulation.gpu.folded import Known, fold
 from hushprice.simulation.gpu.toolkit import device_step
 
 Step = Callable[..., Any]
@@ -44,25 +47,33 @@ class Twins:
         self._quick = {_plain(step): other for step, other in (quick or {}).items()}
         self._single = single
         self._constants = dict(constants or {})
-        self._made: dict[Step, Any] = {}
+        self._made: dict[tuple[Step, str], Any] = {}
 
-    def __call__(self, step: Step) -> Any:
-        """The twin of one step."""
+    def __call__(self, step: Step, told: Mapping[str, Known] | None = None) -> Any:
+        """The twin of one step; `told` is what is known about its arguments."""
         plain = _plain(step)
         if plain in self._instead:
             return self._instead[plain]
-        if plain not in self._made:
-            self._made[plain] = self._make(plain, self._single(plain))
-        return self._made[plain]
+        key = plain, json.dumps(told or {}, sort_keys=True)
+        if key not in self._made:
+            self._made[key] = self._make(plain, self._single(plain), told or {})
+        return self._made[key]
 
-    def _make(self, plain: Any, single: bool) -> Any:
-        code = plain.__code__
+    def _make(self, plain: Any, single: bool, told: Mapping[str, Known]) -> Any:
+        code, calls = fold(plain, told, lambda value: self._is_ours(value, single)) if told else (plain.__code__, {})
         constants = tuple(_narrow(each) for each in code.co_consts) if single else code.co_consts
-        seen = {name: self._seen(name, plain.__globals__[name], single) for name in _globals_of(plain)}
+        found = {name: plain.__globals__[name] for name in _globals_of(code) if name in plain.__globals__}
+        seen = {name: self._seen(name, value, single) for name, value in found.items()}
+        seen |= {name: self(callee, known) for name, (callee, known) in calls.items()}
         seen["__builtins__"] = plain.__globals__["__builtins__"]
         twin = types.FunctionType(code.replace(co_consts=constants), seen, plain.__name__, plain.__defaults__)
         # Inlined, so that a room one customer wide ends up in registers. Fast arithmetic goes with single precision.
         return device_step(quick=single)(twin)
+
+    def _is_ours(self, value: Any, single: bool) -> bool:
+        """Does a call of this value become a call of a twin that we make?"""
+        elsewhere = _plain(value) in self._instead or (single and _plain(value) in self._quick)
+        return isinstance(value, Dispatcher) and not elsewhere
 
     def _seen(self, name: str, value: Any, single: bool) -> Any:
         """What the twin sees under a global name of its step."""
@@ -94,10 +105,9 @@ def _plain(step: Any) -> Any:
     return step.py_func if isinstance(step, Dispatcher) else step
 
 
-def _globals_of(function: Any) -> list[str]:
-    """The globals a function reads, of those that its module has; the rest are built in."""
-    loaded = {each.argval for each in dis.get_instructions(function) if each.opname == "LOAD_GLOBAL"}
-    return sorted(name for name in loaded if name in function.__globals__)
+def _globals_of(code: types.CodeType) -> list[str]:
+    """The global names that a function reads, those of built-in functions too."""
+    return sorted({each.argval for each in dis.get_instructions(code) if each.opname == "LOAD_GLOBAL"})
 
 
 def _narrow(value: Any) -> Any:
