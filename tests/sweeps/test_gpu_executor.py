@@ -95,14 +95,18 @@ class Compiled:
 
     late: frozenset[str] = frozenset()  # roles
 
-    def __init__(self, jobs: Sequence[Any], *, precision: str, told: Callable[[], None]) -> None:
-        self.told = told
+    def __init__(self, precision: str) -> None:
+        self.told: Callable[[], None] = lambda: None
+        self.jobs: list[Any] = []
+
+    def need(self, jobs: Sequence[Any]) -> None:
+        self.jobs += jobs
 
     def ready(self, kernels: Sequence[str]) -> bool:
         return not any(kernel.partition(" ")[0] in self.late for kernel in kernels)
 
     def close(self) -> None:
-        """Nothing runs."""
+        self.jobs.clear()
 
 
 def executor() -> Gpu:
@@ -142,7 +146,7 @@ def test_small_ones_go_first_where_a_large_one_has_to_wait_and_others_do_not(
         for batches in executed._together(executed.cut({c: [r] for c, r in asked.items()}), 100 * BYTES)
     ]
     gpu.memory.hold(7 * BYTES)
-    ahead, begun = Compiled([], precision="double", told=lambda: None), []
+    ahead, begun = Compiled("double"), []
     while (work := gpu_executor._next(waiting, ahead, alone=not begun)) is not None:  # type: ignore[arg-type]
         begun.append(work)
     assert [work.batches[0][0].cell for work in begun] == [first, small]
@@ -164,17 +168,34 @@ def test_what_is_compiled_runs_while_the_rest_is_not(gpu: Device, monkeypatch: p
     made: list[Compiled] = []
 
     class Late(Compiled):
-        def __init__(self, jobs: Sequence[Any], *, precision: str, told: Callable[[], None]) -> None:
-            super().__init__(jobs, precision=precision, told=told)
+        def __init__(self, precision: str) -> None:
+            super().__init__(precision)
             made.append(self)
 
     monkeypatch.setattr(gpu_executor, "Ahead", Late)
     late, early = Cell(policy="noisy-newton", horizon=50), CELLS[0]
-    ended = executor().run(executor().cut({late: [range(2)], early: [range(2)]}), lambda done: None)
+    one = executor()
+    ended = one.run(one.cut({late: [range(2)], early: [range(2)]}), lambda done: None)
     assert next(ended)[0].cell == early
     made[0].late = frozenset()
     made[0].told()
     assert [piece.cell for piece, _ in ended] == [late]
+
+
+def test_one_cell_of_each_kind_that_lacks_results_says_what_to_compile(gpu: Device) -> None:
+    cells = [
+        Cell(policy="random", horizon=30),
+        Cell(policy="random", horizon=40),
+        Cell(policy="fixed", horizon=30),
+        Cell(policy="paper", horizon=30, dimension=3),
+        Cell(policy="nonprivate", horizon=30, width=-1.0),  # refused in its turn
+    ]
+    one = executor()
+    one.expect(cells, lambda cell: cell.policy != "fixed")
+    asked = [(job.policy.name, job.horizon) for job in one._ahead.jobs]  # type: ignore[attr-defined]
+    assert asked == [("random", 30), ("paper", 30)]
+    one.close()
+    assert not one._ahead.jobs  # type: ignore[attr-defined]
 
 
 def test_the_driver_is_not_asked_for_every_cell_how_much_memory_is_free(

@@ -17,6 +17,7 @@ from hushprice.simulation.places import CPU, Place, choose
 from hushprice.simulation.run import run_one, warm_up
 from hushprice.simulation.trial import Job
 from hushprice.sweeps.block import Block
+from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.piece import Missing, Piece, cut
 from hushprice.types import IntArray
 
@@ -31,6 +32,10 @@ class Executor(Protocol):
     @property
     def place(self) -> Place:
         """Which device computes, and how precisely: part of what a result is known by."""
+        ...
+
+    def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:
+        """These cells come next, before they are prepared; a cell's results are not all there where it `lacks` some."""
         ...
 
     def cut(self, missing: Missing) -> list[Piece]:
@@ -50,6 +55,9 @@ class Local:
             checks.whole(1, workers=workers)
         self.slots = workers or os.cpu_count() or 1
         self.place = place
+
+    def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:
+        """All is compiled already, or will be in a moment."""
 
     def cut(self, missing: Missing) -> list[Piece]:
         return cut(missing, self.slots)

@@ -11,11 +11,12 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from hushprice.errors import InvalidInput
+from hushprice.errors import HushpriceError, InvalidInput
 from hushprice.simulation.gpu import device
 from hushprice.simulation.gpu.ahead import Ahead, kernels_of
 from hushprice.simulation.gpu.run import Runner, bytes_of, fits, kin
@@ -59,7 +60,15 @@ class Gpu:
     """One GPU. A cell's kernels are compiled, and its rooms made, when its first piece comes."""
 
     def __init__(self, place: Place) -> None:
-        self.place = place
+        self.place, self._ahead = place, Ahead(place.precision)
+
+    def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:
+        """Begin to compile, going by the first cell of each kind, while the others are being prepared."""
+        kinds = {(cell.policy, cell.dimension, id(cell.market), cell.features): cell for cell in reversed(cells)}
+        for cell in reversed(kinds.values()):
+            with suppress(HushpriceError):  # what is refused is refused again in its turn
+                if lacks(cell) and unfit(cell.prepare()) is None:
+                    self._ahead.need([cell.prepare()])
 
     def cut(self, missing: Missing) -> list[Piece]:
         """As few pieces as memory allows, in the order of the cells."""
@@ -79,13 +88,14 @@ class Gpu:
         waiting = [self._work(batches) for batches in self._together(pieces, memory)]
         jobs = [work.batches[0][0].cell.prepare() for work in waiting]
         news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
-        ahead = Ahead(jobs, precision=self.place.precision, told=lambda: news.put((-1, None)))
+        self._ahead.told = lambda: news.put((-1, None))
+        self._ahead.need(jobs)
         stop, running, done = threading.Event(), dict[int, Work](), dict[int, int]()
         threads: list[threading.Thread] = []
         try:
             free = self._hold(waiting, memory)
             while waiting or running:
-                while free and (work := _next(waiting, ahead, alone=not running)) is not None:
+                while free and (work := _next(waiting, self._ahead, alone=not running)) is not None:
                     number = len(threads)
                     running[number], work.queue = work, free.pop()
                     threads.append(threading.Thread(target=self._run_cell, args=(number, work, stop, news)))
@@ -104,7 +114,6 @@ class Gpu:
                     running.pop(number).give()
         finally:
             stop.set()
-            ahead.close()
             for thread in threads:
                 thread.join()
             for work in running.values():
@@ -184,7 +193,8 @@ class Gpu:
                 yield piece, Block.holding(own, first=numbers.start, seconds=seconds)
 
     def close(self) -> None:
-        """Nothing outlives a run."""
+        """Compile no more."""
+        self._ahead.close()
 
 
 def _next(waiting: list[Work], ahead: Ahead, *, alone: bool) -> Work | None:

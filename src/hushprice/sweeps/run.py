@@ -49,6 +49,11 @@ def run_cells(
     for count in asked.values():
         checks.whole(1, trials=count)
         checks.within(1, MOST, trials=count)
+
+    def lacks(cell: Cell) -> bool:
+        return bool(gaps(store.load(cell.key_at(place), asked[cell]) if store is not None else [], asked[cell]))
+
+    executor.expect(list(asked), lacks)
     prepare_all(list(asked))
     keys = {cell: cell.key_at(place) for cell in asked}
     alike: dict[str, list[Cell]] = {}

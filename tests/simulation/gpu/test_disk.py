@@ -106,7 +106,12 @@ def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, mon
     def tell() -> None:
         told.append("one more")
 
-    one = ahead.Ahead(jobs, precision="double", told=tell)
+    one = ahead.Ahead("double")
+    one.told = tell
+    one.need(jobs)
+    one.need(jobs)
+    assert len(asked) == 4  # once
+    assert asked[:2] == ["advance", "estimate"]  # of alg:framework
     paper, newton = (ahead.kernels_of(job, "double") for job in jobs[:2])
     assert not one.ready(paper)
     for kernel in paper:
@@ -115,7 +120,9 @@ def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, mon
     one.close()
     assert one.ready(newton)  # nobody compiles it any more
     asked.clear()
-    ahead.Ahead(jobs, precision="double").close()
+    again = ahead.Ahead("double")
+    again.need(jobs)
+    again.close()
     assert sorted(asked) == ["advance", "release"]
 
 

@@ -26,7 +26,12 @@ class Driver:
     def __getattr__(self, name: str) -> Any:
         def call(*arguments: Any) -> tuple[Any, ...]:
             self.calls.append((name, *arguments))
-            made = {"cuStreamEndCapture": ("graph",), "cuGraphInstantiate": ("ready",)}.get(name, ())
+            made = {
+                "cuGraphCreate": ("whole",),
+                "cuStreamEndCapture": ("part",),
+                "cuGraphAddChildGraphNode": (f"node {[each[0] for each in self.calls].count(name)}",),
+                "cuGraphInstantiate": ("ready",),
+            }.get(name, ())
             return (1 if name == self.fails else 0, *made)
 
         call.__name__ = name
@@ -35,15 +40,22 @@ class Driver:
 
 def test_launches_are_recorded_once_and_made_again_by_one_call() -> None:
     driver, launched = Driver(), list[str]()
-    again = Recorded(lambda: launched.append("turn"), 7, driver)
+    again = Recorded([(lambda: launched.append("go on"), 2), (lambda: launched.append("settle"), 1)], 7, driver)
     again()
     again()
-    assert launched == ["turn"]
+    assert launched == ["go on", "settle"]
+    recorded = [("cuStreamBeginCapture", "queue 7", "relaxed"), ("cuStreamEndCapture", "queue 7")]
     assert driver.calls == [
-        ("cuStreamBeginCapture", "queue 7", "relaxed"),
-        ("cuStreamEndCapture", "queue 7"),
-        ("cuGraphInstantiate", "graph", 0),
-        ("cuGraphDestroy", "graph"),
+        ("cuGraphCreate", 0),
+        *recorded,
+        ("cuGraphAddChildGraphNode", "whole", [], 0, "part"),
+        ("cuGraphAddChildGraphNode", "whole", ["node 1"], 1, "part"),
+        ("cuGraphDestroy", "part"),
+        *recorded,
+        ("cuGraphAddChildGraphNode", "whole", ["node 2"], 1, "part"),
+        ("cuGraphDestroy", "part"),
+        ("cuGraphInstantiate", "whole", 0),
+        ("cuGraphDestroy", "whole"),
         ("cuGraphLaunch", "ready", "queue 7"),
         ("cuGraphLaunch", "ready", "queue 7"),
     ]
@@ -51,10 +63,13 @@ def test_launches_are_recorded_once_and_made_again_by_one_call() -> None:
     assert driver.calls[-1] == ("cuGraphExecDestroy", "ready")
 
 
-@pytest.mark.parametrize("fails", ["cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate"])
+@pytest.mark.parametrize(
+    "fails",
+    ["cuGraphCreate", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphAddChildGraphNode", "cuGraphInstantiate"],
+)
 def test_a_recording_that_fails_is_one_line(fails: str) -> None:
     with pytest.raises(HushpriceError, match=f"the GPU failed: {fails} says 1"):
-        Recorded(lambda: None, 7, Driver(fails))
+        Recorded([(lambda: None, 1)], 7, Driver(fails))
 
 
 def test_a_launch_that_fails_ends_the_recording_first() -> None:
@@ -63,5 +78,5 @@ def test_a_launch_that_fails_ends_the_recording_first() -> None:
 
     driver = Driver()
     with pytest.raises(ValueError, match="no such kernel"):
-        Recorded(broken, 7, driver)
-    assert driver.calls[-1] == ("cuStreamEndCapture", "queue 7")
+        Recorded([(broken, 1)], 7, driver)
+    assert driver.calls[-2:] == [("cuStreamEndCapture", "queue 7"), ("cuGraphDestroy", "whole")]

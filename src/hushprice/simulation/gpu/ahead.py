@@ -26,31 +26,35 @@ from hushprice.simulation.gpu.shape import shape_of
 from hushprice.simulation.gpu.toolkit import SIMULATED, lend, stream
 from hushprice.simulation.trial import Job
 
+_ORDER = "advance of framework", "estimate of framework"
+
 
 class Ahead:
-    """Kernels that jobs need, where they are not on disk yet: compiled side by side while other jobs run.
+    """Kernels that jobs need, where they are not on disk yet: compiled side by side while other jobs run."""
 
-    `told` is called whenever one is ready, from some thread.
-    """
-
-    def __init__(self, jobs: Sequence[Job], *, precision: str, told: Callable[[], None] = lambda: None) -> None:
-        needed = {kernel: job for job in jobs for kernel in kernels_of(job, precision)}
-        self._apart = Apart(cores())
+    def __init__(self, precision: str) -> None:
+        # Some at once, not all: the machine's cores slow each other down, and the first are those that others wait for.
+        self._precision, self._apart = precision, Apart(max(2, cores() // 4))
         self._made: dict[str, Future[bool | None]] = {}
-        for kernel, job in needed.items():
-            if not SIMULATED and not _mark(kernel).exists():
-                self._made[kernel] = self._apart.submit(compile_apart, job, precision, kernel)
-                self._made[kernel].add_done_callback(functools.partial(self._ended, kernel, told))
+        self.told: Callable[[], None] = lambda: None  # called whenever one is ready, from some thread
+
+    def need(self, jobs: Sequence[Job]) -> None:
+        """Begin with what these jobs need."""
+        needed = {kernel: job for job in jobs for kernel in kernels_of(job, self._precision)}
+        for kernel in sorted(needed, key=_rank):
+            if not SIMULATED and kernel not in self._made and not _mark(kernel).exists():
+                self._made[kernel] = self._apart.submit(compile_apart, needed[kernel], self._precision, kernel)
+                self._made[kernel].add_done_callback(functools.partial(self._ended, kernel))
 
     def ready(self, kernels: Sequence[str]) -> bool:
         """Are they there? One that could not be compiled counts: the job that needs it tries itself and says why."""
         return all(self._made[kernel].done() for kernel in kernels if kernel in self._made)
 
-    def _ended(self, kernel: str, told: Callable[[], None], made: Future[bool | None]) -> None:
+    def _ended(self, kernel: str, made: Future[bool | None]) -> None:
         if not made.cancelled() and made.result():
             _mark(kernel).parent.mkdir(parents=True, exist_ok=True)
             _mark(kernel).touch()
-        told()
+        self.told()
 
     def wait(self) -> None:
         """Until all are there."""
@@ -63,9 +67,15 @@ class Ahead:
 
 def compile_ahead(jobs: Sequence[Job], *, precision: str) -> None:
     """Compile what these jobs need, side by side."""
-    ahead = Ahead(jobs, precision=precision)
+    ahead = Ahead(precision)
+    ahead.need(jobs)
     ahead.wait()
     ahead.close()
+
+
+def _rank(kernel: str) -> int:
+    """Those of alg:framework first: its cells run longest."""
+    return next((at for at, name in enumerate(_ORDER) if kernel.startswith(name)), len(_ORDER))
 
 
 def compile_apart(job: Job, precision: str, kernel: str) -> bool:
@@ -89,7 +99,8 @@ def compile_one(job: Job, precision: str, kernel: str) -> bool:
     else:
         _stay(turns)
     turns.advance(nobody, rooms)
-    turns.settle(nobody, rooms)
+    if turns.settles:
+        turns.settle(nobody, rooms)
     return True
 
 
@@ -110,7 +121,7 @@ def kernels_of(job: Job, precision: str) -> list[str]:
     """Names for the large kernels that a job launches: the role, and what those of one role share to be the same."""
     policy = _policy(job)
     shape = shape_of(world_of(job.market, job.horizon, None, job.customers), precision == "single")
-    kind = f"{'framework' if policy.newton is None else 'newton'} {shape} {framework.is_near(job, policy)}"
+    kind = f"{'framework' if policy.newton is None else 'newton'} {shape}"
     return [f"{role} of {kind}" for role in _large(policy)]
 
 

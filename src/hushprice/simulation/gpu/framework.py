@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int64
 
+from hushprice.demand.family import LOGISTIC
 from hushprice.numerics.linear import packed_size
 from hushprice.optimizer.price import STACK
 from hushprice.policies.protocol import FIXED, LEARNING, Policy
@@ -27,7 +28,6 @@ from hushprice.simulation.gpu.shape import (
     ALONE,
     Shape,
     copy,
-    copy_rows,
     copy_square,
     known,
     one_of,
@@ -49,13 +49,12 @@ PLACES = 4
 _HOT = ("width", "input_noise", "price")  # of the plan, read in every period
 _TOGETHER = 96  # of a thread that estimates with its block: more would leave too few blocks to hide each other's waits
 _REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with fewer some are spilled
-_NEAR, _LEVELS = 10, 24  # entries and levels of the largest covariance stream that is kept near its thread
 # Of a stretch, at most; one ends where a multiple of it does. So neighbours are in step, even where one is behind, and
 # close the same nodes of their trees.
 _PERIODS = 512
 # Estimates are made together: one alone takes as long as a hundred. Whoever asks for one waits, at most for a stretch
 # at first, and for this share of all periods so far later.
-_SHARE, _MOST = 32, 64
+_SHARE, _MOST = 32, 6
 FIT, GO_ON = 1, 2  # what a trial does next, the last entry of its place; 0: it is over
 
 
@@ -83,16 +82,12 @@ class Kernels(NamedTuple):
 
 
 @functools.cache
-def kernels(shape: Shape, near: bool) -> Kernels:
-    """The kernels; `near`: a covariance stream is small enough to be copied to where its thread is.
-
-    Every period writes some of it and the next one reads that: near, nobody waits for the device's memory.
-    """
+def kernels(shape: Shape) -> Kernels:
+    """The four kernels."""
     d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
     padded, small, rows = 4 * ((size + 3) // 4), 2 * d + 1, 5 * d + 6
     in_shape, in_double = known(shape), known(shape._replace(single=False))
     hot, cold = twins(shape.single), twins(False, {objective_perturbation.minimize: minimize(d)})
-    levels = _LEVELS + 1
     advance_one = hot(steps.advance, {"world": told_of(shape), "room": {"out": ALONE}})
     estimate_one, sit_down = cold(steps.estimate), cold(steps.sit_down)
     plan_at = one_of(Plan)
@@ -139,13 +134,7 @@ def kernels(shape: Shape, near: bool) -> Kernels:
         copy_square(state.inverse[t], inverse)
         copy(state.current[t], current)
         copy(kept.totals[t], totals)
-        if near:  # known when compiled
-            exact = local((levels, size), float64)[: state.exact.shape[0]]
-            running = local((levels, size), float64)[: state.running.shape[0]]
-            copy_rows(state.exact[:, :, t], exact)
-            copy_rows(state.running[:, :, t], running)
-        else:
-            exact, running = state.exact[:, :, t], state.running[:, :, t]
+        exact, running = state.exact[:, :, t], state.running[:, :, t]
         sitting = Sitting(
             place, current, theta, inverse, exact, running, blank, blank, local((small, d), float64), state.phi[t],
             state.demand[t],
@@ -156,9 +145,6 @@ def kernels(shape: Shape, near: bool) -> Kernels:
         why = advance_one(
             in_shape(world, truth), mine, own.seed[job], first + t % each, until, left, nobody, 0, room, sitting
         )
-        if near:
-            copy_rows(exact, state.exact[:, :, t])
-            copy_rows(running, state.running[:, :, t])
         next_turn = FIT if why == DUE else (GO_ON if place[PERIOD] <= horizon else 0)
         for i in range(PLACES):
             state.place[t, i] = place[i]
@@ -201,7 +187,7 @@ def kernels(shape: Shape, near: bool) -> Kernels:
         bounded(estimate, _TOGETHER),
         bounded(earn(shape), _REGISTERS),
     )
-    return kept_on_disk(made, f"framework {shape} {near}")
+    return kept_on_disk(made, f"framework {shape}")
 
 
 class Turns:
@@ -213,8 +199,8 @@ class Turns:
         plan = _plan(job)
         world = world_of(job.market, job.horizon, None, job.customers)
         self.estimates, self.jobs = int(plans.max_estimates.max()), len(jobs)
-        self.kernels = kernels(shape_of(world, single), is_near(job, policy))
-        self._job, self._policy = job, policy
+        self.kernels = kernels(shape_of(world, single))
+        self._job, self._policy, self.settles = job, policy, policy.code == LEARNING
         self._whole = on_device(plans)
         hot = {name: on_device(narrowed(getattr(plans, name))) for name in _HOT if single}
         self._hot, self._own = self._whole._replace(**hot), on_device(own_of(jobs, single))
@@ -233,8 +219,8 @@ class Turns:
         self.kernels.begin[over(trials)](self._whole, len(numbers), trials, int(goes_on), kept, self._state)
 
     def stretches(self, period: int) -> int:
-        """Between two times of estimates, when trials are at this period on average."""
-        return min(max(period // (_PERIODS * _SHARE), 1), _MOST)
+        """Between two times of estimates, when trials are at this period on average: a power of two."""
+        return 1 << min(max(period // (_PERIODS * _SHARE), 1).bit_length() - 1, _MOST)
 
     def advance(self, numbers: range, kept: Kept) -> None:
         """All go on for a stretch, or until an estimate is due."""
@@ -245,10 +231,9 @@ class Turns:
 
     def settle(self, numbers: range, kept: Kept) -> None:
         """All that wait for an estimate make it."""
-        if self._policy.code == LEARNING:
-            self.kernels.estimate[self.jobs * len(numbers), TEAM, stream()](
-                self._fitted, self._whole, self._own, numbers.start, len(numbers), kept, self._state
-            )
+        self.kernels.estimate[self.jobs * len(numbers), TEAM, stream()](
+            self._fitted, self._whole, self._own, numbers.start, len(numbers), kept, self._state
+        )
 
     def _prices(self, numbers: range, horizon: int) -> FloatArray:
         """The price of each trial."""
@@ -271,22 +256,11 @@ def _plan(job: Job) -> Plan:
     return plan_of(job.policy, job.horizon, job.market.dimension)
 
 
-def is_near(job: Job, policy: Policy) -> bool:
-    """Is the covariance stream small enough to be kept near its thread?"""
-    if policy.newton is not None:
-        return True
-    import os
-
-    if "NEAR" in os.environ:
-        return os.environ["NEAR"] == "1"
-    plan = plan_of(policy, job.horizon, job.market.dimension)
-    return packed_size(job.market.dimension) <= _NEAR and plan.exact.shape[0] <= _LEVELS
-
-
 def bytes_each(job: Job, policy: Policy, single: bool) -> int:
     """Device memory that one trial takes."""
     d, plan = job.market.dimension, plan_of(policy, job.horizon, job.market.dimension)
-    records = (4 if single else 8) * ((d + 1) * _capacity(job, policy) + 1)
+    number = 4 if single else 8
+    records = (number * d + (1 if _is_bit(job) else number)) * _capacity(job, policy) + number
     state = 8 * (PLACES + 2 + d + d * d + plan.exact.size + plan.running.size)
     asked = 16 * PRICES if policy.code == FIXED else 0
     return state + records + asked + bytes_kept(job, plan.max_estimates)
@@ -300,9 +274,11 @@ def _capacity(job: Job, policy: Policy) -> int:
 def _state(trials: int, job: Job, policy: Policy, plan: Plan, single: bool) -> State:
     d, capacity, number = job.market.dimension, _capacity(job, policy), np.float32 if single else np.float64
     doubles = (trials, 1), (trials, d), (trials, d, d), (*plan.exact.shape, trials), (*plan.running.shape, trials)
-    records = (trials, d, capacity), (trials, capacity), (trials,)
-    return State(
-        new((trials, PLACES + 1), np.int64),
-        *(new(shape, np.float64) for shape in doubles),
-        *(new(shape, number) for shape in records),
-    )
+    records = ((trials, d, capacity), number), ((trials, capacity), np.uint8 if _is_bit(job) else number)
+    rooms = [new((trials, PLACES + 1), np.int64), *(new(shape, np.float64) for shape in doubles)]
+    return State(*rooms, *(new(shape, kind) for shape, kind in (*records, ((trials,), number))))
+
+
+def _is_bit(job: Job) -> bool:
+    """Is demand 0 or 1? Records fill the memory, and one byte is enough for that."""
+    return world_of(job.market, job.horizon, None, job.customers).family == LOGISTIC

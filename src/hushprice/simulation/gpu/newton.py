@@ -144,6 +144,7 @@ class Turns:
     """A job of noisy-newton on the device, and others beside it, with room for `most` trials at once in all."""
 
     estimates = RELEASES
+    settles = True
 
     def __init__(self, job: Job, policy: Policy, *, most: int, single: bool, beside: Sequence[Job] = ()) -> None:
         assert policy.newton is not None

@@ -6,37 +6,62 @@ apart. A turn of a thousand trials is often over sooner, so the device would wai
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from hushprice.errors import HushpriceError
 from hushprice.simulation.gpu.toolkit import SIMULATED, stream
 
+Parts: TypeAlias = Sequence[tuple[Callable[[], None], int]]  # launches, and how often each is made, in this order
+
 
 class Replay:
-    """What `launch` puts into this thread's queue; every call puts it there once more."""
+    """What some launches put into this thread's queue; every call puts it there once more."""
 
-    def __init__(self, launch: Callable[[], None]) -> None:
-        self._again: Callable[[], None] = launch if SIMULATED else Recorded(launch, int(stream().handle), _driver())
+    def __init__(self, parts: Parts) -> None:
+        self._again = functools.partial(_now, parts) if SIMULATED else Recorded(parts, int(stream().handle), _driver())
 
     def __call__(self) -> None:
         self._again()
 
 
-class Recorded:
-    """A CUDA graph. Other threads may use the device meanwhile: only this queue is recorded."""
+def _now(parts: Parts) -> None:
+    for launch, times in parts:
+        for _ in range(times):
+            launch()
 
-    def __init__(self, launch: Callable[[], None], queue: int, driver: Any) -> None:
+
+class Recorded:
+    """A CUDA graph. Other threads may use the device meanwhile: only this queue is recorded.
+
+    Launches that are made many times are recorded once and put into the graph that often. To send them off one by one
+    instead would not do: with some dozens on their way the driver lets everybody wait, other threads too.
+    """
+
+    def __init__(self, parts: Parts, queue: int, driver: Any) -> None:
         self._driver, self._queue = driver, driver.CUstream(queue)
+        (whole,), before = self._do(driver.cuGraphCreate, 0), list[Any]()
+        try:
+            for launch, times in parts:
+                part = self._record(launch)
+                for _ in range(times):
+                    before = list(self._do(driver.cuGraphAddChildGraphNode, whole, before, len(before), part))
+                self._do(driver.cuGraphDestroy, part)
+            (self._graph,) = self._do(driver.cuGraphInstantiate, whole, 0)
+        finally:
+            driver.cuGraphDestroy(whole)
+
+    def _record(self, launch: Callable[[], None]) -> Any:
         # Relaxed: what the library frees meanwhile has nothing to do with the queue, and must not end the recording.
-        self._do(driver.cuStreamBeginCapture, self._queue, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
+        mode = self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        self._do(self._driver.cuStreamBeginCapture, self._queue, mode)
         try:
             launch()
         finally:
-            (graph,) = self._do(driver.cuStreamEndCapture, self._queue)
-        (self._graph,) = self._do(driver.cuGraphInstantiate, graph, 0)
-        self._do(driver.cuGraphDestroy, graph)
+            (part,) = self._do(self._driver.cuStreamEndCapture, self._queue)
+        return part
 
     def __call__(self) -> None:
         self._do(self._driver.cuGraphLaunch, self._graph, self._queue)

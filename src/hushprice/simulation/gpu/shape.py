@@ -101,11 +101,3 @@ def copy_square(source, target):  # type: ignore[no-untyped-def]
     for i in range(target.shape[0]):
         for j in range(target.shape[1]):
             target[i, j] = source[i, j]
-
-
-@device_step()
-def copy_rows(source, target):  # type: ignore[no-untyped-def]
-    """A matrix into another, as large as the second. As one loop, so that the compiler does not unroll all of it."""
-    columns = target.shape[1]
-    for i in range(target.shape[0] * columns):
-        target[i // columns, i % columns] = source[i // columns, i % columns]
