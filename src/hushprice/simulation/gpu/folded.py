@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 import operator
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+
+from numba.core.dispatcher import Dispatcher
 
 # A whole number, or what is known of a tuple: by field, or by "[index]".
 Known: TypeAlias = "int | Mapping[str, Known]"
@@ -38,20 +41,22 @@ class Folded(NamedTuple):
     calls: dict[str, tuple[Any, dict[str, Known]]]
 
 
-def fold(step: Any, told: Mapping[str, Known], is_step: Callable[[Any], bool]) -> Folded:
-    """Fold what is `told` about a plain function's arguments in; calls of other steps are told what concerns them."""
+@functools.cache
+def fold(step: Any, told: str) -> Folded:
+    """Fold what is told about a plain function's arguments in, as JSON; other steps it calls are told what it knows."""
     tree = _parsed(step)
     function: Any = tree.body[0]
     stored = set(_stored(function))
     around = {name: each for name, each in step.__globals__.items() if name not in stored.union(_parameters(step))}
-    known = _Facts({name: each for name, each in told.items() if name not in stored}, around)
+    known = _Facts({name: each for name, each in json.loads(told).items() if name not in stored}, around)
+    branches = _Branches(known, set(_read_outside(function, frozenset())))
     while True:  # a decided branch may leave a variable with one value, which decides others
         before = len(known.names)
-        tree = _Branches(known, function).visit(tree)
+        tree = branches.visit(tree)
         known.learn(function)
         if len(known.names) == before:
             break
-    calls = _Calls(known, is_step)
+    calls = _Calls(known)
     tree = ast.fix_missing_locations(_Numbers(known).visit(calls.visit(tree)))
     (code,) = (each for each in compile(tree, step.__code__.co_filename, "exec").co_consts if _is_code(each))
     return Folded(code, calls.made)
@@ -111,8 +116,8 @@ class _Facts:
 class _Branches(ast.NodeTransformer):
     """Decides branches, and puts the body in place of a loop that runs once."""
 
-    def __init__(self, known: _Facts, function: ast.FunctionDef) -> None:
-        self._known, self._function = known, function
+    def __init__(self, known: _Facts, read_outside: set[str]) -> None:
+        self._known, self._read_outside = known, read_outside
 
     def visit_If(self, node: ast.If) -> Any:
         holds = self._known.decides(node.test)
@@ -138,26 +143,22 @@ class _Branches(ast.NodeTransformer):
     def _stays(self, loop: ast.For, name: str) -> bool:
         """Nobody leaves the loop early, sets its variable, or reads it outside a loop that sets it."""
         inside = [each for part in loop.body for each in ast.walk(part)]
-        if loop.orelse or any(isinstance(each, ast.Break | ast.Continue) for each in inside):
-            return False
-        loops = [each for each in ast.walk(self._function) if isinstance(each, ast.For) and _sets(each, name)]
-        within = {id(each) for other in loops for part in other.body for each in ast.walk(part)}
-        read = [each for each in ast.walk(self._function) if isinstance(each, ast.Name) and each.id == name]
-        free = all(id(each) in within for each in read if isinstance(each.ctx, ast.Load))
-        return free and not any(isinstance(each, ast.Name) and _is_store(each, name) for each in inside)
+        left = any(isinstance(each, ast.Break | ast.Continue) for each in inside)
+        moved = any(isinstance(each, ast.Name) and _is_store(each, name) for each in inside)
+        return not (loop.orelse or left or moved or name in self._read_outside)
 
 
 class _Calls(ast.NodeTransformer):
     """Calls of steps that something is known about get a name of their own."""
 
-    def __init__(self, known: _Facts, is_step: Callable[[Any], bool]) -> None:
-        self._known, self._is_step = known, is_step
+    def __init__(self, known: _Facts) -> None:
+        self._known = known
         self.made: dict[str, tuple[Any, dict[str, Known]]] = {}
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
         callee = self._known.seen(node.func)
-        if callee is None or not self._is_step(callee):
+        if not isinstance(callee, Dispatcher):
             return node
         told: dict[str, Known] = {}
         for parameter, given in zip(_parameters(callee), node.args, strict=False):
@@ -167,7 +168,7 @@ class _Calls(ast.NodeTransformer):
             if value is not None and self._known.seen(given) is None:  # a constant tells callers apart, not shapes
                 told[parameter] = value
         if told:
-            name = f"{callee.__name__}__{len(self.made)}"
+            name = f"{callee.py_func.__name__}__{len(self.made)}"
             self.made[name] = callee, told
             node.func = ast.Name(name, ast.Load())
         return node
@@ -191,8 +192,8 @@ def _parsed(step: Any) -> ast.Module:
     """A plain function's own source, at its own lines."""
     lines, starts = _source(step.__code__.co_filename)
     first, last = starts[step.__name__]
-    tree = ast.parse("\n".join(lines[first - 1 : last]))
-    function: Any = ast.increment_lineno(tree, first - 1).body[0]
+    tree = ast.parse("\n" * (first - 1) + "\n".join(lines[first - 1 : last]))
+    function: Any = tree.body[0]
     function.decorator_list, function.returns = [], None
     for each in function.args.args:
         each.annotation = None
@@ -229,8 +230,13 @@ def _given(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
             yield from ((name.id, given) for name, given in pairs if isinstance(name, ast.Name))
 
 
-def _sets(loop: ast.For, name: str) -> bool:
-    return isinstance(loop.target, ast.Name) and loop.target.id == name
+def _read_outside(node: ast.AST, loops: frozenset[str]) -> Iterator[str]:
+    """Names that are read outside the loops that set them; `loops` are set around here."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in loops:
+        yield node.id
+    for each in ast.iter_child_nodes(node):
+        is_body = isinstance(node, ast.For) and isinstance(node.target, ast.Name) and each in node.body
+        yield from _read_outside(each, loops | {node.target.id} if is_body else loops)  # type: ignore[attr-defined]
 
 
 def _is_store(node: ast.Name, name: str) -> bool:

@@ -90,14 +90,14 @@ def one_of(kind: Any) -> Any:
 
 @device_step()
 def copy(source, target):  # type: ignore[no-untyped-def]
-    """A vector into another, as long as the second."""
-    for i in range(target.size):
+    """A vector into another, as long as the second. Unsigned counters say that no index counts from the end."""
+    for i in range(np.uint64(target.size)):
         target[i] = source[i]
 
 
 @device_step()
 def copy_square(source, target):  # type: ignore[no-untyped-def]
     """A matrix into another, as large as the second."""
-    for i in range(target.shape[0]):
-        for j in range(target.shape[1]):
+    for i in range(np.uint64(target.shape[0])):
+        for j in range(np.uint64(target.shape[1])):
             target[i, j] = source[i, j]

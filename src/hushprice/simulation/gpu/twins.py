@@ -56,24 +56,21 @@ class Twins:
             return self._instead[plain]
         key = plain, json.dumps(told or {}, sort_keys=True)
         if key not in self._made:
-            self._made[key] = self._make(plain, self._single(plain), told or {})
+            self._made[key] = self._make(plain, self._single(plain), key[1])
         return self._made[key]
 
-    def _make(self, plain: Any, single: bool, told: Mapping[str, Known]) -> Any:
-        code, calls = fold(plain, told, lambda value: self._is_ours(value, single)) if told else (plain.__code__, {})
+    def _make(self, plain: Any, single: bool, told: str) -> Any:
+        code, calls = fold(plain, told) if told != "{}" else (plain.__code__, {})
         constants = tuple(_narrow(each) for each in code.co_consts) if single else code.co_consts
         found = {name: plain.__globals__[name] for name in _globals_of(code) if name in plain.__globals__}
         seen = {name: self._seen(name, value, single) for name, value in found.items()}
-        seen |= {name: self(callee, known) for name, (callee, known) in calls.items()}
+        for name, (callee, known) in calls.items():
+            quick = single and _plain(callee) in self._quick
+            seen[name] = self._quick[_plain(callee)] if quick else self(callee, known)
         seen["__builtins__"] = plain.__globals__["__builtins__"]
         twin = types.FunctionType(code.replace(co_consts=constants), seen, plain.__name__, plain.__defaults__)
         # Inlined, so that a room one customer wide ends up in registers. Fast arithmetic goes with single precision.
         return device_step(quick=single)(twin)
-
-    def _is_ours(self, value: Any, single: bool) -> bool:
-        """Does a call of this value become a call of a twin that we make?"""
-        elsewhere = _plain(value) in self._instead or (single and _plain(value) in self._quick)
-        return isinstance(value, Dispatcher) and not elsewhere
 
     def _seen(self, name: str, value: Any, single: bool) -> Any:
         """What the twin sees under a global name of its step."""
