@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -58,10 +58,16 @@ def each_apart(function: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> 
             return None
 
     with ThreadPoolExecutor(max(1, min(len(calls), cores()))) as pool:
+        waiting = [pool.submit(call, arguments) for arguments in calls]
         try:
-            return list(pool.map(call, calls))
+            # With a limit: a library that handles Ctrl-C too, as Polars does, may keep it from ending an endless wait.
+            while wait(waiting, timeout=0.1).not_done:
+                pass
+            return [future.result() for future in waiting]
         finally:
             stop.set()
+            for future in waiting:
+                future.cancel()
             for process in running:
                 process.kill()
 
