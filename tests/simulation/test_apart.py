@@ -40,7 +40,7 @@ def test_each_call_has_a_process_of_its_own_and_the_callers_search_path(
     (tmp_path / "only_here.py").write_text("def twice(x):\n    return 2 * x\n")
     (tmp_path / "hushprice").mkdir()  # where it runs, another package of that name lies about
     (tmp_path / "hushprice" / "__init__.py").write_text("raise RuntimeError\n")
-    monkeypatch.chdir(tmp_path / "hushprice" / "..")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     only_here = __import__("only_here")
     assert each_apart(only_here.twice, [(21,)]) == [42]
@@ -66,6 +66,8 @@ def test_what_a_call_prints_does_not_get_into_its_answer() -> None:
 
 
 def test_an_interrupt_ends_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    import polars  # noqa: F401 (its way with Ctrl-C restarts calls of the operating system)
+
     started: list[subprocess.Popen[bytes]] = []
     real = subprocess.Popen
 

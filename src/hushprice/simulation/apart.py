@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from typing import Any, TypeVar
 
@@ -74,7 +74,11 @@ def each_apart(function: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> 
     [6, None]
     """
     with closing(Apart(min(len(calls), cores()))) as apart:
-        return [each.result() for each in [apart.submit(function, *arguments) for arguments in calls]]
+        waiting = [apart.submit(function, *arguments) for arguments in calls]
+        # With a limit: a library that handles Ctrl-C too, as Polars does, may keep it from ending an endless wait.
+        while wait(waiting, timeout=0.1).not_done:
+            pass
+        return [future.result() for future in waiting]
 
 
 def answer() -> None:

@@ -100,11 +100,11 @@ class Gpu:
                     running[number], work.queue = work, free.pop()
                     threads.append(threading.Thread(target=self._run_cell, args=(number, work, stop, news)))
                     threads[-1].start()
-                number, told = news.get()
+                number, told = _next_of(news)
                 while isinstance(told, int):  # nothing has begun or ended: nobody else can begin
                     done[number] = told
                     advance(sum(done.values()))
-                    number, told = news.get()
+                    number, told = _next_of(news)
                 if isinstance(told, BaseException):
                     raise told
                 if told is not None:
@@ -211,6 +211,13 @@ def _next(waiting: list[Work], ahead: Ahead, *, alone: bool) -> Work | None:
             return waiting.pop(at)
         patient = True
     return None
+
+
+def _next_of(news: queue.SimpleQueue[tuple[int, Any]]) -> tuple[int, Any]:
+    """Waits in small steps: a library that handles Ctrl-C too may keep it from ending an endless wait (apart.py)."""
+    while True:
+        with suppress(queue.Empty):
+            return news.get(timeout=0.1)
 
 
 def _largest(batches: Batches) -> int:
