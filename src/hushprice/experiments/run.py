@@ -87,7 +87,8 @@ class _Found:
         self.outcomes: list[Outcome] = []
         self.first: dict[Cell, int] = {}  # every cell, in order, and the first experiment that has it
         for number, experiment in enumerate(plan.experiments):
-            for cell in plan.cells(experiment):
+            # The longest first, or workers would wait for them in the end.
+            for cell in sorted(plan.cells(experiment), key=lambda cell: -cell.horizon * (cell.dimension or 1)):
                 self.first.setdefault(cell, number)
         self._plan, self._on_done = plan, on_done
         self._results: dict[Cell, SimulationResult] = {}

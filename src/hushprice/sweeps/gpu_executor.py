@@ -64,11 +64,14 @@ class Gpu:
 
     def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:
         """Begin to compile, going by the first cell of each kind, while the others are being prepared."""
-        kinds = {(cell.policy, cell.dimension, id(cell.market), cell.features): cell for cell in reversed(cells)}
-        for cell in reversed(kinds.values()):
+        kinds: dict[Any, Cell] = {}
+        for cell in cells:
+            kinds.setdefault((cell.policy, cell.dimension, id(cell.market), cell.features), cell)
+        jobs = []
+        for cell in kinds.values():
             with suppress(HushpriceError):  # what is refused is refused again in its turn
-                if lacks(cell) and unfit(cell.prepare()) is None:
-                    self._ahead.need([cell.prepare()])
+                jobs += [cell.prepare()] if lacks(cell) and unfit(cell.prepare()) is None else []
+        self._ahead.need(jobs)
 
     def cut(self, missing: Missing) -> list[Piece]:
         """As few pieces as memory allows, in the order of the cells."""

@@ -54,7 +54,7 @@ _REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with 
 _PERIODS = 512
 # Estimates are made together: one alone takes as long as a hundred. Whoever asks for one waits, at most for a stretch
 # at first, and for this share of all periods so far later.
-_SHARE, _MOST = 32, 6
+_SHARE, _MOST = 32, 64
 FIT, GO_ON = 1, 2  # what a trial does next, the last entry of its place; 0: it is over
 
 
@@ -219,8 +219,8 @@ class Turns:
         self.kernels.begin[over(trials)](self._whole, len(numbers), trials, int(goes_on), kept, self._state)
 
     def stretches(self, period: int) -> int:
-        """Between two times of estimates, when trials are at this period on average: a power of two."""
-        return 1 << min(max(period // (_PERIODS * _SHARE), 1).bit_length() - 1, _MOST)
+        """Between two times of estimates, when trials are at this period on average."""
+        return min(max(period // (_PERIODS * _SHARE), 1), _MOST)
 
     def advance(self, numbers: range, kept: Kept) -> None:
         """All go on for a stretch, or until an estimate is due."""

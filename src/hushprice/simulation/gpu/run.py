@@ -17,7 +17,7 @@ from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import device, framework, newton
 from hushprice.simulation.gpu import kept as rooms
 from hushprice.simulation.gpu.memory import Piece
-from hushprice.simulation.gpu.replay import Parts, Replay
+from hushprice.simulation.gpu.replay import Replay
 from hushprice.simulation.gpu.shape import shape_of
 from hushprice.simulation.gpu.toolkit import MEMORY, SIMULATED, lend, stream, wait
 from hushprice.simulation.trial import Job, Trials, plan_of
@@ -56,24 +56,30 @@ class Runner:
             self.kept = rooms.rooms(job, whole, self.turns.estimates)
             nobody = range(1)  # a trial that is over: its kernels are compiled and return at once
             self.turns.begin(nobody, self.kept, goes_on=False)
-            for launch, _ in self._turn(nobody, 1):
-                launch()
+            self.turns.advance(nobody, self.kept)
+            if self.turns.settles:
+                self.turns.settle(nobody, self.kept)
 
     def run(self, numbers: range, advance: Advance) -> Trials:
         """Those trials of the first job, then of the next, all at once. Between some turns Ctrl-C gets through."""
         trials = self._jobs * len(numbers)
-        done, before, again = np.zeros(1, dtype=np.int64), -1, dict[int, Replay]()
+        done, before = np.zeros(1, dtype=np.int64), -1
         with device.in_one_line():
             try:
                 self.kept.done.copy_to_device(done, stream=stream())
                 self.turns.begin(numbers, self.kept)
+                go_on = Replay(functools.partial(self.turns.advance, numbers, self.kept))
+                settle = (
+                    Replay(functools.partial(self.turns.settle, numbers, self.kept)) if self.turns.settles else None
+                )
                 while before < done[0] < trials * self.job.horizon:  # where an estimate failed, its trial stays behind
                     before = int(done[0])
                     many = self.turns.stretches(before // trials)
-                    if many not in again:
-                        again[many] = Replay(self._turn(numbers, many))
                     for _ in range(max(1, AHEAD // many)):
-                        again[many]()
+                        for _ in range(many):
+                            go_on()
+                        for each in then:
+                            each()
                     self.kept.done.copy_to_host(done, stream=stream())
                     wait()
                     advance(int(done[0]))
@@ -83,12 +89,6 @@ class Runner:
         if np.any(found.totals[:, room.FAILED] > 0.0):
             raise DidNotConverge("an estimate did not reach its certified tolerance")
         return found
-
-    def _turn(self, numbers: range, stretches: int) -> Parts:
-        """All go on for so many stretches; then those that wait for an estimate or release make it."""
-        advance = functools.partial(self.turns.advance, numbers, self.kept)
-        settle = functools.partial(self.turns.settle, numbers, self.kept)
-        return [(advance, stretches), (settle, 1)] if self.turns.settles else [(advance, stretches)]
 
 
 def kin(job: Job) -> Hashable | None:
