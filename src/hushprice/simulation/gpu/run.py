@@ -69,9 +69,8 @@ class Runner:
                 self.kept.done.copy_to_device(done, stream=stream())
                 self.turns.begin(numbers, self.kept)
                 go_on = Replay(functools.partial(self.turns.advance, numbers, self.kept))
-                settle = (
-                    Replay(functools.partial(self.turns.settle, numbers, self.kept)) if self.turns.settles else None
-                )
+                settle = functools.partial(self.turns.settle, numbers, self.kept)
+                then = [Replay(settle)] if self.turns.settles else []
                 while before < done[0] < trials * self.job.horizon:  # where an estimate failed, its trial stays behind
                     before = int(done[0])
                     many = self.turns.stretches(before // trials)
