@@ -80,7 +80,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Device:
     monkeypatch.setattr(gpu_executor, "Runner", Runner)
     monkeypatch.setattr(gpu_executor, "AT_ONCE", 3)
     monkeypatch.setattr(gpu_executor, "Ahead", Compiled)
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 12)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 4 * gpu_executor.SHARES)
     monkeypatch.setattr(gpu_executor, "bytes_of", lambda job, trials, precision: BYTES * trials)
     monkeypatch.setattr(gpu_executor, "SMALL", 2 * BYTES)
     monkeypatch.setattr(gpu_executor, "MEMORY", found.memory)
@@ -237,7 +237,7 @@ def twins(count: int, horizon: int = 50, epsilon: float = 1.0) -> list[Cell]:
 def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_trials(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 3000)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 1000 * gpu_executor.SHARES)
     cells, seen = [*twins(5), *twins(2, horizon=51), *twins(2, epsilon=2.0), CELLS[0]], list[int]()
     pieces = executor().cut({cell: [range(3, 7)] for cell in cells})
     ended = list(executor().run(pieces, seen.append))
@@ -252,9 +252,15 @@ def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_tri
 def test_cells_of_other_trials_or_several_pieces_or_too_many_stay_apart(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 24)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 8 * gpu_executor.SHARES)
     one, two, three, four, five = twins(5)
-    asked = {one: [range(4)], two: [range(1, 5)], three: [range(36)], four: [range(2), range(3, 5)], five: [range(4)]}
+    asked = {
+        one: [range(4)],
+        two: [range(1, 5)],
+        three: [range(12 * gpu_executor.SHARES)],
+        four: [range(2), range(3, 5)],
+        five: [range(4)],
+    }
     assert sizes(asked) == [[2], [1], [1, 1], [1, 1]]
     assert sizes({cell: [range(4)] for cell in twins(5)}) == [[2], [2], [1]]
 
@@ -262,7 +268,7 @@ def test_cells_of_other_trials_or_several_pieces_or_too_many_stay_apart(
 def test_cells_of_the_framework_share_a_batch_where_their_rooms_are_alike(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 3000)
+    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 1000 * gpu_executor.SHARES)
     alike = [
         Cell(policy="paper", calibration=how, horizon=64, epsilon=epsilon)
         for how in ("published", "printed")

@@ -29,7 +29,7 @@ from hushprice.sweeps.executors import Advance, Ended
 from hushprice.sweeps.piece import Missing, Piece
 
 AT_ONCE = 1 if SIMULATED else 24  # batches: with more, the host cannot feed them all
-SHARES = 3  # of the device; cells share a batch up to one of them
+SHARES = 5  # of the device; cells share a batch up to one of them
 SMALL = 1 << 30  # bytes; policies that keep no records take less
 
 
@@ -67,11 +67,13 @@ class Gpu:
         kinds: dict[Any, Cell] = {}
         for cell in cells:
             kinds.setdefault((cell.policy, cell.dimension, id(cell.market), cell.features), cell)
-        jobs = []
-        for cell in kinds.values():
-            with suppress(HushpriceError):  # what is refused is refused again in its turn
-                jobs += [cell.prepare()] if lacks(cell) and unfit(cell.prepare()) is None else []
-        self._ahead.need(jobs)
+        for newton in (False, True):  # alg:framework's kernels take longest, so they do not wait for other cells
+            jobs = []
+            for cell in kinds.values():
+                with suppress(HushpriceError):  # what is refused is refused again in its turn
+                    if (cell.policy == "noisy-newton") is newton and lacks(cell) and unfit(cell.prepare()) is None:
+                        jobs.append(cell.prepare())
+            self._ahead.need(jobs)
 
     def cut(self, missing: Missing) -> list[Piece]:
         """As few pieces as memory allows, in the order of the cells."""
@@ -125,7 +127,7 @@ class Gpu:
     def _together(self, pieces: Sequence[Piece], free: int) -> list[Batches]:
         """What each thread runs: a cell's pieces one after the other, or the only pieces of several cells at once.
 
-        These take a third of the device at most: large batches use memory worse, and nobody works while one makes its
+        These take a fifth of the device at most: large batches use memory worse, and nobody works while one makes its
         estimates.
         """
         cells: dict[Cell, list[Piece]] = {}

@@ -12,7 +12,7 @@ from typing import Any
 
 from hushprice.errors import HushpriceError, first_line
 
-_SPARE = 0.85  # of the free memory that a run may take; the driver and kernels' stacks need some
+_SPARE = 0.95  # of the free memory that a run may take; the driver and kernels' stacks need some
 _ENDLESS = 2.0**40  # bytes; the simulator has as much as one likes
 _SIMULATED = bool(int(os.environ.get("NUMBA_ENABLE_CUDASIM", "0") or 0))
 

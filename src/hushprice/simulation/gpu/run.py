@@ -16,6 +16,8 @@ from hushprice.simulation import room
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import device, framework, newton
 from hushprice.simulation.gpu import kept as rooms
+from hushprice.simulation.gpu.ahead import kernels_of
+from hushprice.simulation.gpu.gate import Gate
 from hushprice.simulation.gpu.memory import Piece
 from hushprice.simulation.gpu.replay import Replay
 from hushprice.simulation.gpu.shape import shape_of
@@ -30,6 +32,7 @@ AHEAD = (
     1 if SIMULATED else 16
 )  # turns begun before the host asks for news: else the device waits for the host each time
 _COMPILING = threading.Lock()  # the second thread finds what the first one compiled
+GATE, _LOADED = Gate(), set[str]()  # kernels that this process has launched
 
 
 class Runner:
@@ -54,11 +57,14 @@ class Runner:
             kind = framework.Turns if policy.newton is None else newton.Turns
             self.turns: framework.Turns | newton.Turns = kind(job, policy, most=whole, single=single, beside=beside)
             self.kept = rooms.rooms(job, whole, self.turns.estimates)
-            nobody = range(1)  # a trial that is over: its kernels are compiled and return at once
-            self.turns.begin(nobody, self.kept, goes_on=False)
-            self.turns.advance(nobody, self.kept)
-            if self.turns.settles:
-                self.turns.settle(nobody, self.kept)
+            kernels, nobody = set(kernels_of(job, precision)), range(1)  # a trial that is over: kernels return at once
+            with GATE.shared() if kernels <= _LOADED else GATE.alone():
+                self.turns.begin(nobody, self.kept, goes_on=False)
+                self.turns.advance(nobody, self.kept)
+                if self.turns.settles:
+                    self.turns.settle(nobody, self.kept)
+                wait()
+            _LOADED.update(kernels)
 
     def run(self, numbers: range, advance: Advance) -> Trials:
         """Those trials of the first job, then of the next, all at once. Between some turns Ctrl-C gets through."""
@@ -66,23 +72,26 @@ class Runner:
         done, before = np.zeros(1, dtype=np.int64), -1
         with device.in_one_line():
             try:
-                self.kept.done.copy_to_device(done, stream=stream())
-                self.turns.begin(numbers, self.kept)
-                go_on = Replay(functools.partial(self.turns.advance, numbers, self.kept))
-                settle = functools.partial(self.turns.settle, numbers, self.kept)
-                then = [Replay(settle)] if self.turns.settles else []
+                with GATE.shared():
+                    self.kept.done.copy_to_device(done, stream=stream())
+                    self.turns.begin(numbers, self.kept)
+                    go_on = Replay(functools.partial(self.turns.advance, numbers, self.kept))
+                    settle = functools.partial(self.turns.settle, numbers, self.kept)
+                    then = [Replay(settle)] if self.turns.settles else []
                 while before < done[0] < trials * self.job.horizon:  # where an estimate failed, its trial stays behind
                     before = int(done[0])
                     many = self.turns.stretches(before // trials)
-                    for _ in range(max(1, AHEAD // many)):
-                        for _ in range(many):
-                            go_on()
-                        for each in then:
-                            each()
-                    self.kept.done.copy_to_host(done, stream=stream())
-                    wait()
+                    with GATE.shared():
+                        for _ in range(max(1, AHEAD // many)):
+                            for _ in range(many):
+                                go_on()
+                            for each in then:
+                                each()
+                        self.kept.done.copy_to_host(done, stream=stream())
+                        wait()
                     advance(int(done[0]))
-                found = rooms.take(self.kept, trials)
+                with GATE.shared():
+                    found = rooms.take(self.kept, trials)
             finally:
                 wait()  # memory is handed on when nobody writes to it any more
         if np.any(found.totals[:, room.FAILED] > 0.0):
