@@ -34,7 +34,7 @@ class Ahead:
 
     def __init__(self, precision: str) -> None:
         # Some at once, not all: the machine's cores slow each other down, and the first are those that others wait for.
-        self._precision, self._apart = precision, Apart(max(2, 3 * cores() // 8))
+        self._precision, self._apart = precision, Apart(max(2, cores() // 4))
         self._made: dict[str, Future[bool | None]] = {}
         self.told: Callable[[], None] = lambda: None  # called whenever one is ready, from some thread
 

@@ -1,65 +1,69 @@
-"""Launches that are taken apart once and made again by one short call.
+"""Launches whose arguments are taken apart once, and which are then made again by one short call.
 
 To launch a kernel with our arguments takes Python a third of a millisecond, nearly all of it to take tuples of arrays
-apart. A turn of a thousand trials is often over sooner, so the device would wait for the host. The driver can record a
-launch; from the recording we take what it would be launched with, and launch it so again and again. (To run recordings
-as such would be shorter, but the driver then lets all threads wait for each other, for seconds.)
+apart. A turn of a thousand trials is often over sooner, so the device would wait for the host. So we listen to what
+numba-cuda gives to the driver's launcher in the end, and give it the same again. (CUDA graphs would do without numba's
+inside, but with many threads at work the driver let them wait for seconds, to record one as well as to launch one.)
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import threading
 from collections.abc import Callable
 from typing import Any
 
-from hushprice.errors import HushpriceError
-from hushprice.simulation.gpu.toolkit import SIMULATED, stream
+from hushprice.simulation.gpu.toolkit import SIMULATED
+
+_LOCK = threading.Lock()
 
 
 class Replay:
-    """One kernel's launch into this thread's queue, as `launch` makes it; every call makes it once more."""
+    """What `launch` puts into this thread's queue; every call puts it there once more."""
 
     def __init__(self, launch: Callable[[], None]) -> None:
-        self._again: Callable[[], None] = launch if SIMULATED else Recorded(launch, int(stream().handle), _driver())
+        self._again = launch if SIMULATED else taken_apart(launch, importlib.import_module("numba.cuda.dispatcher"))
 
     def __call__(self) -> None:
         self._again()
 
 
-class Recorded:
-    """What a kernel is launched with. Other threads may use the device meanwhile: only this queue is recorded."""
+def taken_apart(launch: Callable[[], None], library: Any) -> Callable[[], None]:
+    """A short call for it; the launch itself where the library has no such launcher, or launches several kernels."""
+    listener = _listener(library)
+    if listener is None:
+        return launch
+    heard = listener.hear(launch)
+    return functools.partial(listener.real, *heard[0]) if len(heard) == 1 else launch
 
-    def __init__(self, launch: Callable[[], None], queue: int, driver: Any) -> None:
-        self._driver, self._queue = driver, driver.CUstream(queue)
-        # Relaxed: what the library frees meanwhile has nothing to do with the queue, and must not end the recording.
-        self._do(driver.cuStreamBeginCapture, self._queue, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
+
+class Listener:
+    """Stands where the library has its launcher. A thread that listens hears what would be launched; nothing is."""
+
+    def __init__(self, real: Any) -> None:
+        self.real, self._own = real, threading.local()
+
+    def __call__(self, *arguments: Any) -> None:
+        heard = getattr(self._own, "heard", None)
+        if heard is None:
+            self.real(*arguments)
+        else:
+            heard.append(arguments)
+
+    def hear(self, launch: Callable[[], None]) -> list[tuple[Any, ...]]:
+        """The arguments of each kernel's launch."""
+        self._own.heard = heard = list[tuple[Any, ...]]()
         try:
             launch()
         finally:
-            (self._graph,) = self._do(driver.cuStreamEndCapture, self._queue)
-        _, count = self._do(driver.cuGraphGetNodes, self._graph)
-        if count != 1:
-            raise HushpriceError(f"the GPU failed: {count} launches were recorded in place of one")
-        nodes, _ = self._do(driver.cuGraphGetNodes, self._graph, count)
-        (found,) = self._do(driver.cuGraphKernelNodeGetParams, nodes[0])
-        grid, block = ([getattr(found, f"{of}Dim{axis}") for axis in "XYZ"] for of in ("grid", "block"))
-        function = driver.CUfunction(int(found.func) or int(found.kern))
-        # The arguments belong to the recording, which stays as long as this does.
-        self._with = function, *grid, *block, found.sharedMemBytes, self._queue, found.kernelParams, 0
-
-    def __call__(self) -> None:
-        self._do(self._driver.cuLaunchKernel, *self._with)
-
-    def __del__(self) -> None:
-        if hasattr(self, "_graph"):
-            self._driver.cuGraphDestroy(self._graph)
-
-    def _do(self, call: Any, *arguments: Any) -> tuple[Any, ...]:
-        code, *found = call(*arguments)
-        if int(code) != 0:
-            raise HushpriceError(f"the GPU failed: {call.__name__} says {code}")
-        return tuple(found)
+            self._own.heard = None
+        return heard
 
 
-def _driver() -> Any:
-    return importlib.import_module("cuda.bindings.driver")
+def _listener(library: Any) -> Listener | None:
+    with _LOCK:
+        real = getattr(library, "launch", None)
+        if callable(real) and not isinstance(real, Listener):
+            library.launch = Listener(real)
+        return getattr(library, "launch", None)
