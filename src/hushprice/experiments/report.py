@@ -9,9 +9,9 @@ import os
 import platform
 import re
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from hushprice import __version__
 from hushprice.experiments.run import Outcome, Plan
 from hushprice.experiments.tables import NOT_MEANT_TO_MATCH, Table, cell_by_cell, in_the_papers_shape, in_words, notes
 
@@ -87,7 +87,7 @@ def _what_was_run(plan: Plan, outcomes: Sequence[Outcome], seconds: float) -> li
     fresh = sum(outcome.new_periods for outcome in outcomes)
     size = "quick: horizons a hundredth of the paper's, so nothing is compared with it" if plan.quick else "full size"
     return [
-        f"hushprice {version('hushprice')}, seed {plan.seed}, {plan.trials} trials of every cell, {size}.",
+        f"hushprice {__version__}, seed {plan.seed}, {plan.trials} trials of every cell, {size}.",
         f"{len(results)} different cells, {periods:.3g} customers in all. Shared cells ran once.",
         f"{work:.0f} seconds of one core, {periods / max(work, 1e-9) / 1e6:.1f} million customers a second and core.",
         f"This run: {fresh:.3g} customers, {seconds:.0f} seconds by the clock; the rest was there already.",
