@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import polars
 import pytest
@@ -36,17 +38,20 @@ def row(everything: tuple) -> Callable[..., Row]:
         contender: Contender = PUBLISHED,
         epsilon: float = 0.5,
         column: str = "ε = 0.5",
+        trials: int = 20,
     ) -> Row:
         setting = replace(some.entry.setting, epsilon_covariance=epsilon, epsilon_estimate=epsilon)
         number = None if paper is None else Printed(text=paper, unit=1e-4)
         entry = replace(some.entry, setting=setting, contender=contender, paper=number, column=column)
-        return replace(some, entry=entry, found=Mean(mean, error))
+        result: Any = SimpleNamespace(trials=trials, horizon=100, seconds=1.0)
+        return replace(some, entry=entry, found=Mean(mean, error), result=result)
 
     return make
 
 
-def test_the_distance_takes_the_papers_error_to_be_ours(row: Callable) -> None:
+def test_the_distance_takes_the_papers_error_to_be_ours_with_its_twenty_trials(row: Callable) -> None:
     assert row(80e-4, 3e-4, "74.6").distance == pytest.approx((80 - 74.6) / (math.sqrt(2) * 3))
+    assert row(80e-4, 3e-4, "74.6", trials=1000).distance == pytest.approx((80 - 74.6) / math.hypot(3, 3 * 50**0.5))
     assert row(80e-4, None, "74.6").distance is None
     assert row(80e-4, 3e-4, None).matches is None
     assert row(74.6e-4 + 3.9 * math.sqrt(2) * 1e-4, 1e-4, "74.6").matches is True

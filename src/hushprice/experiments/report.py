@@ -30,8 +30,8 @@ img { max-width: 100%; } code { font-size: 0.9em; } .note { font-size: 0.9em; }
 
 _READING = (
     "A number of ours is a mean over trials ± its standard error. In brackets: (ours - paper) in combined standard "
-    "errors. The paper gives none, so its error is taken to be as large as ours. Within 4, or within the rounding of "
-    "the printed number, is a match; beyond, a letter points to the reason. No cell was tuned."
+    "errors. The paper gives none, so its error is taken to be what ours would be with its 20 trials. Within 4, or "
+    "within the rounding of the printed number, is a match; beyond, a letter points to the reason. No cell was tuned."
 )
 
 KNOWN = (

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars
 
 FAR = 4.0  # combined standard errors beyond which a number does not match
+PAPERS_TRIALS = 20  # of each of its settings (sec:numerical)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,10 +38,10 @@ class Row:
 
     @property
     def distance(self) -> float | None:
-        """(ours - paper) in combined standard errors; the paper gives none, so its error is taken to be ours."""
+        """(ours - paper) in combined standard errors; the paper's, which it does not give, as ours with its trials."""
         if self.entry.paper is None or not self.error > 0.0:
             return None
-        return (self.mean - self.entry.paper.value) / (math.sqrt(2.0) * self.error)
+        return (self.mean - self.entry.paper.value) / (math.sqrt(1.0 + self.result.trials / PAPERS_TRIALS) * self.error)
 
     @property
     def rounds_to_paper(self) -> bool:
