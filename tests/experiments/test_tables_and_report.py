@@ -39,11 +39,12 @@ def row(everything: tuple) -> Callable[..., Row]:
         epsilon: float = 0.5,
         column: str = "ε = 0.5",
         trials: int = 20,
+        device: str = "cpu",
     ) -> Row:
         setting = replace(some.entry.setting, epsilon_covariance=epsilon, epsilon_estimate=epsilon)
         number = None if paper is None else Printed(text=paper, unit=1e-4)
         entry = replace(some.entry, setting=setting, contender=contender, paper=number, column=column)
-        result: Any = SimpleNamespace(trials=trials, horizon=100, seconds=1.0)
+        result: Any = SimpleNamespace(trials=trials, horizon=100, seconds=1.0, device=device, precision="single")
         return replace(some, entry=entry, found=Mean(mean, error), result=result)
 
     return make
@@ -165,3 +166,6 @@ def test_the_report_lists_each_cell_that_should_match_and_does_not(everything: t
     assert "tab:non-private: published at T = 1e3, d = 2, ε = 5: paper 44.7, ours 10.0 ± 1.0. From epsilon" in listed
     assert "74.6" not in listed
     assert "<td>1 of 2</td>" in text
+    assert "seconds of one core, " in text
+    text = report(plan, [replace(table, rows=[row(80e-4, 3e-4, "74.6", device="gpu"), *yardsticks])], seconds=1.0)
+    assert "seconds of a GPU in single precision, several cells at once, " in text

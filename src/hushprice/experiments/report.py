@@ -83,13 +83,15 @@ def report(plan: Plan, outcomes: Sequence[Outcome], *, seconds: float) -> str:
 def _what_was_run(plan: Plan, outcomes: Sequence[Outcome], seconds: float) -> list[str]:
     results = {row.cell: row.result for outcome in outcomes for row in outcome.rows}
     periods = sum(result.trials * result.horizon for result in results.values())
-    work = sum(result.seconds for result in results.values())
+    work, (some, *_) = sum(result.seconds for result in results.values()), results.values()
+    # One place for all. On a GPU cells run at once, and a batch's seconds are shared out among its cells.
+    place = "one core" if some.device == "cpu" else f"a GPU in {some.precision} precision, several cells at once"
     fresh = sum(outcome.new_periods for outcome in outcomes)
     size = "quick: horizons a hundredth of the paper's, so nothing is compared with it" if plan.quick else "full size"
     return [
         f"hushprice {__version__}, seed {plan.seed}, {plan.trials} trials of every cell, {size}.",
         f"{len(results)} different cells, {periods:.3g} customers in all. Shared cells ran once.",
-        f"{work:.0f} seconds of one core, {periods / max(work, 1e-9) / 1e6:.1f} million customers a second and core.",
+        f"{work:.0f} seconds of {place}, {periods / max(work, 1e-9) / 1e6:.1f} million customers in each.",
         f"This run: {fresh:.3g} customers, {seconds:.0f} seconds by the clock; the rest was there already.",
         f"Python {platform.python_version()} on {platform.system()}, {os.cpu_count()} cores.",
     ]

@@ -27,10 +27,8 @@ def absorb(exact: FloatArray, running: FloatArray, count: int, summand: FloatArr
     """
     if count >> exact.shape[0] != 0:
         return
-    level, size = (
-        np.uint64(_level(count)),
-        np.uint64(summand.size),
-    )  # unsigned: nobody asks whether an index is negative
+    # Unsigned: nobody asks whether an index is negative.
+    level, size = np.uint64(_level(count)), np.uint64(summand.size)
     for k in range(size):
         exact[level, k] = summand[k]
     for below in range(level):  # all entries of a node together: a GPU has its levels' loops once, not once an entry

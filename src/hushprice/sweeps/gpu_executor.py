@@ -2,7 +2,7 @@
 
 A cell of a thousand trials keeps a large GPU busy for a fiftieth. So cells of one kin (simulation/gpu/run.py) go into
 one batch, and several batches run at once, in threads of their own, each with its own queue of work on the device.
-Memory is asked for once and then cut here: the driver would wait for everything that runs. A batch begins when its
+Memory is asked for once and then cut here: the driver may wait for everything that runs. A batch begins when its
 kernels are compiled and there is room for it.
 """
 
@@ -57,7 +57,7 @@ class _Stopped(Exception):
 
 
 class Gpu:
-    """One GPU. A cell's kernels are compiled, and its rooms made, when its first piece comes."""
+    """One GPU. Kernels are compiled in other processes from when cells are expected; rooms are made with each batch."""
 
     def __init__(self, place: Place) -> None:
         self.place, self._ahead = place, Ahead(place.precision)

@@ -1,6 +1,6 @@
 """Device memory in large pieces that jobs hand on to each other, cut by us.
 
-To ask the driver for more, or to give some back, waits for everything that runs. So a sweep asks once.
+To ask the driver for more, or to give some back, may wait for everything that runs. So a sweep asks once.
 """
 
 from __future__ import annotations

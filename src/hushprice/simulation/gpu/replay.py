@@ -3,7 +3,7 @@
 To launch a kernel with our arguments takes Python a third of a millisecond, nearly all of it to take tuples of arrays
 apart. A turn of a thousand trials is often over sooner, so the device would wait for the host. So we listen to what
 numba-cuda gives to the driver's launcher in the end, and give it the same again. (CUDA graphs would do without numba's
-inside, but with many threads at work the driver let them wait for seconds, to record one as well as to launch one.)
+inside, but with many threads at work the driver let them wait for seconds to record one.)
 """
 
 from __future__ import annotations

@@ -26,11 +26,9 @@ from hushprice.simulation.trial import Job, Trials, plan_of
 
 Advance = Callable[[int], None]  # periods done in this batch
 MOST = 131_072  # trials of a batch: with more, a large GPU gets no faster
-LEARNING_MOST = 32_768  # of alg:framework: with more, what is kept near the threads falls out of the cache
+LEARNING_MOST = 32_768  # of alg:framework: with twice as many a large GPU was slower by a fortieth
 SMALL = 1 << 22  # bytes for what a job has besides its trials' rooms; what does not fit takes memory of its own
-AHEAD = (
-    1 if SIMULATED else 16
-)  # turns begun before the host asks for news: else the device waits for the host each time
+AHEAD = 1 if SIMULATED else 16  # turns begun before the host asks for news: else the device waits for it each time
 _COMPILING = threading.Lock()  # the second thread finds what the first one compiled
 GATE, _LOADED = Gate(), set[str]()  # kernels that this process has launched
 
@@ -48,11 +46,13 @@ class Runner:
         self.job, single = job, precision == "single"
         policy, self._jobs = _policy(job), 1 + len(beside)
         whole = self._jobs * most
-        with device.in_one_line():
-            own = [MEMORY.take(bytes_of(job, whole, precision=precision))] if piece is None and not SIMULATED else []
-        beyond = lend(piece or (own[0] if own else None))
-        weakref.finalize(self, MEMORY.give, own)
-        weakref.finalize(self, MEMORY.give, beyond)
+        own: list[Piece] = []
+        if piece is None and not SIMULATED:
+            with device.in_one_line():
+                piece = MEMORY.take(bytes_of(job, whole, precision=precision))
+            own = [piece]
+        for pieces in (own, lend(piece)):
+            weakref.finalize(self, MEMORY.give, pieces)
         with _COMPILING, device.in_one_line():
             kind = framework.Turns if policy.newton is None else newton.Turns
             self.turns: framework.Turns | newton.Turns = kind(job, policy, most=whole, single=single, beside=beside)

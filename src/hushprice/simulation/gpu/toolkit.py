@@ -58,7 +58,7 @@ def stream() -> Any:
 
 
 def queues(count: int) -> list[Any]:
-    """So many new queues. To make one the driver waits for everything that runs, so they are better made early."""
+    """So many new queues. The driver may wait for everything that runs to make one, so they are better made early."""
     return [0 if SIMULATED else cuda.stream() for _ in range(count)]
 
 
