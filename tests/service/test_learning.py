@@ -69,7 +69,7 @@ def test_nothing_is_released_before_its_last_slots_deadline_however_complete_the
         assert all(release.records < first for release in shop.releases())
         shop.wait(min(1.0, last - shop.time))
     learning.turn()
-    assert [release.kind for release in shop.releases()][-1] == "score"
+    # A look at the curvature, and a score too unless the noise of that look lets the batch go on.
     assert shop.releases()[-1].records == first
 
 

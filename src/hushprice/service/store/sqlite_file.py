@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -50,8 +51,11 @@ def connect(path: Path, pages: int = LEARNER_PAGES) -> sqlite3.Connection:
         _create(path)
         connection = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
         try:
+            connection.execute("BEGIN")  # one look: another process that starts now may be making it ours
             _recognize(connection, path)
-            for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
+            connection.execute("COMMIT")
+            _log_ahead(connection)
+            for setting in ("synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
                 connection.execute(f"PRAGMA {setting}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
             connection.execute("PRAGMA cache_size = -65536")  # room for the index of random ids
@@ -91,6 +95,21 @@ def _recognize(connection: sqlite3.Connection, path: Path) -> None:
         raise InvalidInput(f"store: {path} is a database of another program")
     if version > VERSION:
         raise InvalidInput(f"store: {path} has version {version}, this program knows up to {VERSION}")
+
+
+def _log_ahead(connection: sqlite3.Connection) -> None:
+    """Write-ahead logging, tried again while another process that starts now changes the same: SQLite itself does not
+    wait there, as two that waited for each other would wait forever.
+    """
+    until = time.monotonic() + WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
