@@ -59,18 +59,17 @@ def learn_all(shop: Shop, **more: Any) -> Learning:
 
 
 def test_nothing_is_released_before_its_last_slots_deadline_however_complete_the_outcomes_are(shop: Shop) -> None:
-    learning, first = shop.learning(), 12
-    for n in range(first):
+    learning, deadlines = shop.learning(), list[float]()
+    for n in range(12):
         shop.tell(shop.quote(n), BOUGHT[n])
+        deadlines.append(shop.time + WINDOW)
         shop.wait(2.0)
-    last = shop.time - 2.0 + WINDOW
-    while shop.time < last:
+    while shop.time < deadlines[-1]:
         learning.turn()
-        assert all(release.records < first for release in shop.releases())
-        shop.wait(min(1.0, last - shop.time))
+        assert all(deadlines[release.records - 1] <= shop.time for release in shop.releases())
+        shop.wait(min(1.0, deadlines[-1] - shop.time))
     learning.turn()
-    # A look at the curvature, and a score too unless the noise of that look lets the batch go on.
-    assert shop.releases()[-1].records == first
+    assert shop.releases()[-1].records > 9  # noise decides whether a batch ends at 9 or at 12, and when it is looked at
 
 
 def test_release_times_do_not_depend_on_when_or_whether_outcomes_come(tmp_path: Path) -> None:
