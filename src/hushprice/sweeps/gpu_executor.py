@@ -43,6 +43,7 @@ class Work:
     batches: Batches
     bytes: int
     kernels: list[str]
+    urgent: bool = False  # among the longest: whoever comes late would keep everybody
     memory: Any = None  # None: the runner asks for its own
     queue: Any = None
 
@@ -100,9 +101,9 @@ class Gpu:
         try:
             free = self._hold(waiting, memory)
             while waiting or running:
-                while free and (work := _next(waiting, self._ahead, alone=not running)) is not None:
+                while len(running) < AT_ONCE and (work := _next(waiting, self._ahead, alone=not running)) is not None:
                     number = len(threads)
-                    running[number], work.queue = work, free.pop()
+                    running[number], work.queue = work, free[work.urgent].pop()
                     threads.append(threading.Thread(target=self._run_cell, args=(number, work, stop, news)))
                     threads[-1].start()
                 number, told = _next_of(news)
@@ -115,7 +116,7 @@ class Gpu:
                 if told is not None:
                     yield told
                 elif number >= 0:
-                    free.append(running[number].queue)
+                    free[running[number].urgent].append(running[number].queue)
                     running.pop(number).give()
         finally:
             stop.set()
@@ -155,14 +156,17 @@ class Gpu:
         trials = _largest(batches) * len(batches[0])
         return Work(batches, bytes_of(job, trials, precision=precision), kernels_of(job, precision))
 
-    def _hold(self, waiting: Sequence[Work], memory: int) -> list[Any]:
+    def _hold(self, waiting: Sequence[Work], memory: int) -> dict[bool, list[Any]]:
         """Ask the driver for the memory that all of it takes together, as far as there is so much, and for queues."""
         if not waiting:
-            return []
+            return {}
         with device.in_one_line():
             if not SIMULATED:
                 MEMORY.hold(min(memory, sum(work.bytes for work in waiting)))
-            return queues(min(AT_ONCE, len(waiting)))
+            longest = max(work.batches[0][0].cell.horizon for work in waiting)
+            for work in waiting:
+                work.urgent = 2 * work.batches[0][0].cell.horizon > longest
+            return {urgent: queues(min(AT_ONCE, len(waiting)), urgent=urgent) for urgent in (False, True)}
 
     def _run_cell(self, number: int, work: Work, stop: threading.Event, news: Any) -> None:
         """One cell, or several in one batch, in a thread; into `news` go periods done, results, the end or an error."""

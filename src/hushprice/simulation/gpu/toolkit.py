@@ -57,9 +57,17 @@ def stream() -> Any:
     return _OWN.stream
 
 
-def queues(count: int) -> list[Any]:
-    """So many new queues. The driver may wait for everything that runs to make one, so they are better made early."""
-    return [0 if SIMULATED else cuda.stream() for _ in range(count)]
+def queues(count: int, *, urgent: bool = False) -> list[Any]:
+    """So many new queues; the work of urgent ones goes first. Better made early: the driver may wait for all that runs."""
+    if SIMULATED:
+        return [0] * count
+    if not urgent:
+        return [cuda.stream() for _ in range(count)]
+    driver: Any = importlib.import_module("cuda.bindings.driver")
+    cuda.current_context()
+    _, _, first = driver.cuCtxGetStreamPriorityRange()
+    made = [driver.cuStreamCreateWithPriority(0, first) for _ in range(count)]
+    return [cuda.external_stream(int(handle)) if int(code) == 0 else cuda.stream() for code, handle in made]
 
 
 def work_in(queue: Any) -> None:
