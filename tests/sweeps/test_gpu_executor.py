@@ -13,12 +13,14 @@ import pytest
 from hushprice.planner import prior
 from hushprice.simulation import room
 from hushprice.simulation.gpu import device
-from hushprice.simulation.gpu.memory import Memory, Piece
+from hushprice.simulation.gpu.memory import Memory
+from hushprice.simulation.gpu.memory import Piece as Bytes
 from hushprice.simulation.places import Place
 from hushprice.simulation.trial import Trials
 from hushprice.sweeps import gpu_executor
 from hushprice.sweeps.cell import Cell
 from hushprice.sweeps.gpu_executor import Gpu
+from hushprice.sweeps.piece import Piece
 
 BYTES = 512  # of a trial
 CELLS = [Cell(policy="random", horizon=30 + i) for i in range(5)]
@@ -60,7 +62,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Device:
     found = Device()
 
     class Runner:
-        def __init__(self, job: Any, *, precision: str, most: int, beside: Sequence[Any], piece: Piece | None) -> None:
+        def __init__(self, job: Any, *, precision: str, most: int, beside: Sequence[Any], piece: Bytes | None) -> None:
             self.horizon, self.jobs, self.piece = job.horizon, [job, *beside], piece
             assert piece is None or piece.size >= BYTES * most * len(self.jobs)
             found.batches.append(len(self.jobs))
@@ -154,11 +156,41 @@ def test_small_ones_go_first_where_a_large_one_has_to_wait_and_others_do_not(
     ]
     gpu.memory.hold(7 * BYTES)
     ahead, begun = Compiled("double"), []
-    while (work := gpu_executor._next(waiting, ahead, alone=not begun)) is not None:  # type: ignore[arg-type]
+    while (work := gpu_executor._next(waiting, begun, ahead)) is not None:  # type: ignore[arg-type]
         begun.append(work)
     assert [work.batches[0][0].cell for work in begun] == [first, small]
     begun[0].give()
-    assert gpu_executor._next(waiting, ahead, alone=False).batches[0][0].cell == second  # type: ignore[arg-type, union-attr]
+    assert gpu_executor._next(waiting, begun, ahead).batches[0][0].cell == second  # type: ignore[arg-type, union-attr]
+
+
+def test_one_much_shorter_at_a_time_takes_the_memory_that_a_long_one_waits_for(
+    gpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    horizons = 100, 100, 21, 20, 10, 10  # four trials each; there is room for two
+    cells = [Cell(policy="random", horizon=horizon, seed=seed) for seed, horizon in enumerate(horizons)]
+    waiting = [
+        gpu_executor.Work([[Piece(cell, range(4))]], (6 if i == 1 else 4) * BYTES, []) for i, cell in enumerate(cells)
+    ]
+    gpu.memory.hold(9 * BYTES)
+    ahead, running = Compiled("double"), list[gpu_executor.Work]()
+
+    def begun() -> int | None:
+        work = gpu_executor._next(waiting, running, ahead)  # type: ignore[arg-type]
+        if work is None:
+            return None
+        running.append(work)
+        return work.batches[0][0].cell.seed
+
+    def end(seed: int) -> None:
+        (work,) = [work for work in running if work.batches[0][0].cell.seed == seed]
+        running.remove(work)
+        work.give()
+
+    assert [begun(), begun(), begun()] == [0, 3, None]  # 21 is not a fifth of 100
+    end(0)
+    assert [begun(), begun()] == [None, None]  # memory for another short one is there, but the long one would wait on
+    end(3)
+    assert [begun(), begun()] == [1, None]
 
 
 def test_a_batch_larger_than_what_is_held_runs_alone_in_memory_of_its_own(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -30,6 +30,7 @@ from hushprice.sweeps.piece import Missing, Piece
 
 AT_ONCE = 1 if SIMULATED else 24  # batches: with more, the host cannot feed them all
 SHARES = 5  # of the device; cells share a batch up to one of them
+SHORTER = 5  # times; what may use memory that a longer one waits for
 SMALL = 1 << 30  # bytes; policies that keep no records take less
 
 
@@ -44,8 +45,13 @@ class Work:
     bytes: int
     kernels: list[str]
     urgent: bool = False  # among the longest: whoever comes late would keep everybody
+    passed: bool = False  # it went before a long one that waited for memory
     memory: Any = None  # None: the runner asks for its own
     queue: Any = None
+
+    @property
+    def horizon(self) -> int:
+        return self.batches[0][0].cell.horizon
 
     def give(self) -> None:
         """Its memory, to others."""
@@ -101,7 +107,7 @@ class Gpu:
         try:
             free = self._hold(waiting, memory)
             while waiting or running:
-                while len(running) < AT_ONCE and (work := _next(waiting, self._ahead, alone=not running)) is not None:
+                while len(running) < AT_ONCE and (work := _next(waiting, running.values(), self._ahead)) is not None:
                     number = len(threads)
                     running[number], work.queue = work, free[work.urgent].pop()
                     threads.append(threading.Thread(target=self._run_cell, args=(number, work, stop, news)))
@@ -163,9 +169,9 @@ class Gpu:
         with device.in_one_line():
             if not SIMULATED:
                 MEMORY.hold(min(memory, sum(work.bytes for work in waiting)))
-            longest = max(work.batches[0][0].cell.horizon for work in waiting)
+            longest = max(work.horizon for work in waiting)
             for work in waiting:
-                work.urgent = 2 * work.batches[0][0].cell.horizon > longest
+                work.urgent = 2 * work.horizon > longest
             return {urgent: queues(min(AT_ONCE, len(waiting)), urgent=urgent) for urgent in (False, True)}
 
     def _run_cell(self, number: int, work: Work, stop: threading.Event, news: Any) -> None:
@@ -206,20 +212,28 @@ class Gpu:
         self._ahead.close()
 
 
-def _next(waiting: list[Work], ahead: Ahead, *, alone: bool) -> Work | None:
+def _next(waiting: list[Work], running: Collection[Work], ahead: Ahead) -> Work | None:
     """Of what waits the first that can begin: compiled, and with memory set aside for it.
 
-    Where the first that is compiled has to wait for memory, only small ones may go before it, or it would wait forever.
+    Where the first that is compiled has to wait for memory, small ones may go before it, and of the others one at a
+    time that is much shorter: it takes what would lie idle. More at once might take turns, and the first wait forever.
     """
-    patient = False
+    patient: Work | None = None
     for at, work in enumerate(waiting):
-        if not ahead.ready(work.kernels) or (patient and work.bytes > SMALL):
+        if not ahead.ready(work.kernels) or not (patient is None or _may_pass(work, patient, running)):
             continue
         work.memory = None if SIMULATED else MEMORY.take_idle(work.bytes)
-        if work.memory is not None or SIMULATED or (alone and not patient):
+        if work.memory is not None or SIMULATED or not (running or patient):
+            work.passed = patient is not None and work.bytes > SMALL
             return waiting.pop(at)
-        patient = True
+        patient = patient or work
     return None
+
+
+def _may_pass(work: Work, patient: Work, running: Collection[Work]) -> bool:
+    if work.bytes <= SMALL:
+        return True
+    return work.horizon * SHORTER <= patient.horizon and not any(other.passed for other in running)
 
 
 def _next_of(news: queue.SimpleQueue[tuple[int, Any]]) -> tuple[int, Any]:

@@ -58,7 +58,7 @@ def stream() -> Any:
 
 
 def queues(count: int, *, urgent: bool = False) -> list[Any]:
-    """So many new queues; the work of urgent ones goes first. Better made early: the driver may wait for all that runs."""
+    """So many new queues; the work of urgent ones goes first. Better made early: the driver may wait for everything."""
     if SIMULATED:
         return [0] * count
     if not urgent:
