@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import os
@@ -10,13 +11,14 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hushprice.simulation import apart
-from hushprice.simulation.apart import each_apart
+from hushprice.simulation.apart import Apart, each_apart
 from hushprice.types import FloatArray
 
 
@@ -63,6 +65,31 @@ def test_what_cannot_be_sent_or_started_gives_nothing(monkeypatch: pytest.Monkey
 
 def test_what_a_call_prints_does_not_get_into_its_answer() -> None:
     assert each_apart(subprocess.call, [(["echo", "hello"],)]) == [0]
+
+
+def test_a_process_that_began_early_has_made_its_first_call_when_another_comes(tmp_path: Path) -> None:
+    with closing(Apart(2, functools.partial(Path.touch, tmp_path / "first"), early=True)) as pool:
+        begun = {process.pid for process in pool._running}
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "first").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        found = [pool.submit(os.getpid) for _ in range(3)]
+        taken = {future.result() for future in found}
+    assert begun < taken  # both, and one more
+    assert len(taken) == 3
+
+
+def test_early_processes_that_nobody_calls_end_with_the_rest() -> None:
+    pool = Apart(2, early=True)
+    pool.close()
+    assert [process.returncode for process in pool._running] == [-signal.SIGKILL] * 2
+
+
+def test_where_no_process_can_begin_early_calls_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with closing(Apart(2, early=True)) as pool:
+        assert pool.submit(os.getpid).result() is None
 
 
 def test_an_interrupt_ends_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:

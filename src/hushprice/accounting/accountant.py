@@ -14,12 +14,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr, logsumexp
 
 from hushprice import checks
 from hushprice.accounting import gaussian
 from hushprice.accounting.loss import Loss, Radial
+from hushprice.accounting.roots import brentq, minimize_scalar
 from hushprice.types import FloatArray
 
 LEAST_DELTA = 1e-250  # far below any of use; below it shares of delta leave the floats

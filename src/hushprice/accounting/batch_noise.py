@@ -10,8 +10,6 @@ import functools
 import math
 from dataclasses import dataclass
 
-from scipy.optimize import brentq
-
 from hushprice import checks
 from hushprice.accounting import accountant, sensitivity
 from hushprice.accounting.adjacency import Adjacency
@@ -19,6 +17,7 @@ from hushprice.accounting.budget import EpsilonDelta
 from hushprice.accounting.events import Batches, NotPrivate
 from hushprice.accounting.ledger import Entry, Ledger
 from hushprice.accounting.loss import loss_of
+from hushprice.accounting.roots import brentq
 from hushprice.accounting.streams import Toeplitz, toeplitz
 from hushprice.errors import InvalidInput
 

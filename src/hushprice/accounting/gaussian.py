@@ -16,10 +16,10 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
 from hushprice import checks
+from hushprice.accounting.roots import brentq
 from hushprice.errors import InvalidInput
 from hushprice.types import FloatArray
 

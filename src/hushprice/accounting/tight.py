@@ -11,8 +11,6 @@ import functools
 import math
 from dataclasses import replace
 
-from scipy.optimize import brentq, minimize_scalar
-
 from hushprice import checks
 from hushprice.accounting import accountant, gaussian, sensitivity
 from hushprice.accounting.adjacency import Adjacency
@@ -21,6 +19,7 @@ from hushprice.accounting.events import FROBENIUS, PerturbedEstimate
 from hushprice.accounting.ledger import Entry, loss_of_all
 from hushprice.accounting.loss import Loss, Radial
 from hushprice.accounting.noise import Noise, events, strategy_of
+from hushprice.accounting.roots import brentq, minimize_scalar
 from hushprice.accounting.sensitivity import LossBounds
 from hushprice.accounting.streams import steps_of
 from hushprice.errors import InvalidInput

@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -28,11 +28,17 @@ def cores() -> int:
 
 
 class Apart:
-    """Every call has its own process, and so many run at once. Whoever needs to know why one failed calls here."""
+    """Every call has its own process, and so many run at once. Whoever needs to know why one failed calls here.
 
-    def __init__(self, most: int) -> None:
-        self._pool, self._stop = ThreadPoolExecutor(max(1, most)), threading.Event()
+    A process calls `first` before anything else; with `early`, processes for the first calls do that from now on.
+    """
+
+    def __init__(self, most: int, first: Callable[[], object] = bool, *, early: bool = False) -> None:
+        self._pool, self._stop, self._first = ThreadPoolExecutor(max(1, most)), threading.Event(), first
         self._running: list[subprocess.Popen[bytes]] = []
+        self._waiting: list[subprocess.Popen[bytes]] = []
+        with suppress(OSError):  # whoever calls meets it again
+            self._waiting += (self._begin() for _ in range(most if early else 0))
 
     def submit(self, function: Callable[..., T], *arguments: Any) -> Future[T | None]:
         """What the function gives; None where the call failed, for whatever reason."""
@@ -44,17 +50,13 @@ class Apart:
         for process in self._running:
             process.kill()
         self._pool.shutdown(cancel_futures=True)
+        for process in self._waiting:
+            process.communicate()
 
     def _call(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T | None:
         try:
-            task = pickle.dumps(sys.path) + pickle.dumps((function, arguments))
-            with subprocess.Popen(
-                [sys.executable, "-P", "-c", _COMMAND],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            ) as process:
-                self._running.append(process)
+            task = pickle.dumps((function, arguments))
+            with self._taken() as process:
                 if self._stop.is_set():  # it came after those that `close` ended
                     process.kill()
                 told, _ = process.communicate(task)
@@ -62,6 +64,25 @@ class Apart:
             return found
         except Exception:  # of the operating system, of classes that cannot be sent, of whatever the call does
             return None
+
+    def _taken(self) -> subprocess.Popen[bytes]:
+        try:
+            return self._waiting.pop()
+        except IndexError:
+            return self._begin()
+
+    def _begin(self) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _COMMAND],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._running.append(process)
+        assert process.stdin is not None
+        process.stdin.write(pickle.dumps(sys.path) + pickle.dumps(self._first))
+        process.stdin.flush()
+        return process
 
 
 def each_apart(function: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> list[T | None]:
@@ -85,6 +106,7 @@ def answer() -> None:
     """The call on standard input; what it gives goes to standard output, and what it prints to standard error."""
     with os.fdopen(os.dup(1), "wb") as told:
         os.dup2(2, 1)
+        pickle.load(sys.stdin.buffer)()
         function, arguments = pickle.load(sys.stdin.buffer)
         found = function(*arguments)
         told.write(pickle.dumps(found))

@@ -71,16 +71,18 @@ def test_jobs_share_kernels_where_only_numbers_differ() -> None:
 
 
 def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, told, fails = list[str](), list[str](), list[str]()
+    asked, told, fails, begun = list[str](), list[str](), list[str](), list[bool]()
 
     class Apart:
         """Ended when asked to end."""
 
-        def __init__(self, most: int) -> None:
+        def __init__(self, most: int, first: Any, *, early: bool) -> None:
+            assert first is ahead.get_ready
+            begun.append(early)
             self.open: list[Future[bool | None]] = []
 
         def submit(self, function: Any, job: Any, precision: str, kernel: str) -> Future[bool | None]:
-            assert function is ahead.compile_apart
+            assert function is ahead.compile_one
             asked.append(kernel.partition(" ")[0])
             self.open.append(Future())
             if precision == "single":
@@ -101,6 +103,7 @@ def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, mon
     asked.clear()
     ahead.compile_ahead(jobs, precision="single")
     assert asked == ["release"]  # what failed is tried again
+    assert begun == [True, False]  # processes before anybody calls, where nothing is there for sure
     asked.clear()
 
     def tell() -> None:

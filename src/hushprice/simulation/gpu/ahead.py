@@ -34,7 +34,8 @@ class Ahead:
 
     def __init__(self, precision: str) -> None:
         # Some at once, not all: the machine's cores slow each other down, and the first are those that others wait for.
-        self._precision, self._apart = precision, Apart(max(2, cores() // 4))
+        early = not SIMULATED and not any(_mark("").parent.glob("*.made"))  # then something is to be compiled for sure
+        self._precision, self._apart = precision, Apart(max(2, cores() // 4), get_ready, early=early)
         self._made: dict[str, Future[bool | None]] = {}
         self.told: Callable[[], None] = lambda: None  # called whenever one is ready, from some thread
 
@@ -43,7 +44,7 @@ class Ahead:
         needed = {kernel: job for job in jobs for kernel in kernels_of(job, self._precision)}
         for kernel in sorted(needed, key=_rank):
             if not SIMULATED and kernel not in self._made and not _mark(kernel).exists():
-                self._made[kernel] = self._apart.submit(compile_apart, needed[kernel], self._precision, kernel)
+                self._made[kernel] = self._apart.submit(compile_one, needed[kernel], self._precision, kernel)
                 self._made[kernel].add_done_callback(functools.partial(self._ended, kernel))
 
     def ready(self, kernels: Sequence[str]) -> bool:
@@ -78,17 +79,17 @@ def _rank(kernel: str) -> int:
     return next((at for at, name in enumerate(_ORDER) if kernel.startswith(name)), len(_ORDER))
 
 
-def compile_apart(job: Job, precision: str, kernel: str) -> bool:
-    """`compile_one` in a process that ends with it."""
+def get_ready() -> None:
+    """What a process that compiles does first: this module is imported by then."""
     gc.disable()  # what numba makes lives as long as the process: to look it through is a sixth of the time
     recall()
-    return compile_one(job, precision, kernel)
+    lend(None)
+    stream()  # the device's context
 
 
 def compile_one(job: Job, precision: str, kernel: str) -> bool:
     """One of the large kernels; with the last of them the small one, because the first is what everybody waits for."""
     policy, role = _policy(job), kernel.partition(" ")[0]
-    lend(None)  # for good: the process ends
     kind: Any = framework.Turns if policy.newton is None else newton.Turns
     turns = kind(job, policy, most=1, single=precision == "single")
     others = {other: Nothing() for other in _large(policy) if other != role}
