@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,11 @@ from hushprice.cli import main
 from hushprice.demand.family import LOGISTIC
 from hushprice.errors import HushpriceError
 from hushprice.optimizer import alone, curve, price
-from hushprice.simulation.gpu import device
+from hushprice.simulation.gpu import ahead, device, framework, newton
 from hushprice.simulation.gpu.ahead import compile_one
-from hushprice.simulation.gpu.run import fits
+from hushprice.simulation.gpu.run import Runner, fits
 from hushprice.simulation.gpu.steps import twins
+from hushprice.simulation.gpu.toolkit import stay_on_host
 from hushprice.simulation.places import choose
 from hushprice.simulation.run import prepare, simulate
 from hushprice.simulation.trial import Job
@@ -168,14 +170,71 @@ def commands(folder: Path) -> dict[str, Any]:
     }
 
 
-def compiled_ahead() -> list[str]:
-    """Each large kernel alone, with a trial that is over."""
-    done = []
-    for policy, names in {"paper": ("advance", "estimate"), "noisy-newton": ("advance", "release")}.items():
-        for name in names:
-            compile_one(prepare(policy, horizon=20), "double", name)
-            done.append(name)
-    return done
+class Recorded:
+    """A kernel; what its launches were given goes into a list."""
+
+    def __init__(self, role: str, kernel: Any, told: list[Any]) -> None:
+        self.role, self.kernel, self.told = role, kernel, told
+
+    def __getitem__(self, launch: Any) -> Any:
+        def run(*arguments: Any) -> None:
+            self.told.append((self.role, kinds(arguments)))
+            self.kernel[launch](*arguments)
+
+        return run
+
+
+def kinds(value: Any) -> Any:
+    """What a compiler knows of arguments."""
+    if isinstance(value, tuple):
+        return [type(value).__name__, *map(kinds, value)]
+    return [np.dtype(value.dtype).str, value.ndim] if hasattr(value, "dtype") else type(value).__name__
+
+
+def compiled_ahead() -> dict[str, Any]:
+    """Each large kernel by itself: what is compiled, and whether it is for what a run launches it with."""
+    found: dict[str, Any] = {}
+    for policy, names in LARGE.items():
+        for precision in ("single", "double"):
+            job, launched = prepare(policy, horizon=20), list[Any]()
+            module = newton if policy == "noisy-newton" else framework
+            real = module.kernels
+
+            def recorded(shape: Any, real: Any = real, launched: Any = launched) -> Any:
+                return real(shape)._make(Recorded(*each, launched) for each in real(shape)._asdict().items())
+
+            with mock.patch.object(module, "kernels", recorded):
+                Runner(job, precision=precision, most=1)
+            for name in names:
+                typed: list[Any] = []
+                with mock.patch.object(module, "kernels", recorded), mock.patch.object(ahead, "Typed", only(typed)):
+                    worker = threading.Thread(target=compile_away, args=(job, precision, name))
+                    worker.start()
+                    worker.join()
+                same = all(each in launched for each in typed)
+                found[f"{policy} {precision} {name}"] = [*dict.fromkeys(role for role, _ in typed), same]
+    return found
+
+
+LARGE = {"paper": ("advance", "estimate"), "fixed": ("advance", "earn"), "noisy-newton": ("advance", "release")}
+
+
+def only(typed: list[Any]) -> Any:
+    """In the place of `Typed`: nothing is compiled, and `typed` says for what it would have been."""
+
+    class Only:
+        def __init__(self, kernel: Recorded) -> None:
+            self.role = kernel.role
+
+        def __getitem__(self, launch: Any) -> Any:
+            return lambda *arguments: typed.append((self.role, kinds(arguments)))
+
+    return Only
+
+
+def compile_away(job: Job, precision: str, name: str) -> None:
+    stay_on_host()  # this thread's arrays
+    assert compile_one(job, precision, name)
 
 
 def failures() -> dict[str, str]:

@@ -14,16 +14,15 @@ from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hushprice.numerics.jit import FOLDER
 from hushprice.policies.protocol import FIXED, LEARNING, Policy
 from hushprice.simulation.apart import Apart, cores
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import framework, kept, newton
+from hushprice.simulation.gpu.deskwork import Generation, Nothing, Typed, leave_the_device
 from hushprice.simulation.gpu.recall import recall
 from hushprice.simulation.gpu.shape import shape_of
-from hushprice.simulation.gpu.toolkit import SIMULATED, lend, stream
+from hushprice.simulation.gpu.toolkit import SIMULATED, cuda, stay_on_host
 from hushprice.simulation.trial import Job
 
 _ORDER = "advance of framework", "estimate of framework"
@@ -35,7 +34,8 @@ class Ahead:
     def __init__(self, precision: str) -> None:
         # Some at once, not all: the machine's cores slow each other down, and the first are those that others wait for.
         early = not SIMULATED and not any(_mark("").parent.glob("*.made"))  # then something is to be compiled for sure
-        self._precision, self._apart = precision, Apart(max(2, cores() // 4), get_ready, early=early)
+        first = functools.partial(get_ready, _generation())
+        self._precision, self._apart = precision, Apart(max(2, cores() // 3), first, early=early)
         self._made: dict[str, Future[bool | None]] = {}
         self.told: Callable[[], None] = lambda: None  # called whenever one is ready, from some thread
 
@@ -74,48 +74,42 @@ def compile_ahead(jobs: Sequence[Job], *, precision: str) -> None:
     ahead.close()
 
 
+def _generation() -> Generation:
+    """The device's."""
+    if SIMULATED:
+        return 0, 0
+    major, minor = cuda.get_current_device().compute_capability
+    return major, minor
+
+
 def _rank(kernel: str) -> int:
     """Those of alg:framework first: its cells run longest."""
     return next((at for at, name in enumerate(_ORDER) if kernel.startswith(name)), len(_ORDER))
 
 
-def get_ready() -> None:
+def get_ready(generation: Generation) -> None:
     """What a process that compiles does first: this module is imported by then."""
     gc.disable()  # what numba makes lives as long as the process: to look it through is a sixth of the time
     recall()
-    lend(None)
-    stream()  # the device's context
+    leave_the_device(generation)
+    stay_on_host()
 
 
 def compile_one(job: Job, precision: str, kernel: str) -> bool:
     """One of the large kernels; with the last of them the small one, because the first is what everybody waits for."""
     policy, role = _policy(job), kernel.partition(" ")[0]
+    last = role == _large(policy)[-1]
     kind: Any = framework.Turns if policy.newton is None else newton.Turns
     turns = kind(job, policy, most=1, single=precision == "single")
-    others = {other: Nothing() for other in _large(policy) if other != role}
-    turns.kernels = turns.kernels._replace(**others)
+    made = {each: getattr(turns.kernels, each) for each in turns.kernels._fields}
+    wanted = {role, "begin"} if last else {role}
+    turns.kernels = type(turns.kernels)(**{e: Typed(made[e]) if e in wanted else Nothing() for e in made})
     rooms, nobody = kept.rooms(job, 1, turns.estimates), range(1)
-    if role == _large(policy)[-1]:
-        turns.begin(nobody, rooms, goes_on=False)
-    else:
-        _stay(turns)
+    turns.begin(nobody, rooms, goes_on=False)
     turns.advance(nobody, rooms)
     if turns.settles:
         turns.settle(nobody, rooms)
     return True
-
-
-def _stay(turns: Any) -> None:
-    """Nobody goes on: what `begin` would say if it ran."""
-    place = turns._state.place
-    place.copy_to_device(np.zeros(place.shape, dtype=place.dtype), stream=stream())
-
-
-class Nothing:
-    """A kernel that does nothing."""
-
-    def __getitem__(self, launch: Any) -> Any:
-        return lambda *arguments: None
 
 
 def kernels_of(job: Job, precision: str) -> list[str]:

@@ -66,7 +66,7 @@ class _Tools:
         self.dumps, self.loads = serialize.dumps, importlib.import_module("pickle").loads
         self.rebuild = lambda payload: dispatcher._Kernel._rebuild(**payload)
         versions = " ".join(importlib.metadata.version(each) for each in _VERSIONS)
-        self.made_for = lambda: f"{cuda.get_current_device().compute_capability} {versions}"
+        self.made_for = lambda: f"{tuple(cuda.get_current_device().compute_capability)} {versions}"
 
 
 def _tools() -> Any:

@@ -14,12 +14,17 @@ from typing import Any
 _READ = {"numba": "0.68.", "numba-cuda": "0.30."}
 
 
+def versions_read() -> bool:
+    """Are numba and numba-cuda of the versions whose source was read?"""
+    try:
+        return all(importlib.metadata.version(name).startswith(version) for name, version in _READ.items())
+    except importlib.metadata.PackageNotFoundError:
+        return False
+
+
 def recall() -> bool:
     """From now on, in this process; False where nothing was changed."""
-    try:
-        if not all(importlib.metadata.version(name).startswith(version) for name, version in _READ.items()):
-            return False
-    except importlib.metadata.PackageNotFoundError:
+    if not versions_read():
         return False
     install()
     return True

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numba.core.config
 import numpy as np
 
+from hushprice.simulation.gpu.deskwork import Nowhere, OnHost
 from hushprice.simulation.gpu.disk import Disk
 from hushprice.simulation.gpu.memory import Memory, Piece, aligned
 
@@ -92,8 +93,16 @@ def lend(piece: Piece | None) -> list[Piece]:
     return _OWN.beyond
 
 
+def stay_on_host() -> None:
+    """This thread launches nothing, so its arrays lie on the host from now on."""
+    _OWN.on_host = True
+    work_in(Nowhere())
+
+
 def new(shape: tuple[int, ...], dtype: Any) -> Any:
     """An array on the device, with nothing in it yet, in memory that an earlier job may have used."""
+    if hasattr(_OWN, "on_host"):
+        return np.zeros(shape, dtype).view(OnHost)
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if SIMULATED or size == 0:
         return cuda.device_array(shape, dtype=dtype)
