@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 # The caller's search path comes first, so that the other process finds the same package and not one that lies about.
 _BEGIN = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer)"
+# numba would colour each of the thousands of errors that it meets, and catches, while it tries types.
+_QUIET = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
 _COMMAND = f"{_BEGIN}; from {__name__} import answer; answer()"
 
 
@@ -77,6 +79,7 @@ class Apart:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, **_QUIET},
         )
         self._running.append(process)
         assert process.stdin is not None
@@ -110,3 +113,4 @@ def answer() -> None:
         function, arguments = pickle.load(sys.stdin.buffer)
         found = function(*arguments)
         told.write(pickle.dumps(found))
+    os._exit(0)  # to take a large heap apart in good order may take seconds, and nobody needs that

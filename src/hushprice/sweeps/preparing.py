@@ -33,8 +33,8 @@ def _built_apart(cells: Sequence[Cell]) -> dict[Cell, Policy]:
     alike = {cell: dataclasses.replace(cell, seed=0) for cell in cells}  # no calibration reads the seed
     distinct = sorted(dict.fromkeys(alike.values()), key=lambda cell: -_seconds(cell))
     work = sum(map(_seconds, distinct))
-    # Half the cores: where cells go to a GPU, its kernels are compiled meanwhile.
-    processes = min(cores(), max(2, cores() // 2), int(2.0 * work / START))
+    # A quarter of the cores: where cells go to a GPU, its kernels are compiled meanwhile, and that takes longer.
+    processes = min(cores(), max(2, cores() // 4), int(2.0 * work / START))
     if processes < 2 or START + work / processes >= work:
         return {}
     shares = [distinct[first::processes] for first in range(processes)]  # dealt out, so that all get as many slow ones

@@ -192,7 +192,7 @@ def kinds(value: Any) -> Any:
 
 
 def compiled_ahead() -> dict[str, Any]:
-    """Each large kernel by itself: what is compiled, and whether it is for what a run launches it with."""
+    """Each kernel by itself: what is compiled, and whether it is for what a run launches it with."""
     found: dict[str, Any] = {}
     for policy, names in LARGE.items():
         for precision in ("single", "double"):
@@ -205,7 +205,7 @@ def compiled_ahead() -> dict[str, Any]:
 
             with mock.patch.object(module, "kernels", recorded):
                 Runner(job, precision=precision, most=1)
-            for name in names:
+            for name in (*names, "begin"):
                 typed: list[Any] = []
                 with mock.patch.object(module, "kernels", recorded), mock.patch.object(ahead, "Typed", only(typed)):
                     worker = threading.Thread(target=compile_away, args=(job, precision, name))

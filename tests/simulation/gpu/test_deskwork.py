@@ -15,8 +15,13 @@ from hushprice.simulation.gpu import deskwork
 class Library:
     """A kernel's code, as far as numba's parts see it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *llvm_strs: str) -> None:
         self.asked: list[str] = []
+        self.llvm_strs = llvm_strs
+
+    def get_asm_str(self, cc: Any) -> str:
+        self.asked.append("assembly")
+        return f"assembly for {cc}"
 
     def get_cubin(self) -> bytes:
         self.asked.append("made")
@@ -27,6 +32,8 @@ class Library:
 
 
 class Kernel:
+    NRT_functions = ("NRT_Free",)
+
     def __init__(self) -> None:
         self._codelibrary = Library()
 
@@ -42,8 +49,12 @@ def numba(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         raise AssertionError("a context was asked for")
 
     found: dict[str, Any] = {
-        "numba.cuda.dispatcher": SimpleNamespace(get_current_device=refuse, _Kernel=type("_Kernel", (Kernel,), {})),
-        "numba.cuda.codegen": SimpleNamespace(devices=SimpleNamespace(get_context=refuse)),
+        "numba.cuda.dispatcher": SimpleNamespace(
+            get_current_device=refuse, _Kernel=type("_Kernel", (Kernel,), {}), reshape_funcs=["reshape"]
+        ),
+        "numba.cuda.codegen": SimpleNamespace(
+            devices=SimpleNamespace(get_context=refuse), CUDACodeLibrary=type("CUDACodeLibrary", (Library,), {})
+        ),
         "numba.cuda": SimpleNamespace(get_current_device=refuse),
     }
     monkeypatch.setattr(importlib, "import_module", found.__getitem__)
@@ -61,6 +72,20 @@ def test_every_place_that_asks_is_told_the_generation_and_nothing_is_loaded(
     kernel = numba["numba.cuda.dispatcher"]._Kernel()
     kernel.bind()
     assert kernel._codelibrary.asked == ["made"]
+
+
+@pytest.mark.parametrize(
+    ("codes", "assembly"),
+    [(["call @mine"], ""), (["call @mine", "call @NRT_Free"], "assembly for 90"), (["@reshape"], "assembly for 90")],
+)
+def test_assembly_is_made_only_where_a_name_that_is_looked_for_can_be_in_it(
+    numba: dict[str, Any], monkeypatch: pytest.MonkeyPatch, codes: list[str], assembly: str
+) -> None:
+    monkeypatch.setattr(deskwork, "versions_read", lambda: True)
+    deskwork.leave_the_device((9, 0))
+    library = numba["numba.cuda.codegen"].CUDACodeLibrary(*codes)
+    assert library.get_asm_str(90) == assembly
+    assert library.asked == (["assembly"] if assembly else [])
 
 
 def test_other_versions_are_left_alone(numba: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from hushprice.simulation.gpu.shape import shape_of
 from hushprice.simulation.gpu.toolkit import SIMULATED, cuda, stay_on_host
 from hushprice.simulation.trial import Job
 
-_ORDER = "advance of framework", "estimate of framework"
+_ORDER = "advance of framework", "estimate of framework", "begin of framework"
 
 
 class Ahead:
@@ -96,14 +96,12 @@ def get_ready(generation: Generation) -> None:
 
 
 def compile_one(job: Job, precision: str, kernel: str) -> bool:
-    """One of the large kernels; with the last of them the small one, because the first is what everybody waits for."""
+    """One kernel of those that the job launches."""
     policy, role = _policy(job), kernel.partition(" ")[0]
-    last = role == _large(policy)[-1]
     kind: Any = framework.Turns if policy.newton is None else newton.Turns
     turns = kind(job, policy, most=1, single=precision == "single")
-    made = {each: getattr(turns.kernels, each) for each in turns.kernels._fields}
-    wanted = {role, "begin"} if last else {role}
-    turns.kernels = type(turns.kernels)(**{e: Typed(made[e]) if e in wanted else Nothing() for e in made})
+    others = {each: Nothing() for each in turns.kernels._fields}
+    turns.kernels = turns.kernels._replace(**{**others, role: Typed(getattr(turns.kernels, role))})
     rooms, nobody = kept.rooms(job, 1, turns.estimates), range(1)
     turns.begin(nobody, rooms, goes_on=False)
     turns.advance(nobody, rooms)
@@ -113,20 +111,20 @@ def compile_one(job: Job, precision: str, kernel: str) -> bool:
 
 
 def kernels_of(job: Job, precision: str) -> list[str]:
-    """Names for the large kernels that a job launches: the role, and what those of one role share to be the same."""
+    """Names for the kernels that a job launches: the role, and what those of one role share to be the same."""
     policy = _policy(job)
     shape = shape_of(world_of(job.market, job.horizon, None, job.customers), precision == "single")
     kind = f"{'framework' if policy.newton is None else 'newton'} {shape}"
-    return [f"{role} of {kind}" for role in _large(policy)]
+    return [f"{role} of {kind}" for role in _roles(policy)]
 
 
-def _large(policy: Policy) -> list[str]:
-    """The kernels that take long to compile, of those that the policy launches."""
+def _roles(policy: Policy) -> list[str]:
+    """The kernels that the policy launches."""
     if policy.newton is not None:
-        return ["advance", "release"]
+        return ["advance", "release", "begin"]
     if policy.code == FIXED and policy.price is None:
-        return ["advance", "earn"]
-    return ["advance", "estimate"] if policy.code == LEARNING else ["advance"]
+        return ["advance", "earn", "begin"]
+    return ["advance", "estimate", "begin"] if policy.code == LEARNING else ["advance", "begin"]
 
 
 def _policy(job: Job) -> Policy:
