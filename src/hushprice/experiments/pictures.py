@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,12 @@ _STYLES = {RANDOM: ("#000000", "--"), BEST_FIXED: ("#777777", "-."), NONPRIVATE:
 _MARKERS = "osD^vP<>X*"
 # Okabe and Ito's palette: told apart by colour-blind readers.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+
+
+def load() -> None:
+    """Load what draws, which takes a moment: better while others work than when they are done."""
+    importlib.import_module("matplotlib.backends.backend_agg")
+    importlib.import_module("matplotlib.backends.backend_svg")
 
 
 def two_panels(experiment: Curves, rows: Sequence[Row], contender: Contender) -> Figure:

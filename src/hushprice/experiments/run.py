@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from hushprice.experiments import pictures
 from hushprice.experiments.experiment import Experiment
 from hushprice.experiments.rows import Row, rows_of
 from hushprice.simulation.result import SimulationResult
@@ -97,6 +98,9 @@ class _Found:
         self._told = time.perf_counter()
 
     def start(self, missing: Mapping[Cell, int]) -> None:
+        """Called when all is prepared; on a GPU kernels are being compiled, and this thread has nothing else to do."""
+        if self._on_done is not None:
+            pictures.load()
         for cell, periods in missing.items():
             self._periods[self.first[cell]] += periods
 

@@ -68,3 +68,4 @@ def write_figure(figure: Figure, path: Path) -> None:
     """A picture; the format follows the file's ending."""
     with whole_file(path) as temporary:
         figure.savefig(temporary, format=path.suffix.lstrip("."), dpi=150)
+    figure.set_layout_engine("none")  # its parts have their places; to find them takes longer than to draw them again
