@@ -101,7 +101,7 @@ def test_other_versions_are_left_alone(numba: dict[str, Any], monkeypatch: pytes
 def test_arrays_on_the_host_take_the_place_of_the_devices() -> None:
     array = np.zeros((2, 3), np.float32).view(deskwork.OnHost)
     array.copy_to_device(np.ones((2, 3)), stream=0)
-    back = array.copy_to_host(stream=0)
+    back = array.copy_to_host(None, stream=0)
     assert type(back) is np.ndarray
     assert not back.any()  # nothing was copied
     part = array[:1]

@@ -10,7 +10,7 @@ import numpy as np
 from hushprice.simulation import room
 from hushprice.simulation.gpu.toolkit import new, on_device, stream, wait
 from hushprice.simulation.trial import Job, Trials
-from hushprice.types import IntArray
+from hushprice.types import FloatArray, IntArray
 
 
 class Kept(NamedTuple):
@@ -39,12 +39,22 @@ def bytes_kept(job: Job, estimates: int) -> int:
     return 8 * (job.checkpoints.size + room.TOTALS) + 4 * max(estimates, 1)
 
 
-def take(kept: Kept, trials: int) -> Trials:
-    """The first so many trials, on the host."""
+def place_for(kept: Kept, trials: int) -> FloatArray:
+    """On the host, for regret_at, which is the most that travels back.
+
+    New memory is slow when first written to, as slow as what then travels: better while the device works.
+    """
+    found = np.empty((trials, kept.regret_at.shape[1]))
+    found[...] = 0.0
+    return found
+
+
+def take(kept: Kept, trials: int, place: FloatArray | None = None) -> Trials:
+    """The first so many trials, on the host; regret_at in `place`, if there is one (`place_for`)."""
     totals = host(kept.totals[:trials])
     counts = totals[:, room.ESTIMATES].astype(np.int64)
     found = Periods(host(kept.periods[: max(int(counts.max()), 1)]), counts)
-    return Trials(totals=totals, regret_at=host(kept.regret_at[:trials]), estimate_periods=found)
+    return Trials(totals=totals, regret_at=host(kept.regret_at[:trials], place), estimate_periods=found)
 
 
 class Periods(Sequence[IntArray]):
@@ -66,8 +76,8 @@ class Periods(Sequence[IntArray]):
         return self._table[: self._counts[at], : len(self)][:, at].astype(np.int64)
 
 
-def host(values: Any) -> Any:
+def host(values: Any, place: FloatArray | None = None) -> Any:
     """An array of the device. Through this thread's own queue: the common one would wait for other threads' work."""
-    found = values.copy_to_host(stream=stream())
+    found = values.copy_to_host(place, stream=stream())
     wait()
     return found

@@ -69,7 +69,7 @@ class Runner:
     def run(self, numbers: range, advance: Advance) -> Trials:
         """Those trials of the first job, then of the next, all at once. Between some turns Ctrl-C gets through."""
         trials = self._jobs * len(numbers)
-        done, before = np.zeros(1, dtype=np.int64), -1
+        done, before, place = np.zeros(1, dtype=np.int64), -1, None
         with device.in_one_line():
             try:
                 with GATE.shared():
@@ -87,11 +87,12 @@ class Runner:
                                 go_on()
                             for each in then:
                                 each()
+                        place = rooms.place_for(self.kept, trials) if place is None else place  # it is at work now
                         self.kept.done.copy_to_host(done, stream=stream())
                         wait()
                     advance(int(done[0]))
                 with GATE.shared():
-                    found = rooms.take(self.kept, trials)
+                    found = rooms.take(self.kept, trials, place)
             finally:
                 wait()  # memory is handed on when nobody writes to it any more
         if np.any(found.totals[:, room.FAILED] > 0.0):
