@@ -193,6 +193,26 @@ def test_one_much_shorter_at_a_time_takes_the_memory_that_a_long_one_waits_for(
     assert [begun(), begun()] == [1, None]
 
 
+@pytest.mark.parametrize(("first", "begun"), [(4, [98, 97, 95]), (2, [98, 97, 96, 95])])
+def test_half_of_the_memory_is_left_for_a_large_one_that_comes_first_and_is_not_compiled_yet(
+    gpu: Device, first: int, begun: list[int]
+) -> None:
+    sizes = {99: first, 98: 4, 97: 4, 96: 6, 95: 2, 94: 5}  # of 20; two are small
+    waiting = [
+        gpu_executor.Work([[Piece(Cell(policy="random", horizon=horizon), range(4))]], size * BYTES, ["advance of it"])
+        for horizon, size in sizes.items()
+    ]
+    waiting[0].kernels = ["estimate of it"]
+    gpu.memory.hold(20 * BYTES)
+    ahead, running = Compiled("double"), list[gpu_executor.Work]()
+    ahead.late = frozenset({"estimate"})
+    while (work := gpu_executor._next(waiting, running, ahead)) is not None:  # type: ignore[arg-type]
+        running.append(work)
+    assert [work.horizon for work in running] == begun
+    ahead.late = frozenset()
+    assert gpu_executor._next(waiting, running, ahead).horizon == 99  # type: ignore[arg-type, union-attr]
+
+
 def test_a_batch_larger_than_what_is_held_runs_alone_in_memory_of_its_own(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:

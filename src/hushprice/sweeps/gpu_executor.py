@@ -217,23 +217,33 @@ def _next(waiting: list[Work], running: Collection[Work], ahead: Ahead) -> Work 
 
     Where the first that is compiled has to wait for memory, small ones may go before it, and of the others one at a
     time that is much shorter: it takes what would lie idle. More at once might take turns, and the first wait forever.
+    Where one before it is not compiled yet, it leaves half of the memory.
     """
     patient: Work | None = None
+    late = False
     for at, work in enumerate(waiting):
-        if not ahead.ready(work.kernels) or not (patient is None or _may_pass(work, patient, running)):
+        large = work.bytes > SMALL
+        if not ahead.ready(work.kernels):
+            late = late or large
+            continue
+        if large and late and not _leaves_half(work, running):
+            continue
+        if large and patient is not None and not _may_pass(work, patient, running):
             continue
         work.memory = None if SIMULATED else MEMORY.take_idle(work.bytes)
         if work.memory is not None or SIMULATED or not (running or patient):
-            work.passed = patient is not None and work.bytes > SMALL
+            work.passed = large and patient is not None
             return waiting.pop(at)
         patient = patient or work
     return None
 
 
 def _may_pass(work: Work, patient: Work, running: Collection[Work]) -> bool:
-    if work.bytes <= SMALL:
-        return True
     return work.horizon * SHORTER <= patient.horizon and not any(other.passed for other in running)
+
+
+def _leaves_half(work: Work, running: Collection[Work]) -> bool:
+    return 2 * work.bytes + sum(other.bytes for other in running) <= MEMORY.idle
 
 
 def _next_of(news: queue.SimpleQueue[tuple[int, Any]]) -> tuple[int, Any]:
