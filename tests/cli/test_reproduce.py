@@ -33,6 +33,15 @@ def test_a_table_is_printed_and_its_files_are_written(call: Callable, tmp_path: 
     assert sorted((tmp_path / "trials").iterdir()) == before
 
 
+def test_a_table_that_cannot_be_written_is_one_line_and_its_trials_are_kept(call: Callable, tmp_path: Path) -> None:
+    (tmp_path / "quick").mkdir()
+    (tmp_path / "quick" / "surplus.md").mkdir()  # where a file should go
+    code, out, err = call(f"reproduce surplus {SMALL} --output {tmp_path}")
+    assert (code, out) == (2, "")
+    assert "surplus.md' cannot be written" in err.splitlines()[-1]
+    assert any((tmp_path / "trials").iterdir())
+
+
 BAD = {
     "surplus figure-nine": "experiment must be one of tab:non-private, ",
     "surplus --trials 0": "trials",

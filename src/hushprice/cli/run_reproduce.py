@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -43,17 +44,29 @@ def run_reproduce(
     store = Store(output / "trials")
     folder = output / "quick" if quick else output
     started = time.perf_counter()
-    with closing(open_executor(**where)) as executor, show.progress_and_lines() as (advance, say):
+    files: dict[str, list[Path]] = {}
+    with (
+        closing(open_executor(**where)) as executor,
+        show.progress_and_lines() as (advance, say),
+        ThreadPoolExecutor(1) as hand,  # draws, so that this thread can go on and begin what comes next
+    ):
         show.note(executor.place.note)
         store.make()
-        files: dict[str, list[Path]] = {}
+        drawn: list[Future[None]] = []
 
         def keep(outcome: Outcome) -> None:
             files[outcome.experiment.label] = write_outcome(outcome, folder)
             say(f"[{len(files)}/{len(plan.experiments)}] {_told(outcome, first=len(files) == 1)}")
 
+        def draw(outcome: Outcome) -> None:
+            for each in filter(Future.done, drawn):
+                each.result()  # a full disk is not news for the end of the day
+            drawn.append(hand.submit(keep, outcome))
+
         try:
-            outcomes = measure(plan, store=store, executor=executor, progress=advance, on_done=keep)
+            outcomes = measure(plan, store=store, executor=executor, progress=advance, on_done=draw)
+            for each in drawn:
+                each.result()
         except KeyboardInterrupt:
             kept = f"finished trials are kept in {str(store.folder)!r}; run it again to go on"
             raise Interrupted(f"interrupted; {kept}") from None

@@ -230,7 +230,7 @@ def _next(waiting: list[Work], running: Collection[Work], ahead: Ahead) -> Work 
             continue
         if large and patient is not None and not _may_pass(work, patient, running):
             continue
-        work.memory = None if SIMULATED else MEMORY.take_idle(work.bytes)
+        work.memory = None if SIMULATED else MEMORY.take_idle(work.bytes, last=not work.urgent)
         if work.memory is not None or SIMULATED or not (running or patient):
             work.passed = large and patient is not None
             return waiting.pop(at)

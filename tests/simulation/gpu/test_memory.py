@@ -58,6 +58,20 @@ def test_the_smallest_hole_that_is_large_enough_is_cut() -> None:
     assert memory.take(9 * ALIGNED).start == places[2]
 
 
+def test_what_is_taken_last_leaves_the_beginning_in_one_piece() -> None:
+    memory = Device(100 * ALIGNED).memory
+    memory.hold(10 * ALIGNED)
+    assert [memory.take_idle(2 * ALIGNED, last=True).start // ALIGNED for _ in range(2)] == [8, 6]  # type: ignore[union-attr]
+    first = memory.take_idle(3 * ALIGNED)
+    assert first is not None
+    assert first.start == 0
+    whole = memory.take_idle(3 * ALIGNED, last=True)
+    assert whole is not None
+    assert (whole.start // ALIGNED, memory.idle) == (3, 0)
+    memory.give([first, whole])
+    assert memory.take_idle(6 * ALIGNED) is not None
+
+
 def test_a_part_of_a_piece_is_a_part_of_its_slab() -> None:
     piece = Piece(SimpleNamespace(array=list(range(100))), 10, 50)  # type: ignore[arg-type]
     assert piece.bytes(2, 5) == [12, 13, 14]
@@ -70,7 +84,8 @@ def test_no_byte_is_anybody_else_s(steps: list[int]) -> None:
     memory.hold(30 * ALIGNED)
     for step in steps:
         if step > 0:
-            mine.append(memory.take(step * ALIGNED))
+            piece = memory.take_idle(step * ALIGNED, last=True) if step % 2 else None
+            mine.append(piece or memory.take(step * ALIGNED))
         elif mine:
             memory.give([mine.pop(-step % len(mine))])
         for i, one in enumerate(mine):

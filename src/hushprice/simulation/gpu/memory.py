@@ -60,10 +60,10 @@ class Memory:
             wanted = aligned(size)
             return self._cut(wanted) or self._more(wanted)
 
-    def take_idle(self, size: int) -> Piece | None:
-        """The same, if that needs no driver."""
+    def take_idle(self, size: int, *, last: bool = False) -> Piece | None:
+        """The same, if that needs no driver; `last`: from the end of what is idle, where it cuts up less for others."""
         with self._lock:
-            return self._cut(aligned(size))
+            return self._cut(aligned(size), last=last)
 
     def give(self, pieces: list[Piece]) -> None:
         """Take pieces back, once the work that used them is done."""
@@ -78,7 +78,7 @@ class Memory:
         with self._lock:
             return sum(stop - start for slab in self._slabs for start, stop in slab.holes)
 
-    def _cut(self, size: int) -> Piece | None:
+    def _cut(self, size: int, *, last: bool = False) -> Piece | None:
         """Out of the smallest hole that is large enough."""
         found = [(hole[1] - hole[0], at, hole) for at, slab in enumerate(self._slabs) for hole in slab.holes]
         fit = min((each for each in found if each[0] >= size), default=None)
@@ -86,10 +86,10 @@ class Memory:
             return None
         _, at, (start, stop) = fit
         slab = self._slabs[at]
-        slab.holes = [hole for hole in slab.holes if hole[0] != start]
-        if start + size < stop:
-            slab.holes = _joined([*slab.holes, (start + size, stop)])
-        return Piece(slab, start, start + size)
+        first = stop - size if last else start
+        others = [hole for hole in slab.holes if hole[0] != start]
+        slab.holes = _joined([*others, *(each for each in ((start, first), (first + size, stop)) if each[0] < each[1])])
+        return Piece(slab, first, first + size)
 
     def _more(self, size: int) -> Piece:
         try:
