@@ -87,12 +87,13 @@ def _what_was_run(plan: Plan, outcomes: Sequence[Outcome], seconds: float) -> li
     # One place for all. On a GPU cells run at once, and a batch's seconds are shared out among its cells.
     place = "one core" if some.device == "cpu" else f"a GPU in {some.precision} precision, several cells at once"
     fresh = sum(outcome.new_periods for outcome in outcomes)
+    rest = "; the rest was there already" if fresh < periods else ""
     size = "quick: horizons a hundredth of the paper's, so nothing is compared with it" if plan.quick else "full size"
     return [
         f"hushprice {__version__}, seed {plan.seed}, {plan.trials} trials of every cell, {size}.",
         f"{len(results)} different cells, {periods:.3g} customers in all. Shared cells ran once.",
         f"{work:.0f} seconds of {place}, {periods / max(work, 1e-9) / 1e6:.1f} million customers in each.",
-        f"This run: {fresh:.3g} customers, {seconds:.0f} seconds by the clock; the rest was there already.",
+        f"This run: {fresh:.3g} customers, {seconds:.0f} seconds by the clock{rest}.",
         f"Python {platform.python_version()} on {platform.system()}, {os.cpu_count()} cores.",
     ]
 
