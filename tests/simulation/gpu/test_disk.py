@@ -129,3 +129,26 @@ def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, mon
     again.need(jobs)
     again.close()
     assert sorted(asked) == ["advance", "begin", "release"]
+
+
+def test_whoever_waits_for_a_kernel_is_told_of_it_where_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: Future[bool | None] = Future()
+
+    class Apart:
+        def __init__(self, most: int, first: Any, *, early: bool) -> None: ...
+
+        def submit(self, *call: Any) -> Future[bool | None]:
+            return made
+
+    (tmp_path / "gpu").write_text("a file where a folder should be")
+    monkeypatch.setattr(ahead, "FOLDER", str(tmp_path))
+    monkeypatch.setattr(ahead, "SIMULATED", False)
+    monkeypatch.setattr(ahead, "Apart", Apart)
+    monkeypatch.setattr(ahead, "_generation", lambda: (9, 0))
+    one, told = ahead.Ahead("double"), list[str]()
+    one.told = lambda: told.append("one more")
+    one.need([prepare("random", horizon=100)])
+    made.set_result(True)
+    assert told == ["one more"] * 2  # both kernels

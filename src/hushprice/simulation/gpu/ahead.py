@@ -11,6 +11,7 @@ import gc
 import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,9 @@ class Ahead:
 
     def _ended(self, kernel: str, made: Future[bool | None]) -> None:
         if not made.cancelled() and made.result():
-            _mark(kernel).parent.mkdir(parents=True, exist_ok=True)
-            _mark(kernel).touch()
+            with suppress(OSError):  # a full disk: it is compiled again next time, and whoever waits for it goes on
+                _mark(kernel).parent.mkdir(parents=True, exist_ok=True)
+                _mark(kernel).touch()
         self.told()
 
     def wait(self) -> None:
