@@ -222,6 +222,20 @@ def test_a_batch_larger_than_what_is_held_runs_alone_in_memory_of_its_own(
     assert gpu.most == 1
 
 
+def test_nobody_takes_what_is_idle_while_a_batch_asks_the_driver_for_memory_of_its_own(gpu: Device) -> None:
+    cells = [Cell(policy="random", horizon=30, seed=seed) for seed in range(2)]
+    waiting = [
+        gpu_executor.Work([[Piece(cell, range(1))]], size * BYTES, []) for cell, size in zip(cells, (9, 1), strict=True)
+    ]
+    gpu.memory.hold(8 * BYTES)  # which the driver has to get back before it can give 9
+    ahead = Compiled("double")
+    alone = gpu_executor._next(waiting, [], ahead)  # type: ignore[arg-type]
+    assert alone is not None
+    assert (alone.bytes, alone.memory) == (9 * BYTES, None)
+    assert gpu_executor._next(waiting, [alone], ahead) is None  # type: ignore[arg-type]
+    assert gpu_executor._next(waiting, [], ahead) is not None  # type: ignore[arg-type]
+
+
 def test_what_is_compiled_runs_while_the_rest_is_not(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Compiled, "late", frozenset({"release"}))
     made: list[Compiled] = []
