@@ -234,7 +234,7 @@ def _next(waiting: list[Work], running: Collection[Work], ahead: Ahead) -> Work 
         if large and patient is not None and not _may_pass(work, patient, running):
             continue
         work.memory = None if SIMULATED else MEMORY.take_idle(work.bytes, last=not work.urgent)
-        if work.memory is not None or SIMULATED or not (running or patient):
+        if work.memory is not None or not running:
             work.passed = large and patient is not None
             return waiting.pop(at)
         patient = patient or work
