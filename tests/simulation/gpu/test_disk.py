@@ -113,7 +113,7 @@ def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, mon
 
     one = ahead.Ahead("double")
     one.told = tell
-    one.need(jobs)
+    one.need([jobs[1], *jobs])
     one.need(jobs)
     assert len(asked) == 6  # once
     assert asked[:3] == ["advance", "estimate", "begin"]  # of alg:framework
@@ -129,6 +129,16 @@ def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, mon
     again.need(jobs)
     again.close()
     assert sorted(asked) == ["advance", "begin", "release"]
+
+
+def test_a_process_that_compiles_leaves_all_that_would_slow_it_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[Any] = []
+    monkeypatch.setattr(ahead.gc, "disable", lambda: done.append("nothing is looked through"))
+    monkeypatch.setattr(ahead, "recall", lambda: done.append("answers are kept"))
+    monkeypatch.setattr(ahead, "leave_the_device", done.append)
+    monkeypatch.setattr(ahead, "stay_on_host", lambda: done.append("arrays are on the host"))
+    ahead.get_ready((9, 0))
+    assert done == ["nothing is looked through", "answers are kept", (9, 0), "arrays are on the host"]
 
 
 def test_whoever_waits_for_a_kernel_is_told_of_it_where_nothing_can_be_written(
