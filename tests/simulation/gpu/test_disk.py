@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.metadata
 import pickle
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -45,6 +47,25 @@ def test_another_kernel_type_or_device_is_not_taken_for_it(tmp_path: Path, tools
     assert disk.Disk("framework advance", tmp_path).load_overload("float64", None) is None
     tools.made_for = lambda: "8.0"
     assert disk.Disk("framework advance", tmp_path).load_overload("int64", None) is None
+
+
+def test_who_is_told_the_generation_and_who_asks_the_device_for_it_mean_the_same_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Capability(NamedTuple):
+        major: int
+        minor: int
+
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.2")
+    found = []
+    for generation in ((9, 0), Capability(9, 0), (9, 1)):
+        library = SimpleNamespace(
+            dumps=None, get_current_device=lambda same=generation: SimpleNamespace(compute_capability=same)
+        )
+        with monkeypatch.context() as patched:
+            patched.setattr(importlib, "import_module", lambda name, one=library: pickle if name == "pickle" else one)
+            found.append(disk._Tools().made_for())
+    assert found[0] == found[1] != found[2]
 
 
 def test_a_broken_file_is_compiled_again_and_a_full_disk_is_no_error(tmp_path: Path) -> None:
