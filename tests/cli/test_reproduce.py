@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hushprice.cli import run_reproduce
+from hushprice.errors import InvalidInput
 from hushprice.experiments.registry import chosen
+from hushprice.experiments.run import Outcome, Plan
 
 SMALL = "--quick --trials 2 --workers 1"
 
@@ -40,6 +46,68 @@ def test_a_table_that_cannot_be_written_is_one_line_and_its_trials_are_kept(call
     assert (code, out) == (2, "")
     assert "surplus.md' cannot be written" in err.splitlines()[-1]
     assert any((tmp_path / "trials").iterdir())
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_what_waits_to_be_drawn_is_not_drawn_once_it_is_stopped(
+    call: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: bool
+) -> None:
+    drawing, stop, drawn = threading.Event(), threading.Event(), list[str]()
+
+    class Hand(ThreadPoolExecutor):
+        """Is slow until it is told to end."""
+
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            super().shutdown(wait=False, cancel_futures=cancel_futures)
+            stop.set()
+            super().shutdown(wait=wait)
+
+    def write_outcome(outcome: Any, folder: Path) -> list[Path]:
+        drawing.set()
+        assert not stopped or stop.wait(60)
+        drawn.append(outcome.experiment.label)
+        return []
+
+    def measure(plan: Plan, *, on_done: Callable, **others: Any) -> list[Any]:
+        for experiment in plan.experiments:
+            on_done(Outcome(experiment=experiment, rows=[], cells=0, new_cells=0, new_periods=0, seconds=0.0))
+        if stopped:
+            assert drawing.wait(60)
+            raise KeyboardInterrupt
+        return []
+
+    monkeypatch.setattr(run_reproduce, "ThreadPoolExecutor", Hand)
+    monkeypatch.setattr(run_reproduce, "write_outcome", write_outcome)
+    monkeypatch.setattr(run_reproduce, "measure", measure)
+    code, _, err = call(f"reproduce surplus non-private diffeps {SMALL} --output {tmp_path}")
+    assert len(drawn) == (1 if stopped else 3)
+    assert (code, "interrupted; finished trials are kept" in err) == ((1, True) if stopped else (0, False))
+
+
+def test_what_cannot_be_written_ends_the_run_at_the_next_table(
+    call: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Future[None]] = []
+
+    class Hand(ThreadPoolExecutor):
+        def submit(self, *work: Any) -> Future[None]:  # type: ignore[override]
+            begun.append(super().submit(*work))
+            return begun[-1]
+
+    def write_outcome(outcome: Any, folder: Path) -> list[Path]:
+        raise InvalidInput("the disk is full")
+
+    def measure(plan: Plan, *, on_done: Callable, **others: Any) -> list[Any]:
+        for experiment in plan.experiments:
+            on_done(Outcome(experiment=experiment, rows=[], cells=0, new_cells=0, new_periods=0, seconds=0.0))
+            wait(begun)
+        return []
+
+    monkeypatch.setattr(run_reproduce, "ThreadPoolExecutor", Hand)
+    monkeypatch.setattr(run_reproduce, "write_outcome", write_outcome)
+    monkeypatch.setattr(run_reproduce, "measure", measure)
+    code, _, err = call(f"reproduce surplus non-private diffeps {SMALL} --output {tmp_path}")
+    assert (code, err.splitlines()[-1].endswith("the disk is full"), len(begun)) == (2, True, 1)
 
 
 BAD = {

@@ -137,6 +137,9 @@ def test_the_report_loads_nothing_and_names_everything(everything: tuple) -> Non
     assert not re.search(r"<(script|link|iframe|object)|url\(|@import|src=", visible)
     assert all(f"<h2>{each.label}: " in visible for each in EXPERIMENTS)
     assert "quick" in visible
+    assert "seconds by the clock." in visible  # all of it is of this run
+    again = report(plan, [replace(outcome, new_periods=0) for outcome in outcomes], seconds=1.0)
+    assert "This run: 0 customers, 1 seconds by the clock; the rest was there already." in again
     pictures = re.findall(r"base64,([^\"]*)", text)
     assert len(pictures) == sum(len(each.experiment.figures(each.rows)) for each in outcomes)
     assert all(b"<svg" in base64.b64decode(picture) for picture in pictures)

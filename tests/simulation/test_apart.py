@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import math
 import operator
@@ -84,6 +85,22 @@ def test_early_processes_that_nobody_calls_end_with_the_rest() -> None:
     pool = Apart(2, early=True)
     pool.close()
     assert [process.returncode for process in pool._running] == [-signal.SIGKILL] * 2
+    with closing(Apart(2)) as later:
+        assert not later._running
+
+
+def test_a_call_that_begins_while_all_are_being_ended_ends_too() -> None:
+    with closing(Apart(1)) as pool:
+        pool._stop.set()
+        assert pool.submit(subprocess.call, ["sleep", "3"]).result() is None
+
+
+def test_a_process_ends_with_its_answer_and_makes_no_words_for_nobody(tmp_path: Path) -> None:
+    last = functools.partial(Path.touch, tmp_path / "last")
+    (found,) = each_apart(atexit.register, [(last,)])
+    assert found is not None
+    assert not (tmp_path / "last").exists()
+    assert each_apart(os.getenv, [("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING",)]) == ["1"]
 
 
 def test_where_no_process_can_begin_early_calls_say_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,6 +122,18 @@ def test_a_comparison_leaves_three_whole_files(tmp_path: Path) -> None:
     assert polars.read_parquet(files[2])["policy"].to_list() == ["random"] * 3 + ["fixed"] * 3
 
 
+def test_a_picture_is_laid_out_when_it_is_first_written_and_stays_so(tmp_path: Path) -> None:
+    figure = matplotlib.figure.Figure(layout="constrained")
+    axes = figure.add_subplot()
+    before = axes.get_position().bounds
+    write_figure(figure, tmp_path / "one.svg")
+    first = axes.get_position().bounds
+    assert first != before
+    axes.set_ylabel("words\nthat\nneed\nroom")
+    write_figure(figure, tmp_path / "one.png")
+    assert axes.get_position().bounds == first
+
+
 @pytest.mark.parametrize("problem", [KeyboardInterrupt, ValueError, OSError])
 def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path: Path, problem: type[BaseException]) -> None:
     path = tmp_path / "runs.parquet"

@@ -193,24 +193,48 @@ def test_one_much_shorter_at_a_time_takes_the_memory_that_a_long_one_waits_for(
     assert [begun(), begun()] == [1, None]
 
 
-@pytest.mark.parametrize(("first", "begun"), [(4, [98, 97, 95]), (2, [98, 97, 96, 95])])
+@pytest.mark.parametrize(("first", "begun"), [(4, [98, 97, 95, 93]), (2, [98, 97, 96, 95, 93])])
 def test_half_of_the_memory_is_left_for_a_large_one_that_comes_first_and_is_not_compiled_yet(
     gpu: Device, first: int, begun: list[int]
 ) -> None:
-    sizes = {99: first, 98: 4, 97: 4, 96: 6, 95: 2, 94: 5}  # of 20; two are small
-    waiting = [
-        gpu_executor.Work([[Piece(Cell(policy="random", horizon=horizon), range(4))]], size * BYTES, ["advance of it"])
-        for horizon, size in sizes.items()
-    ]
-    waiting[0].kernels = ["estimate of it"]
+    sizes = {99: first, 90: 1, 98: 4, 97: 4, 96: 4, 95: 2, 94: 7, 93: 2}  # of 20; up to two is small
+    waiting = [work_of(size, horizon) for horizon, size in sizes.items()]
+    for work in waiting[:2]:
+        work.kernels = ["estimate of it"]
     gpu.memory.hold(20 * BYTES)
-    ahead, running = Compiled("double"), list[gpu_executor.Work]()
+    ahead = Compiled("double")
     ahead.late = frozenset({"estimate"})
-    while (work := gpu_executor._next(waiting, running, ahead)) is not None:  # type: ignore[arg-type]
-        running.append(work)
+    running = all_that_begin(waiting, ahead)
     assert [work.horizon for work in running] == begun
     ahead.late = frozenset()
     assert gpu_executor._next(waiting, running, ahead).horizon == 99  # type: ignore[arg-type, union-attr]
+
+
+def test_only_one_that_is_large_and_began_before_the_first_that_waits_keeps_others_from_it(gpu: Device) -> None:
+    waiting = [work_of(6, 100), work_of(8, 100), work_of(7, 20), work_of(2, 50), work_of(3, 10), work_of(1, 10)]
+    gpu.memory.hold(12 * BYTES)
+    # 8 waits, and 7 that may go before it finds no room; 2 and 1 are small.
+    assert [work.bytes // BYTES for work in all_that_begin(waiting, Compiled("double"))] == [6, 2, 3, 1]
+
+
+def test_the_longest_lie_at_the_beginning_of_the_memory_and_others_at_the_end(gpu: Device) -> None:
+    waiting = [work_of(3, 30), work_of(4, 60), work_of(2, 30), work_of(5, 60)]
+    for work in waiting:
+        work.urgent = work.horizon == 60
+    gpu.memory.hold(20 * BYTES)
+    assert [work.memory.start // BYTES for work in all_that_begin(waiting, Compiled("double"))] == [17, 0, 15, 4]
+
+
+def work_of(trials: int, horizon: int) -> gpu_executor.Work:
+    cell = Cell(policy="random", horizon=horizon)
+    return gpu_executor.Work([[Piece(cell, range(trials))]], trials * BYTES, ["advance of it"])
+
+
+def all_that_begin(waiting: list[gpu_executor.Work], ahead: Compiled) -> list[gpu_executor.Work]:
+    begun: list[gpu_executor.Work] = []
+    while (work := gpu_executor._next(waiting, begun, ahead)) is not None:  # type: ignore[arg-type]
+        begun.append(work)
+    return begun
 
 
 def test_a_batch_larger_than_what_is_held_runs_alone_in_memory_of_its_own(
@@ -220,6 +244,15 @@ def test_a_batch_larger_than_what_is_held_runs_alone_in_memory_of_its_own(
     pieces = executor().cut({cell: [range(4)] for cell in CELLS})
     assert len(list(executor().run(pieces, lambda done: None))) == len(CELLS)
     assert gpu.most == 1
+
+
+def test_nobody_takes_what_is_idle_while_a_batch_asks_the_driver_for_memory_of_its_own(gpu: Device) -> None:
+    waiting, ahead = [work_of(9, 30), work_of(1, 30)], Compiled("double")
+    gpu.memory.hold(8 * BYTES)  # which the driver has to get back before it can give 9
+    (alone,) = all_that_begin(waiting, ahead)
+    assert (alone.bytes, alone.memory) == (9 * BYTES, None)
+    (other,) = all_that_begin(waiting, ahead)
+    assert other.memory is not None
 
 
 def test_what_is_compiled_runs_while_the_rest_is_not(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,8 @@ def run_reproduce(
         except KeyboardInterrupt:
             kept = f"finished trials are kept in {str(store.folder)!r}; run it again to go on"
             raise Interrupted(f"interrupted; {kept}") from None
+        finally:
+            hand.shutdown(cancel_futures=True)  # whoever stops it does not wait for twenty pictures
     written = [path for paths in files.values() for path in paths]
     if ALL in names:
         written.append(folder / "report.html")

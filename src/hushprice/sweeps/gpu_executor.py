@@ -217,8 +217,11 @@ def _next(waiting: list[Work], running: Collection[Work], ahead: Ahead) -> Work 
 
     Where the first that is compiled has to wait for memory, small ones may go before it, and of the others one at a
     time that is much shorter: it takes what would lie idle. More at once might take turns, and the first wait forever.
-    Where one before it is not compiled yet, it leaves half of the memory.
+    Where one before it is not compiled yet, it leaves half of the memory. One that is larger than what is held runs
+    alone.
     """
+    if any(other.memory is None for other in running):  # it asks the driver, who may need all that is idle for it
+        return None
     patient: Work | None = None
     late = False
     for at, work in enumerate(waiting):
@@ -231,7 +234,7 @@ def _next(waiting: list[Work], running: Collection[Work], ahead: Ahead) -> Work 
         if large and patient is not None and not _may_pass(work, patient, running):
             continue
         work.memory = None if SIMULATED else MEMORY.take_idle(work.bytes, last=not work.urgent)
-        if work.memory is not None or SIMULATED or not (running or patient):
+        if work.memory is not None or not running:
             work.passed = large and patient is not None
             return waiting.pop(at)
         patient = patient or work

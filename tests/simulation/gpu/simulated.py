@@ -206,12 +206,12 @@ def compiled_ahead() -> dict[str, Any]:
             with mock.patch.object(module, "kernels", recorded):
                 Runner(job, precision=precision, most=1)
             for name in (*names, "begin"):
-                typed: list[Any] = []
+                typed, before = list[Any](), len(launched)
                 with mock.patch.object(module, "kernels", recorded), mock.patch.object(ahead, "Typed", only(typed)):
                     worker = threading.Thread(target=compile_away, args=(job, precision, name))
                     worker.start()
                     worker.join()
-                same = all(each in launched for each in typed)
+                same = all(each in launched for each in typed) and len(launched) == before  # and nothing was launched
                 found[f"{policy} {precision} {name}"] = [*dict.fromkeys(role for role, _ in typed), same]
     return found
 

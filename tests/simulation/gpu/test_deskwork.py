@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hushprice.simulation.gpu import deskwork
+from hushprice.simulation.gpu import deskwork, toolkit
 
 
 class Library:
@@ -107,6 +108,19 @@ def test_arrays_on_the_host_take_the_place_of_the_devices() -> None:
     part = array[:1]
     assert isinstance(part, deskwork.OnHost)
     deskwork.Nowhere().synchronize()
+
+
+def test_a_thread_that_stays_on_the_host_asks_the_device_for_nothing_and_others_do() -> None:
+    def found() -> tuple[Any, Any]:
+        toolkit.stay_on_host()
+        toolkit.wait()
+        return toolkit.new((2, 3), np.float32), toolkit.stream()
+
+    with ThreadPoolExecutor(1) as thread:
+        array, queue = thread.submit(found).result()
+    assert (type(array), array.shape, array.dtype) == (deskwork.OnHost, (2, 3), np.float32)
+    assert isinstance(queue, deskwork.Nowhere)
+    assert not hasattr(toolkit._OWN, "on_host")
 
 
 def test_a_kernel_is_compiled_for_the_types_of_a_launch_or_does_nothing() -> None:

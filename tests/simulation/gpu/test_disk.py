@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.metadata
 import pickle
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -45,6 +47,25 @@ def test_another_kernel_type_or_device_is_not_taken_for_it(tmp_path: Path, tools
     assert disk.Disk("framework advance", tmp_path).load_overload("float64", None) is None
     tools.made_for = lambda: "8.0"
     assert disk.Disk("framework advance", tmp_path).load_overload("int64", None) is None
+
+
+def test_who_is_told_the_generation_and_who_asks_the_device_for_it_mean_the_same_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Capability(NamedTuple):
+        major: int
+        minor: int
+
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.2")
+    found = []
+    for generation in ((9, 0), Capability(9, 0), (9, 1)):
+        library = SimpleNamespace(
+            dumps=None, get_current_device=lambda same=generation: SimpleNamespace(compute_capability=same)
+        )
+        with monkeypatch.context() as patched:
+            patched.setattr(importlib, "import_module", lambda name, one=library: pickle if name == "pickle" else one)
+            found.append(disk._Tools().made_for())
+    assert found[0] == found[1] != found[2]
 
 
 def test_a_broken_file_is_compiled_again_and_a_full_disk_is_no_error(tmp_path: Path) -> None:
@@ -113,7 +134,7 @@ def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, mon
 
     one = ahead.Ahead("double")
     one.told = tell
-    one.need(jobs)
+    one.need([jobs[1], *jobs])
     one.need(jobs)
     assert len(asked) == 6  # once
     assert asked[:3] == ["advance", "estimate", "begin"]  # of alg:framework
@@ -129,3 +150,36 @@ def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, mon
     again.need(jobs)
     again.close()
     assert sorted(asked) == ["advance", "begin", "release"]
+
+
+def test_a_process_that_compiles_leaves_all_that_would_slow_it_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[Any] = []
+    monkeypatch.setattr(ahead.gc, "disable", lambda: done.append("nothing is looked through"))
+    monkeypatch.setattr(ahead, "recall", lambda: done.append("answers are kept"))
+    monkeypatch.setattr(ahead, "leave_the_device", done.append)
+    monkeypatch.setattr(ahead, "stay_on_host", lambda: done.append("arrays are on the host"))
+    ahead.get_ready((9, 0))
+    assert done == ["nothing is looked through", "answers are kept", (9, 0), "arrays are on the host"]
+
+
+def test_whoever_waits_for_a_kernel_is_told_of_it_where_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: Future[bool | None] = Future()
+
+    class Apart:
+        def __init__(self, most: int, first: Any, *, early: bool) -> None: ...
+
+        def submit(self, *call: Any) -> Future[bool | None]:
+            return made
+
+    (tmp_path / "gpu").write_text("a file where a folder should be")
+    monkeypatch.setattr(ahead, "FOLDER", str(tmp_path))
+    monkeypatch.setattr(ahead, "SIMULATED", False)
+    monkeypatch.setattr(ahead, "Apart", Apart)
+    monkeypatch.setattr(ahead, "_generation", lambda: (9, 0))
+    one, told = ahead.Ahead("double"), list[str]()
+    one.told = lambda: told.append("one more")
+    one.need([prepare("random", horizon=100)])
+    made.set_result(True)
+    assert told == ["one more"] * 2  # both kernels

@@ -11,6 +11,7 @@ import gc
 import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,9 @@ class Ahead:
     """Kernels that jobs need, where they are not on disk yet: compiled side by side while other jobs run."""
 
     def __init__(self, precision: str) -> None:
-        # Some at once, not all: the machine's cores slow each other down, and the first are those that others wait for.
-        early = not SIMULATED and not any(_mark("").parent.glob("*.made"))  # then something is to be compiled for sure
+        early = not SIMULATED and not any(_mark("").parent.glob("*.made"))  # whatever runs is to be compiled first
         first = functools.partial(get_ready, _generation())
+        # Some at once, not all: the machine's cores slow each other down, and the first are those that others wait for.
         self._precision, self._apart = precision, Apart(max(2, cores() // 3), first, early=early)
         self._made: dict[str, Future[bool | None]] = {}
         self.told: Callable[[], None] = lambda: None  # called whenever one is ready, from some thread
@@ -53,8 +54,9 @@ class Ahead:
 
     def _ended(self, kernel: str, made: Future[bool | None]) -> None:
         if not made.cancelled() and made.result():
-            _mark(kernel).parent.mkdir(parents=True, exist_ok=True)
-            _mark(kernel).touch()
+            with suppress(OSError):  # a full disk: it is compiled again next time, and whoever waits for it goes on
+                _mark(kernel).parent.mkdir(parents=True, exist_ok=True)
+                _mark(kernel).touch()
         self.told()
 
     def wait(self) -> None:
