@@ -91,7 +91,9 @@ def test_jobs_share_kernels_where_only_numbers_differ() -> None:
     assert len({one, name("paper", dimension=3), name("noisy-newton"), name("noisy-newton", dimension=3)}) == 4
 
 
-def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_sets_of_kernels_are_compiled_apart_and_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: SimpleNamespace
+) -> None:
     asked, told, fails, begun = list[str](), list[str](), list[str](), list[bool]()
 
     class Apart:
@@ -127,6 +129,11 @@ def test_several_sets_of_kernels_are_compiled_apart_and_once(tmp_path: Path, mon
     ahead.compile_ahead(jobs, precision="single")
     assert asked == ["release"]  # what failed is tried again
     assert begun == [True, False]  # processes before anybody calls, where nothing is there for sure
+    asked.clear()
+    tools.made_for = lambda: "8.0"
+    ahead.compile_ahead(jobs, precision="single")
+    assert len(asked) == 6  # another device, or other libraries
+    tools.made_for = lambda: "9.0"
     asked.clear()
 
     def tell() -> None:

@@ -11,7 +11,7 @@ import gc
 import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from hushprice.simulation.apart import Apart, cores
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import framework, kept, newton
 from hushprice.simulation.gpu.deskwork import Generation, Nothing, Typed, leave_the_device
+from hushprice.simulation.gpu.disk import made_for
 from hushprice.simulation.gpu.recall import recall
 from hushprice.simulation.gpu.shape import shape_of
 from hushprice.simulation.gpu.toolkit import SIMULATED, cuda, stay_on_host
@@ -33,10 +34,11 @@ class Ahead:
     """Kernels that jobs need, where they are not on disk yet: compiled side by side while other jobs run."""
 
     def __init__(self, precision: str) -> None:
-        early = not SIMULATED and not any(_mark("").parent.glob("*.made"))  # whatever runs is to be compiled first
+        early = not SIMULATED and not any(_marks().glob("*.made"))  # whatever runs is to be compiled first
         first = functools.partial(get_ready, _generation())
         # Some at once, not all: the machine's cores slow each other down, and the first are those that others wait for.
         self._precision, self._apart = precision, Apart(max(2, cores() // 3), first, early=early)
+        self._made_for = "" if SIMULATED else made_for()  # once: other threads had better not ask the driver
         self._made: dict[str, Future[bool | None]] = {}
         self.told: Callable[[], None] = lambda: None  # called whenever one is ready, from some thread
 
@@ -44,7 +46,7 @@ class Ahead:
         """Begin with what these jobs need."""
         needed = {kernel: job for job in jobs for kernel in kernels_of(job, self._precision)}
         for kernel in sorted(needed, key=_rank):
-            if not SIMULATED and kernel not in self._made and not _mark(kernel).exists():
+            if not SIMULATED and kernel not in self._made and not self._mark(kernel).exists():
                 self._made[kernel] = self._apart.submit(compile_one, needed[kernel], self._precision, kernel)
                 self._made[kernel].add_done_callback(functools.partial(self._ended, kernel))
 
@@ -55,9 +57,14 @@ class Ahead:
     def _ended(self, kernel: str, made: Future[bool | None]) -> None:
         if not made.cancelled() and made.result():
             with suppress(OSError):  # a full disk: it is compiled again next time, and whoever waits for it goes on
-                _mark(kernel).parent.mkdir(parents=True, exist_ok=True)
-                _mark(kernel).touch()
+                _marks().mkdir(parents=True, exist_ok=True)
+                self._mark(kernel).touch()
         self.told()
+
+    def _mark(self, kernel: str) -> Path:
+        """Says that it is on disk, for this device and these libraries."""
+        content = f"{kernel}|{self._made_for}"
+        return _marks() / f"{hashlib.sha256(content.encode()).hexdigest()[:32]}.made"
 
     def wait(self) -> None:
         """Until all are there."""
@@ -70,10 +77,9 @@ class Ahead:
 
 def compile_ahead(jobs: Sequence[Job], *, precision: str) -> None:
     """Compile what these jobs need, side by side."""
-    ahead = Ahead(precision)
-    ahead.need(jobs)
-    ahead.wait()
-    ahead.close()
+    with closing(Ahead(precision)) as ahead:
+        ahead.need(jobs)
+        ahead.wait()
 
 
 def _generation() -> Generation:
@@ -134,5 +140,6 @@ def _policy(job: Job) -> Policy:
     return job.policy
 
 
-def _mark(name: str) -> Path:
-    return Path(FOLDER, "gpu", f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.made")
+def _marks() -> Path:
+    """Where marks lie, one for each kernel that is on disk."""
+    return Path(FOLDER, "gpu")

@@ -52,8 +52,13 @@ class Disk:
 
     def path(self, signature: Any) -> Path:
         """Of a kernel with these argument types on this device."""
-        content = "|".join([self._name, str(signature), _tools().made_for()])
+        content = "|".join([self._name, str(signature), made_for()])
         return Path(self.cache_path, hashlib.sha256(content.encode()).hexdigest()[:32])
+
+
+def made_for() -> str:
+    """The device's generation and numba's versions: what a kernel compiled here is for."""
+    return str(_tools().made_for())
 
 
 class _Tools:
