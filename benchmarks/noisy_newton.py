@@ -1,4 +1,4 @@
-"""Measure noisy-newton and write what docs/noisy_newton.md shows.
+"""Measure noisy-newton and write what docs/lab/noisy_newton.md shows.
 
     python benchmarks/noisy_newton.py                  # every section, about half an hour on two cores
     python benchmarks/noisy_newton.py cells            # one of them
@@ -21,7 +21,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "newton" / "results.json"
-PAGE = HERE.parent / "docs" / "noisy_newton.md"
+PAGE = HERE.parent / "docs" / "lab" / "noisy_newton.md"
 SECTIONS = ("cells", "instances", "adversarial", "loses", "speed", "families", "start", "curve", "rules", "training")
 
 

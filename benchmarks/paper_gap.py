@@ -2,7 +2,7 @@
 
 Calibration `published` misses two private cells, the column epsilon = 5 and the row without privacy. Each flag changes
 one thing that the text leaves open or contradicts itself about; the package itself is not changed, and nothing here is
-a calibration one should use. docs/readings.md says what was tried and what came of it.
+a calibration one should use. docs/lab/readings.md says what was tried and what came of it.
 
     python benchmarks/paper_gap.py                                           # `published`, as the package has it
     python benchmarks/paper_gap.py --limit log2 --halved --node unsquared --seed 4 --trials 40   # comes nearest

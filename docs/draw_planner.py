@@ -1,4 +1,4 @@
-"""Write what depends on the planner into docs/planner.md: the sample plan, its picture, and the table of the map.
+"""Write what depends on the planner into docs/guide/planner.md: the sample plan, its picture, and the table of the map.
 
 Run: python docs/draw_planner.py
 """
@@ -18,7 +18,7 @@ from hushprice.cli import app
 from hushprice.planner.measured import Data, Measured, data, look_up
 
 DOCS = Path(__file__).resolve().parent
-PAGE, PICTURE = DOCS / "planner.md", DOCS / "images" / "plan.png"
+PAGE, PICTURE = DOCS / "guide" / "planner.md", DOCS / "images" / "plan.png"
 SAMPLE = re.compile(r"(```sh\nhushprice (plan [^\n]*)\n```\n\n```text\n)(.*?)(^```$)", flags=re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"(<!-- measured: planner/measured.json -->\n)(.*?)(<!-- /measured -->)", flags=re.DOTALL)
 

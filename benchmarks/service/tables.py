@@ -1,11 +1,11 @@
-"""The tables of docs/service_speed.md, from the results of the last run."""
+"""The tables of docs/lab/service_speed.md, from the results of the last run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "service_speed.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "service_speed.md"
 MARKS = "targets", "measured", "machine"
 NAMES = {
     "echo": "echo",

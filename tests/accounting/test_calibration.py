@@ -106,7 +106,7 @@ def test_a_claim_of_published_that_is_false() -> None:
 
 @pytest.mark.parametrize(("name", "low", "high"), [("published", 0.26, 0.29), ("printed", 0.045, 0.052)])
 def test_how_much_of_its_claim_the_papers_noise_uses(name: str, low: float, high: float) -> None:
-    """T = 1e5, d = 2, claims of 2.0 at 2/T^2: docs/readings.md."""
+    """T = 1e5, d = 2, claims of 2.0 at 2/T^2: docs/lab/readings.md."""
     noise = calibrate(name, BUDGET, **PAPER)
     proven = tight.proven_epsilon(noise, horizon=10**5, dimension=2, losses=LOSSES, adjacency=Adjacency.REPLACE_ONE)
     assert noise.claimed == EpsilonDelta(2.0, 2e-10)

@@ -104,7 +104,7 @@ def test_the_printed_sigma_is_6606() -> None:
 
 @pytest.mark.parametrize(("name", "b1", "b2"), [("printed", 8.0, 38.0), ("published", 2.0, 9.5)])
 def test_the_constants_behind_the_noise(name: str, b1: float, b2: float) -> None:
-    """docs/readings.md: what is left of nu and of rho once the per-call epsilon and delta are taken out."""
+    """docs/lab/readings.md: what is left of nu and of rho once the per-call epsilon and delta are taken out."""
     call = paper_noise.per_estimate(BUDGET.estimates, 34, halved=name == "printed")
     noise = calibrate(name, BUDGET, **PAPER)
     unit = math.sqrt(8 * math.log(2 / call.delta) + 4 * call.epsilon) / call.epsilon
@@ -190,7 +190,7 @@ def test_constants_refuse_and_name_the_field(field: str, value: float) -> None:
 
 
 def test_the_numbers_in_the_documentation() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "readings.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "lab" / "readings.md").read_text()
     for name in NAMES:
         noise = calibrate(name, BUDGET, **PAPER)
         for value in (noise.covariance_noise, noise.estimate_noise, noise.estimate_ridge):

@@ -46,7 +46,7 @@ def test_the_gaps_are_those_of_the_simulator() -> None:
 
 
 def test_the_page_states_the_floor() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "attacks.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "guide" / "attacks.md"
     assert f"allows: {1e4 * loss_floor(PROMISE):.2f}e-4 at every horizon" in page.read_text()
 
 

@@ -1,4 +1,4 @@
-"""The tables of docs/noisy_newton.md and the README's picture are what the results give."""
+"""The tables of docs/lab/noisy_newton.md and the README's picture are what the results give."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "noisy_newton.md"
+PAGE = ROOT / "docs" / "lab" / "noisy_newton.md"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The tables of docs/service_speed.md are those the results give, and the load tool counts what it should."""
+"""The tables of docs/lab/service_speed.md are those the results give, and the load tool counts what it should."""
 
 from __future__ import annotations
 

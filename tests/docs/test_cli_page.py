@@ -1,4 +1,4 @@
-"""docs/cli.md is what the command line says about itself."""
+"""docs/reference/cli.md is what the command line says about itself."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMANDS: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return (DOCS / "cli.md").read_text()
+    return (DOCS / "reference" / "cli.md").read_text()
 
 
 def section(page: str, command: str) -> str:

@@ -49,15 +49,15 @@ def test_drawing_twice_gives_the_same_bytes_and_the_files_shown_are_these(tmp_pa
 
 
 def test_every_picture_is_shown_with_the_label_it_stands_for():
-    page = (DOCS / "concepts.md").read_text()
-    shown = re.findall(r"\]\(images/concepts/(\w+)\.svg\)\n\n\*Stands for [^*]*`(fig:[\w-]+)`", page)
+    page = (DOCS / "guide" / "concepts.md").read_text()
+    shown = re.findall(r"\]\(../images/concepts/(\w+)\.svg\)\n\n\*Stands for [^*]*`(fig:[\w-]+)`", page)
     assert [name for name, _ in shown] == list(DRAWING["PICTURES"])
     assert {path.stem for path in DRAWING["TARGET"].iterdir()} == set(DRAWING["PICTURES"])
 
 
-@pytest.mark.parametrize("page", ["concepts.md", "paper_constants.md"])
+@pytest.mark.parametrize("page", ["guide/concepts.md", "lab/paper_constants.md"])
 def test_every_label_is_one_the_map_of_the_paper_knows(page):
-    known = set(LABEL.findall((DOCS / "paper_map.md").read_text()))
+    known = set(LABEL.findall((DOCS / "reference" / "paper_map.md").read_text()))
     assert set(LABEL.findall((DOCS / page).read_text())) <= known
 
 
@@ -75,7 +75,7 @@ def test_tight_composition_is_never_worse_and_advanced_wins_from_where_the_page_
     for curve in curves.values():
         assert curve["tight"] <= min(curve["basic"], curve["advanced"]) * (1 + 1e-9)
     first = next(count for count, curve in curves.items() if curve["advanced"] < curve["basic"])
-    assert f"from k = {first} on" in (DOCS / "concepts.md").read_text()
+    assert f"from k = {first} on" in (DOCS / "guide" / "concepts.md").read_text()
 
 
 # odds
@@ -94,7 +94,7 @@ def strongest_watcher(epsilon: float, delta: float) -> tuple[np.ndarray, np.ndar
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("delta", [0.0, 2e-10, 1e-3, 0.2])
 def test_the_bounds_are_what_the_strongest_watcher_reaches(epsilon, delta):
-    page = block("concepts.md")
+    page = block("guide/concepts.md")
     bought, other = strongest_watcher(epsilon, delta)
     alarms, hits = (np.concatenate([[0.0], np.cumsum(world)]) for world in (other, bought))
     for share in (0.01, 0.05, 0.6, 1.0):  # Neyman and Pearson: between two corners the watcher tosses a coin
@@ -108,10 +108,10 @@ def test_the_bounds_are_what_the_strongest_watcher_reaches(epsilon, delta):
 
 
 def test_the_table_of_odds_is_what_its_block_computes():
-    names = block("concepts.md")
-    assert table_after("concepts.md", "odds") == names["table"]
+    names = block("guide/concepts.md")
+    assert table_after("guide/concepts.md", "odds") == names["table"]
     row = [cell.strip() for cell in names["table"].splitlines()[2].split("|")]
-    text = (DOCS / "concepts.md").read_text()
+    text = (DOCS / "guide" / "concepts.md").read_text()
     assert row[1] == "1"
     assert f'thought "as likely as not" may end up thinking {row[3]}' in text
     assert f"1:100 may end up at {row[4]}" in text
@@ -127,20 +127,20 @@ def test_visits_chain_the_bound_for_one(k, epsilon, delta):
     factor, slack = 1.0, 0.0  # Pr <= factor * Pr' + slack, one replaced record after the other
     for _ in range(k):
         factor, slack = factor * math.exp(epsilon), slack + factor * delta
-    total, lost = block("threat_model.md")["visits"](k, epsilon, delta)
+    total, lost = block("guide/threat_model.md")["visits"](k, epsilon, delta)
     assert math.exp(total) == pytest.approx(factor)
     assert lost == pytest.approx(slack)
 
 
 def test_the_table_of_visits_is_what_its_block_computes():
-    assert table_after("threat_model.md", "visits") == block("threat_model.md")["table"]
+    assert table_after("guide/threat_model.md", "visits") == block("guide/threat_model.md")["table"]
 
 
 # pitfalls
 
 
 def test_planted_bugs_are_named_alike_in_the_tables_and_in_the_list():
-    page = (DOCS / "pitfalls.md").read_text()
+    page = (DOCS / "reference" / "pitfalls.md").read_text()
     tables, _, listed = page.partition("## The planted bugs")
     bugs = re.findall(r"^\d+\. (.*)[;.]$", listed, flags=re.MULTILINE)
     assert len(bugs) == PLANTED
@@ -148,7 +148,9 @@ def test_planted_bugs_are_named_alike_in_the_tables_and_in_the_list():
 
 
 def test_every_pitfall_has_a_severity():
-    rows = re.findall(r"^\|(?! Pitfall|---)(.*)\|$", (DOCS / "pitfalls.md").read_text(), flags=re.MULTILINE)
+    rows = re.findall(
+        r"^\|(?! Pitfall|---)(.*)\|$", (DOCS / "reference" / "pitfalls.md").read_text(), flags=re.MULTILINE
+    )
     assert len(rows) > 25
     for row in rows:
         assert re.match(r"(critical|theoretical|negligible)\b", row.split("|")[3].strip()), row
@@ -156,10 +158,12 @@ def test_every_pitfall_has_a_severity():
 
 def test_a_missed_tree_level_costs_what_the_page_says():
     assert round(100 * (math.sqrt(17 / 16) - 1)) == 3  # the shift grows with the root of the levels
-    assert "critical, by about 3 %" in (DOCS / "pitfalls.md").read_text()
+    assert "critical, by about 3 %" in (DOCS / "reference" / "pitfalls.md").read_text()
 
 
-@pytest.mark.parametrize("page", ["pitfalls.md", "threat_model.md", "limitations.md", "paper_constants.md"])
+@pytest.mark.parametrize(
+    "page", ["reference/pitfalls.md", "guide/threat_model.md", "guide/limitations.md", "lab/paper_constants.md"]
+)
 def test_named_files_exist(page):
     homes = (ROOT / "src" / "hushprice", ROOT / "tests", ROOT)
     named = re.findall(r"`((?:[\w-]+/)*[\w-]+\.(?:py|toml))`", (DOCS / page).read_text())

@@ -1,4 +1,4 @@
-"""docs/http.md is what the service says about itself."""
+"""docs/reference/http.md is what the service says about itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return (DOCS / "http.md").read_text()
+    return (DOCS / "reference" / "http.md").read_text()
 
 
 def test_the_page_is_up_to_date(page):
@@ -34,7 +34,7 @@ def test_every_call_is_documented(page, call):
 
 def test_calls_and_fields_named_in_the_guides_exist():
     paths = {f"{call.method} {call.path}" for call in CALLS}
-    for name in ("service.md", "operations.md"):
+    for name in ("guide/service.md", "guide/operations.md"):
         for method, path in re.findall(r"`(GET|POST|PUT) (/v1/[\w/{}-]+)`", (DOCS / name).read_text()):
             shape = re.sub(r"/products/(?!\{)\w+", "/products/{name}", path)
             assert f"{method} {shape}" in paths, f"{name}: {method} {path}"

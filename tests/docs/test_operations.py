@@ -1,4 +1,4 @@
-"""docs/operations.md and docs/service.md say what the code has: settings, product fields, files."""
+"""docs/guide/operations.md and docs/guide/service.md say what the code has: settings, product fields, files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hushprice.service import config
 from hushprice.service.product import Product
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE = (DOCS / "operations.md").read_text()
+PAGE = (DOCS / "guide" / "operations.md").read_text()
 
 
 def rows() -> list[list[str]]:
@@ -48,7 +48,7 @@ def test_the_configuration_shown_is_one_that_is_taken(tmp_path):
 
 
 def test_the_guide_names_only_fields_a_product_has():
-    page = (DOCS / "service.md").read_text()
+    page = (DOCS / "guide" / "service.md").read_text()
     table = page.partition("| Field | Means |\n|---|---|\n")[2].partition("\n\n")[0]
     named = {name for line in table.splitlines() for name in re.findall(r"`(\w+)`", line.split("|")[1])}
     assert named

@@ -1,4 +1,4 @@
-"""The arithmetic behind docs/paper_constants.md, from the paper's formulas alone: nothing of the package is used.
+"""The arithmetic behind docs/lab/paper_constants.md, from the paper's formulas alone: nothing of the package is used.
 
 A number shown on the page is computed here and then looked for in the page's text.
 """
@@ -14,7 +14,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit, log_ndtr
 from scipy.stats import norm
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "paper_constants.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "lab" / "paper_constants.md").read_text()
 ROOT_2 = math.sqrt(2)
 SLOPE = 4.0  # zeta of sec:numerical
 PRINTED_K = (1 + math.e**2) ** 2 / math.e**2  # of the logistic example

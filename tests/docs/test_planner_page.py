@@ -12,7 +12,7 @@ DRAWING: dict[str, Any] = runpy.run_path(str(DOCS / "draw_planner.py"))
 
 def test_the_sample_and_the_table_are_those_of_the_package():
     """Where this fails: python docs/draw_planner.py"""
-    text = (DOCS / "planner.md").read_text()
+    text = (DOCS / "guide" / "planner.md").read_text()
     assert len(DRAWING["SAMPLE"].findall(text)) == 1
     assert len(DRAWING["TABLE"].findall(text)) == 1
     assert DRAWING["page"](text) == text

@@ -1,4 +1,4 @@
-"""Each statement of docs/privacy.md that carries a mark, as a test of that name."""
+"""Each statement of docs/reference/privacy.md that carries a mark, as a test of that name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hushprice.releasers.noise import System, Tape
 from hushprice.releases import EstimateRelease
 from hushprice.sensitive.records import Records
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "privacy.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "privacy.md"
 
 
 class Counted(Tape):

@@ -1,4 +1,4 @@
-"""Backup and restore as docs/operations.md has them: an old backup goes on after what was charged, and says so."""
+"""Backup and restore as docs/guide/operations.md has them: an old backup goes on after what was charged, and says so."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ PRODUCT = {
 
 def backup(folder: Path) -> None:
     """The documented command, for the store of this test."""
-    (code,) = re.findall(r"^python -c '(import sqlite3.*)'$", (ROOT / "docs" / "operations.md").read_text(), flags=re.M)
+    (code,) = re.findall(
+        r"^python -c '(import sqlite3.*)'$", (ROOT / "docs" / "guide" / "operations.md").read_text(), flags=re.M
+    )
     command = [sys.executable, "-c", code.replace("hushprice.db", "shop.db")]
     subprocess.run(command, cwd=folder, check=True)
 

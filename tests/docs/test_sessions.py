@@ -17,7 +17,7 @@ def readme() -> str:
 
 
 def test_the_guide_for_shops_works_as_typed(tmp_path):
-    guide = sessions.script((sessions.DOCS / "service.md").read_text())
+    guide = sessions.script((sessions.DOCS / "guide" / "service.md").read_text())
     done = sessions.run(f"{guide}\n{readme()}", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     (offered,) = re.findall(r"offer (\d+\.99|16\.00) EUR", done.stdout)
@@ -34,7 +34,7 @@ def test_the_guide_for_shops_works_as_typed(tmp_path):
 
 
 def test_what_operators_type_works_while_the_service_runs(tmp_path):
-    page = sessions.script((sessions.DOCS / "operations.md").read_text())
+    page = sessions.script((sessions.DOCS / "guide" / "operations.md").read_text())
     begun = page.replace("set -euo pipefail\n", "set -euo pipefail\n" + sessions.started("hushprice serve"))
     done = sessions.run(begun, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -47,7 +47,7 @@ def test_what_operators_type_works_while_the_service_runs(tmp_path):
 
 
 def test_every_command_of_the_guide_is_part_of_the_session_but_the_installation():
-    page = (sessions.DOCS / "service.md").read_text()
+    page = (sessions.DOCS / "guide" / "service.md").read_text()
     left_over = sessions.FENCE.findall(sessions.BLOCK.sub("", page))
     assert len(left_over) == 1
     assert 'pip install ".[service]"' in page

@@ -15,7 +15,7 @@ from hushprice.accounting.loss import loss_of
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.releasers.noise import System, Tape
 
-PATH = Path(__file__).resolve().parents[2] / "docs" / "skeletons" / "releaser.py"
+PATH = Path(__file__).resolve().parents[2] / "docs" / "reference" / "skeletons" / "releaser.py"
 SKELETON = runpy.run_path(str(PATH))
 
 

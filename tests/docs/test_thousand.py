@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE = (DOCS / "thousand.md").read_text(encoding="utf-8")
-REPORT = (DOCS / "thousand.html").read_text(encoding="utf-8")
+PAGE = (DOCS / "lab" / "thousand.md").read_text(encoding="utf-8")
+REPORT = (DOCS / "lab" / "thousand.html").read_text(encoding="utf-8")
 RUN = re.compile(
     r"1427 different cells, 7\.64e\+11 customers in all\..*?This run: 7\.64e\+11 customers, 496 seconds", re.S
 )

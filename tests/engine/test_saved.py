@@ -228,7 +228,7 @@ def test_system_noise_is_kept_where_released_and_fresh_afterwards(
 
 
 def test_a_file_older_than_the_last_quote_spends_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fault, as docs/privacy.md tells it: nothing refuses the file, and what was released since is drawn anew."""
+    """The fault, as docs/reference/privacy.md tells it: nothing refuses the file, and what was released since is drawn anew."""
     pricer = opened_live()
     run(pricer, 0, 5)
     pricer.save(tmp_path / "pricer")

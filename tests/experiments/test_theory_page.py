@@ -1,4 +1,4 @@
-"""docs/theory.md names every check, and says of each what the tests expect."""
+"""docs/lab/theory.md names every check, and says of each what the tests expect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from hushprice.experiments.theory.registry import CHECKS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "theory.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "lab" / "theory.md").read_text()
 FALSE = {"estimate-error-small-units", "information-value", "input-noise-regret", "surplus-reason"}
 
 

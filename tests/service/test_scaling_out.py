@@ -1,4 +1,4 @@
-"""Scaling out as docs/operations.md has it: a database prepared, one learner, one quoter of lesser rights."""
+"""Scaling out as docs/guide/operations.md has it: a database prepared, one learner, one quoter of lesser rights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BLOCK = re.compile(r"^<!-- session: postgres -->\n```sh\n(.*?)^```$", flags=re.M
 
 
 def test_the_documented_commands_start_a_quoter_and_a_learner(bare_uri, tmp_path):
-    (text,) = BLOCK.findall((sessions.DOCS / "operations.md").read_text())
+    (text,) = BLOCK.findall((sessions.DOCS / "guide" / "operations.md").read_text())
     prepare, learner, quoter = text.splitlines()
     script = f"""set -euo pipefail
 {prepare}

@@ -127,7 +127,7 @@ def test_whole_numbers_at_the_top_of_a_column_do_not_hide_fractions_below(tmp_pa
 
 
 def test_every_example_of_the_documentation_runs(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "market_file.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "market_file.md").read_text()
     (rows,) = re.findall(r"```csv\n(.*?)```", text, flags=re.DOTALL)
     (tmp_path / "customers.csv").write_text(rows)
     markets = [load(tmp_path, example) for example in re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)]

@@ -24,7 +24,7 @@ from hushprice.errors import InvalidInput
 _MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits never make a sound policy pass its claim
 # Of the mu^2 that the largest change of a score and the largest of a curvature would cost if some record made both. It
 # fixes the ratio of the two noises; how large they are, the accountant says. Chosen on random markets
-# (docs/noisy_newton.md).
+# (docs/lab/noisy_newton.md).
 CURVATURE_SHARE = 0.25
 
 

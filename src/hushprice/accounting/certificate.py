@@ -1,7 +1,7 @@
 """A signed statement of what a pricer's prices can reveal, complete enough to be recomputed from the file alone.
 
 Four sections in a fixed order, or five, each with a hash of its content and of all before it, and a signature over the
-last hash (docs/certificates.md). There is nothing in it that was computed from a record: how often a release happened
+last hash (docs/guide/certificates.md). There is nothing in it that was computed from a record: how often a release happened
 depends on releases alone, and how often a value was clipped is left out.
 """
 

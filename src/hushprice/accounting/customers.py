@@ -1,7 +1,7 @@
 """From the guarantee of one record to that of a customer, who has at most `records` of them in a product.
 
 A release that is mu-GDP for one record is (m mu)-GDP for m of them together, and products whose noise is independent
-compose by the root of the sum of squares (docs/privacy.md, "A customer with several records"). Both are said in mu, and
+compose by the root of the sum of squares (docs/reference/privacy.md, "A customer with several records"). Both are said in mu, and
 turned into (epsilon, delta) once, at the end: (epsilon, delta) itself would grow exponentially in m.
 """
 

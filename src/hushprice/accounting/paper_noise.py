@@ -1,7 +1,7 @@
 """How much noise a budget buys, as the paper has it: calibrations `printed` and `published`.
 
 `printed` is what the algorithms say, word for word. `published` is the reading that reproduces the numbers of
-tab:non-private, which do not come out of the printed constants; docs/readings.md compares the two. Neither is tuned.
+tab:non-private, which do not come out of the printed constants; docs/lab/readings.md compares the two. Neither is tuned.
 
 Both are loose: the composition steps cost far more noise than the claimed guarantee needs. Neither is used to state a
 proven epsilon.

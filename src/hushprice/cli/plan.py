@@ -44,7 +44,7 @@ def plan(
     """Plan before collecting anything: regret, revenue, noise and release times to expect of policy noisy-newton.
 
     How many customers until private personal prices beat one good price, and which epsilon buys what. Predictions are
-    means over 50 demand vectors of a stated public prior; docs/planner.md compares them with simulation.
+    means over 50 demand vectors of a stated public prior; docs/guide/planner.md compares them with simulation.
 
     Examples:
 

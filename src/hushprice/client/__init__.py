@@ -6,7 +6,7 @@
 
 A quote is asked for once and never again: a second one would take a second slot, for a customer who came once. When the
 service does not answer, the local reference price is returned, marked as such. An outcome is told until it is heard,
-which is safe, because the service counts it once. docs/service.md is the guide.
+which is safe, because the service counts it once. docs/guide/service.md is the guide.
 """
 
 from hushprice.client.answers import Ask, Outcome, Quote

@@ -61,7 +61,7 @@ class Calls:
     # admins
 
     def create_product(self, **spec: Any) -> dict[str, Any]:
-        """A new product; the fields are those of POST /v1/products in docs/http.md."""
+        """A new product; the fields are those of POST /v1/products in docs/reference/http.md."""
         return self._call("POST", "/v1/products", spec)
 
     def freeze(self, product: str) -> dict[str, Any]:

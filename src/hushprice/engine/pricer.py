@@ -164,7 +164,7 @@ class Pricer:
     def certificate(
         self, key: Ed25519PrivateKey, *, issued: datetime.date | None = None, previous: Certificate | None = None
     ) -> Certificate:
-        """A signed statement of what was paid for and spent, for an auditor (docs/certificates.md).
+        """A signed statement of what was paid for and spent, for an auditor (docs/guide/certificates.md).
 
         `key` is the operator's, see accounting/signing.py. `issued` is a date in UTC, today's by default. `previous` is
         the certificate before this one. Refused where noise is simulated or a part is not one of hushprice's own.

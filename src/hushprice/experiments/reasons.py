@@ -1,4 +1,4 @@
-"""Why numbers differ from the paper's, as rules that every table shares. docs/readings.md has the whole story."""
+"""Why numbers differ from the paper's, as rules that every table shares. docs/lab/readings.md has the whole story."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LARGE_EPSILON = 5.0
 
 _PRINTED = (
     "`printed` follows the text word for word; its constants add more noise than the paper's own tables show "
-    "(docs/readings.md). It is reported beside `published`, not tuned."
+    "(docs/lab/readings.md). It is reported beside `published`, not tuned."
 )
 _TIGHT = (
     "`tight` draws the least noise that proves the claim, so it loses less than the paper's calibration. It is the "
@@ -22,9 +22,9 @@ _NONPRIVATE = (
     "D_inf = ceil(d log2 T) never binds: 20 to 40 estimates are asked for. With ceil(log2 T) instead (--max-estimates "
     "17, 20) the row comes out at two seeds, within 2.5 combined standard errors: 2.53, 0.53, 4.95, 2.01 at the "
     "first. That is one of eight changes tried, and the text says otherwise. It mends private cells only with less "
-    "covariance noise as well (docs/readings.md), which is a guess, so it is not made. Regret of realized sales would "
+    "covariance noise as well (docs/lab/readings.md), which is a guess, so it is not made. Regret of realized sales would "
     "do as well: it adds an error of 0.5 to 0.6 at T = 1e6, 1.4 to 1.9 at 1e5. The paper gives no more than 'removing "
-    "all noise calibration steps' (R27 in docs/paper_map.md)."
+    "all noise calibration steps' (R27 in docs/reference/paper_map.md)."
 )
 _LARGE = (
     "From epsilon = 1 to 5 the noise shrinks about fivefold and our regret with it. The paper's d = 2 rows do not "
@@ -41,7 +41,7 @@ _BETTER = (
     "= 1 and three of the four without privacy are within 4 errors. Neither half does it alone: the limit gives 13.9 "
     "and 7.8, the noise 10.1 and 5.4. About forty changes were tried, this was chosen for its fit, the law of its "
     "noise is a guess, and the text says otherwise: a possible explanation, not a calibration. `published` stays as "
-    "it was, not tuned. Numbers and what was excluded are in docs/readings.md, the runs in benchmarks/paper_gap.py."
+    "it was, not tuned. Numbers and what was excluded are in docs/lab/readings.md, the runs in benchmarks/paper_gap.py."
 )
 _WORSE = (
     "`published` loses more than the paper, and no reading of the text explains it. The paper gives neither standard "

@@ -1,6 +1,6 @@
 """Policy noisy-newton: Newton steps on batches of weighted scores, every rule made of public quantities.
 
-docs/noisy_newton.md gives the reasons and what each rule is worth. The numbers below were chosen on random demand
+docs/lab/noisy_newton.md gives the reasons and what each rule is worth. The numbers below were chosen on random demand
 vectors that no table shows, and none of them depends on the market a policy is run on.
 """
 

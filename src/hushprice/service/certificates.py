@@ -1,7 +1,7 @@
 """What a product promises, as figures and as a signed certificate.
 
 Both follow from its declaration, its learner's ledger and the changes made by hand; no record is reached.
-docs/certificates.md says what is in a certificate.
+docs/guide/certificates.md says what is in a certificate.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def simulate(
 ) -> SimulationResult:
     """Run `trials` trials and summarize them.
 
-    They run on all cores, on `workers` of them, or with device "gpu" on a GPU (docs/gpu.md): "auto" takes one where
+    They run on all cores, on `workers` of them, or with device "gpu" on a GPU (docs/guide/gpu.md): "auto" takes one where
     there is one. `precision` is "double", or on a GPU "single".
     `setting` is what `prepare` takes, `horizon` first of all: dimension or market; epsilon, delta, epsilon_covariance,
     epsilon_estimate; calibration, adjacency; price; exploration_periods, ridge, width, max_estimates; seed; backend;

@@ -13,7 +13,7 @@ from hushprice.simulation.market import Market
 from hushprice.simulation.run import simulate
 
 RANDOM_PRICES = (
-    0.0251  # average regret of uniformly random prices on the paper's market, d = 2 (docs/paper_map.md, R45)
+    0.0251  # average regret of uniformly random prices on the paper's market, d = 2 (docs/reference/paper_map.md, R45)
 )
 SAFETY = 1.0  # factor on the bounds; tests plant others
 
