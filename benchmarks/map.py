@@ -1,8 +1,8 @@
 """Where private personal prices beat the best single price: a map over customers, epsilon and d.
 
-Regret of `noisy-newton`, the start included, is set against that of the best single price for the same market, which
-no shop knows. Every point is an average over markets of the planner's public prior (`planner/prior.py`), each with its
-own luck; delta is 2/T^2. There are two kinds of it:
+Regret of `noisy-newton`, the start included, is set against that of the best single price for the same market, which no
+shop knows. Every point is an average over markets of the planner's public prior (`research/planner/prior.py`), each
+with its own luck; delta is 2/T^2. There are two kinds of it:
 
     prior   the very markets that `hushprice plan` averages over: the data behind the planner
     gain    markets in which knowing demand earns at least --least-gain a customer more than one price does. In most
@@ -33,9 +33,9 @@ from map_picture import draw
 from map_points import Kind, Point, measure
 
 import hushprice
-from hushprice.planner import measured, prior
-from hushprice.sweeps.executors import open_executor
-from hushprice.sweeps.store import Store
+from hushprice.research.planner import measured, prior
+from hushprice.research.sweeps.executors import open_executor
+from hushprice.research.sweeps.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
 HORIZONS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -48,7 +48,7 @@ KINDS = {
 
 
 def planner_data(report: dict[str, Any]) -> measured.Data:
-    """The part that the planner reads (planner/measured.py)."""
+    """The part that the planner reads (research/planner/measured.py)."""
     names = {field.name for field in dataclasses.fields(measured.Point)}
     return measured.Data(
         command=report["command"],

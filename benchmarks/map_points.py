@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushprice.planner import prior
-from hushprice.planner.yardsticks import yardsticks
+from hushprice.research.planner import prior
+from hushprice.research.planner.yardsticks import yardsticks
+from hushprice.research.sweeps.cell import Cell
+from hushprice.research.sweeps.executors import Executor
+from hushprice.research.sweeps.run import run_cells
+from hushprice.research.sweeps.store import Store
 from hushprice.simulation.market import Market
 from hushprice.simulation.result import SimulationResult
-from hushprice.sweeps.cell import Cell
-from hushprice.sweeps.executors import Executor
-from hushprice.sweeps.run import run_cells
-from hushprice.sweeps.store import Store
 
 OTHER_LUCK = 1000  # the seed of the first market's trials; with one seed for all, markets would share their noise
 MOST_DRAWN = 50  # markets looked at for each that is used

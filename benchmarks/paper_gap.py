@@ -20,13 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from hushprice.accounting import paper_noise
-from hushprice.accounting.budget import EpsilonDelta
-from hushprice.accounting.streams import tree
-from hushprice.experiments import paper_numbers
+from hushprice.mechanisms import continual_sum
+from hushprice.policies.paper import published_noise
+from hushprice.policies.paper.private import solver
 from hushprice.policies.protocol import Policy
-from hushprice.releasers import covariance, objective_perturbation
-from hushprice.simulation import kernel, room
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.streams import tree
+from hushprice.research.experiments import paper_numbers
+from hushprice.simulation import scratch
+from hushprice.simulation.kernels import paper as kernel
 from hushprice.simulation.run import prepare
 from hushprice.simulation.trial import plan_of
 from hushprice.types import FloatArray
@@ -100,7 +102,7 @@ def node_noise(node: str, epsilon: float, horizon: int) -> float | None:
     return {"rootlog": None, "root": scale / epsilon, "unsquared": scale / math.sqrt(epsilon)}[node]
 
 
-def plan(guess: Guess, cell: Cell) -> tuple[room.Plan, room.World]:
+def plan(guess: Guess, cell: Cell) -> tuple[scratch.Plan, scratch.World]:
     """The policy and the market as the compiled trial takes them."""
     horizon, dimension = cell.horizon, cell.dimension
     limit = math.ceil((dimension if guess.limit == "dlog2" else 1) * math.log2(horizon))
@@ -121,17 +123,17 @@ def plan(guess: Guess, cell: Cell) -> tuple[room.Plan, room.World]:
         if guess.halved:
             basis = job.policy.basis
             assert basis is not None
-            constants = paper_noise.Constants(
+            constants = published_noise.Constants(
                 bound=basis.constants.bound, scale=1.0, curvature=basis.constants.curvature
             )
-            call = paper_noise.per_estimate(EpsilonDelta(second, delta), limit, halved=True)
+            call = published_noise.per_estimate(EpsilonDelta(second, delta), limit, halved=True)
             made = made._replace(
-                estimate_noise=paper_noise.estimate_noise(call, constants),
-                estimate_ridge=paper_noise.estimate_ridge(call, constants, made.ridge),
+                estimate_noise=published_noise.estimate_noise(call, constants),
+                estimate_ridge=published_noise.estimate_ridge(call, constants, made.ridge),
             )
         sigma = node_noise(guess.node, first, horizon)
         if sigma is not None:
-            made = made._replace(scales=covariance.scales_of(sigma, False, dimension))
+            made = made._replace(scales=continual_sum.scales_of(sigma, False, dimension))
         made = made._replace(scales=guess.times * made.scales)
     return made, job.market.world(horizon)
 
@@ -139,18 +141,18 @@ def plan(guess: Guess, cell: Cell) -> tuple[room.Plan, room.World]:
 def trials(guess: Guess, cell: Cell, *, count: int, seed: int) -> FloatArray:
     """Average regret of each trial."""
     made, world = plan(guess, cell)
-    fit = objective_perturbation.scratch(cell.dimension)
+    fit = solver.scratch(cell.dimension)
     control = np.zeros(2, dtype=np.int64)
     regret = np.empty(count)
     for number in range(count):
-        totals, at_end = np.zeros(room.TOTALS), np.zeros(1)
+        totals, at_end = np.zeros(scratch.TOTALS), np.zeros(1)
         periods = np.zeros(made.max_estimates, dtype=np.int64)
         end = np.array([cell.horizon])
         kernel.run_trial(
             world, made, seed, number, cell.horizon, end, at_end, totals, periods, np.zeros(0), fit, control, 1
         )
-        assert totals[room.FAILED] == 0.0
-        regret[number] = totals[room.REGRET] / cell.horizon
+        assert totals[scratch.FAILED] == 0.0
+        regret[number] = totals[scratch.REGRET] / cell.horizon
     return regret
 
 

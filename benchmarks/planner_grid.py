@@ -17,11 +17,11 @@ import time
 
 import numpy as np
 
-from hushprice.accounting.budget import EpsilonDelta
-from hushprice.accounting.delta import parse_delta
-from hushprice.planner import prior
-from hushprice.planner.outlook import outlook
-from hushprice.policies.newton import newton
+from hushprice.policies.newton.rules import newton
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.delta import parse_delta
+from hushprice.research.planner import prior
+from hushprice.research.planner.outlook import outlook
 from hushprice.simulation.run import simulate
 
 HORIZONS = {10**4: 8, 10**5: 4, 10**6: 2}  # trials a vector

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from hushprice.accounting.delta import parse_delta
 from hushprice.cli import app
-from hushprice.planner.measured import Data, Measured, data, look_up
+from hushprice.privacy.delta import parse_delta
+from hushprice.research.planner.measured import Data, Measured, data, look_up
 
 DOCS = Path(__file__).resolve().parent
 PAGE, PICTURE = DOCS / "guide" / "planner.md", DOCS / "images" / "plan.png"

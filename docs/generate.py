@@ -1,4 +1,5 @@
-"""Write docs/reference/cli.md from the command line's own help texts, and docs/reference/http.md from the service's OpenAPI document.
+"""Write docs/reference/cli.md from the command line's own help texts, and docs/reference/http.md from the service's
+OpenAPI document.
 
 `make docs` runs it; tests compare.
 
@@ -15,8 +16,8 @@ import typer
 from typer.testing import CliRunner
 
 from hushprice.cli import app
-from hushprice.service.openapi import document
-from hushprice.service.routes.table import CALLS
+from hushprice.service.http.openapi import document
+from hushprice.service.http.routes.table import CALLS
 
 TARGETS = {
     "page": Path(__file__).with_name("reference") / "cli.md",

@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from hushprice import open_pricer
-from hushprice.accounting.events import CovarianceStream
+from hushprice.noise import NoiseSource, System, Tape
 from hushprice.numerics import tape
-from hushprice.releasers.covariance import CovarianceReleaser, PrivateCov
-from hushprice.releasers.noise import NoiseSource, System, Tape
+from hushprice.policies.paper.private.covariance import CovarianceReleaser, PrivateCov
+from hushprice.privacy.events import CovarianceStream
 from hushprice.releases import CovarianceRelease
 from hushprice.types import FloatArray
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushprice.accounting.events import FROBENIUS, Batches, CovarianceStream, PerturbedEstimate
-from hushprice.accounting.streams import Tree
+from hushprice.privacy.events import FROBENIUS, Batches, CovarianceStream, PerturbedEstimate
+from hushprice.privacy.streams import Tree
 from hushprice.releases import CovarianceRelease, CurvatureRelease, EstimateRelease, ScoreRelease
 
 STREAM = CovarianceStream(strategy=Tree(3), steps=7, dimension=2, noise=1.0, layout=FROBENIUS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushprice.experiments.paper_numbers import NON_PRIVATE, NON_PRIVATE_EPSILONS
+from hushprice.research.experiments.paper_numbers import NON_PRIVATE, NON_PRIVATE_EPSILONS
 from newton.common import Row, markdown, mean_and_error, paper_cell, shown
 
 TRIALS = {10**5: 200, 10**6: 50}

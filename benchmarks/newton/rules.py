@@ -22,8 +22,8 @@ if __name__ == "__main__":  # run as a program: find the package this file is pa
 import numpy as np  # noqa: E402
 
 import hushprice  # noqa: E402
-from hushprice.accounting import batch_noise  # noqa: E402
-from hushprice.policies import newton as policy  # noqa: E402
+from hushprice.policies.newton import noise  # noqa: E402
+from hushprice.policies.newton import rules as policy  # noqa: E402
 from hushprice.simulation.run import prepare, run_trials, summarize  # noqa: E402
 from hushprice.simulation.trial import Trials  # noqa: E402
 from newton.common import TRAINING, Row, interval, markdown  # noqa: E402
@@ -79,7 +79,7 @@ def regrets() -> list[list[float]]:
 
 def home(name: str) -> ModuleType:
     """The module a constant stands in."""
-    return batch_noise if name == "CURVATURE_SHARE" else policy
+    return noise if name == "CURVATURE_SHARE" else policy
 
 
 def under(constants: Mapping[str, float], find: Callable[[], list[list[float]]], program: str) -> list[list[float]]:
@@ -99,7 +99,7 @@ def set_constants(constants: Mapping[str, float]) -> None:
     """In this process. Noise is calibrated anew."""
     for name, value in constants.items():
         setattr(home(name), name, value)
-    batch_noise.calibrate.cache_clear()
+    noise.calibrate.cache_clear()
 
 
 def recompiled(constants: Mapping[str, float], program: str) -> list[list[float]]:

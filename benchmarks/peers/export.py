@@ -13,9 +13,9 @@ from instance import Instance
 
 from hushprice.numerics import tape
 from hushprice.numerics.jit import step
-from hushprice.simulation import kernel
+from hushprice.simulation.kernels import paper
 from hushprice.simulation.market import paper_market
-from hushprice.simulation.room import STRETCH, World, scratch
+from hushprice.simulation.scratch import STRETCH, World, scratch
 from hushprice.types import FloatArray
 
 
@@ -25,7 +25,7 @@ def _fill(world: World, seed: int, trial: int, horizon: int, x: FloatArray, u: F
     room = scratch(world.stream.size, world.theta.size)
     for start in range(1, horizon + 1, STRETCH):
         count = min(STRETCH, horizon - start + 1)
-        kernel.arrive(world, seed, trial, start, count, room)
+        paper.arrive(world, seed, trial, start, count, room)
         for i in range(count):
             n = start - 1 + i
             for j in range(world.stream.size):

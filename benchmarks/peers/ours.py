@@ -11,7 +11,7 @@ from driver import SHORT, play
 from instance import Instance
 
 from hushprice.demand.features import main_effects
-from hushprice.engine.pricer import Pricer
+from hushprice.live.pricer import Pricer
 from hushprice.policies.protocol import Policy
 from hushprice.simulation.market import paper_market
 from hushprice.simulation.run import prepare, run

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from hushprice.service import server, sockets
+from hushprice.service.http import server, sockets
 
 
 class Asked(msgspec.Struct):

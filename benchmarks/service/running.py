@@ -24,8 +24,8 @@ import msgspec
 import numpy as np
 from load import request
 
-from hushprice.service.belief import Belief
-from hushprice.service.product import Product, context_of
+from hushprice.service.shared.belief import Belief
+from hushprice.service.shared.product import Product, context_of
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import NewOutcome, NewQuote
 

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hushprice.engine.pricer import Pricer, Quote, open_pricer
+    from hushprice.live.pricer import Pricer, Quote, open_pricer
     from hushprice.simulation.market import Market, paper_market
     from hushprice.simulation.market_file import load_market
     from hushprice.simulation.result import SimulationResult
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Pricer": "hushprice.engine.pricer",
-    "Quote": "hushprice.engine.pricer",
-    "open_pricer": "hushprice.engine.pricer",
+    "Pricer": "hushprice.live.pricer",
+    "Quote": "hushprice.live.pricer",
+    "open_pricer": "hushprice.live.pricer",
     "Market": "hushprice.simulation.market",
     "paper_market": "hushprice.simulation.market",
     "load_market": "hushprice.simulation.market_file",

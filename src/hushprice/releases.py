@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hushprice.accounting.events import Event
+from hushprice.privacy.events import Event
 from hushprice.types import FloatArray
 
 

@@ -14,13 +14,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from hushprice.planner import measured, prior
+from hushprice.research.planner import measured, prior
+from hushprice.research.sweeps.executors import Advance, Ended, Local
+from hushprice.research.sweeps.store import Store
+from hushprice.research.sweeps.trial_range import Piece
+from hushprice.simulation.device import Place
 from hushprice.simulation.gpu import ahead
-from hushprice.simulation.places import Place
 from hushprice.simulation.trial import Job
-from hushprice.sweeps.executors import Advance, Ended, Local
-from hushprice.sweeps.piece import Piece
-from hushprice.sweeps.store import Store
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "map.py"
 
@@ -159,13 +159,13 @@ def test_a_map_is_put_into_the_package_and_the_pages(
         "points": [{**dataclasses.asdict(found), "ratio": found.ratio}],
     }
     (tmp_path / "map.json").write_text(json.dumps(report))
-    for folder in ("src/hushprice/planner", "docs/images"):
+    for folder in ("src/hushprice/research/planner", "docs/images"):
         (tmp_path / folder).mkdir(parents=True)
     monkeypatch.setattr(page, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "argv", ["map.py", "--output", str(tmp_path), "--install"])
     page.main()
     (own,) = msgspec.json.decode(
-        (tmp_path / "src/hushprice/planner/measured.json").read_bytes(), type=measured.Data
+        (tmp_path / "src/hushprice/research/planner/measured.json").read_bytes(), type=measured.Data
     ).points
     assert (own.customers, own.regret, own.one_price, own.trials) == (10, 2.0, 4.0, 2)
     assert (tmp_path / "docs/images/map.png").stat().st_size > 5_000

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushprice.engine.pricer import Pricer
-from hushprice.releasers.noise import Tape
+from hushprice.live.pricer import Pricer
+from hushprice.noise import Tape
 from hushprice.simulation.hindsight import narrow
 from hushprice.simulation.run import prepare, simulate
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hushprice.audits.attack import attack_policies
-from hushprice.audits.black_box import audit_prices
+from hushprice.research.audits.attack import attack_policies
+from hushprice.research.audits.black_box import audit_prices
 
 LEAK = """
 from hushprice.accounting.budget import EpsilonDelta

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from hushprice import open_pricer
-from hushprice.accounting import signing
-from hushprice.releasers.noise import Tape
+from hushprice.noise import Tape
+from hushprice.privacy.certificates import signing
 
 CONTEXT, DEMAND = 0.31415926535, 7.654321  # recognisable, and the second is clipped
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from hushprice.planner.plan import plan
+from hushprice.research.planner.plan import plan
 
 
 def test_json_is_what_the_library_says(call: Callable) -> None:

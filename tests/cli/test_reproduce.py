@@ -13,8 +13,8 @@ import pytest
 
 from hushprice.cli import run_reproduce
 from hushprice.errors import InvalidInput
-from hushprice.experiments.registry import chosen
-from hushprice.experiments.run import Outcome, Plan
+from hushprice.research.experiments.registry import chosen
+from hushprice.research.experiments.run import Outcome, Plan
 
 SMALL = "--quick --trials 2 --workers 1"
 

@@ -7,8 +7,13 @@ import sys
 
 import pytest
 
-PRICES = ["hushprice.engine.quoter", "hushprice.engine.newton_quoter", "hushprice.optimizer", "hushprice.releases"]
-PRICES += ["hushprice.service.quoter_main", "hushprice.service.routes"]
+PRICES = [
+    "hushprice.policies.paper.pricing.quoter",
+    "hushprice.policies.newton.pricing.quoter",
+    "hushprice.price_search",
+    "hushprice.releases",
+]
+PRICES += ["hushprice.service.quoting.main", "hushprice.service.http.routes"]
 PROBE = """
 import importlib, pkgutil, sys
 module = importlib.import_module({name!r})
@@ -28,7 +33,7 @@ def loaded(name: str) -> set[str]:
 
 def beyond(modules: set[str]) -> set[str]:
     """Those on the side that reads records."""
-    return {name for name in modules if name.startswith(("hushprice.sensitive", "hushprice.releasers"))}
+    return {name for name in modules if name.startswith(("hushprice.records", "hushprice.mechanisms"))}
 
 
 @pytest.mark.parametrize("name", PRICES)
@@ -39,4 +44,4 @@ def test_what_prices_loads_nothing_that_reads_records(name: str) -> None:
 
 
 def test_the_probe_sees_a_module_that_reads_records() -> None:
-    assert {"hushprice.sensitive.records", "hushprice.releasers.noise"} <= beyond(loaded("hushprice.engine.learner"))
+    assert {"hushprice.records", "hushprice.noise"} <= beyond(loaded("hushprice.policies.paper.private.learner"))

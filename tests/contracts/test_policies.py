@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushprice.accounting.budget import EpsilonDelta, split
-from hushprice.accounting.calibration import CALIBRATIONS
-from hushprice.accounting.ledger import Ledger
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
-from hushprice.engine.pricer import Pricer
 from hushprice.errors import InvalidInput
+from hushprice.live.pricer import Pricer
 from hushprice.numerics.jit import COMPILED
 from hushprice.policies.catalog import NAMES
-from hushprice.policies.paper import paper
+from hushprice.policies.paper.calibration import CALIBRATIONS
+from hushprice.policies.paper.policy import paper
+from hushprice.policies.paper.rules import numerical
 from hushprice.policies.protocol import PlainPolicy, Policy, Setting
-from hushprice.policies.tuning import numerical
+from hushprice.privacy.budget import EpsilonDelta, split
+from hushprice.privacy.ledger import Ledger
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import simulate
 from hushprice.types import FloatArray

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hushprice.service.routes.table import CALLS
+from hushprice.service.http.routes.table import CALLS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

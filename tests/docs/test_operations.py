@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hushprice.service import config
-from hushprice.service.product import Product
+from hushprice.service.shared import config
+from hushprice.service.shared.product import Product
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "guide" / "operations.md").read_text()

@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 
 from hushprice import Pricer, open_pricer, simulate
-from hushprice.accounting import inexact
-from hushprice.accounting.accountant import epsilon_of
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.calibration import CALIBRATIONS
-from hushprice.accounting.customers import guarantee_of
-from hushprice.accounting.events import NotPrivate
-from hushprice.accounting.ledger import loss_of_all
 from hushprice.demand.families import Gaussian, Poisson
-from hushprice.engine.slots import Observation
 from hushprice.errors import BudgetExhausted, DidNotConverge, InvalidInput, RepeatedOutcome
-from hushprice.releasers.noise import System, Tape
+from hushprice.noise import System, Tape
+from hushprice.policies.paper import tolerance
+from hushprice.policies.paper.calibration import CALIBRATIONS
+from hushprice.privacy.accountant import epsilon_of
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.customers import guarantee_of
+from hushprice.privacy.events import NotPrivate
+from hushprice.privacy.ledger import loss_of_all
+from hushprice.records import Records
 from hushprice.releases import EstimateRelease
-from hushprice.sensitive.records import Records
+from hushprice.slots import Observation
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "privacy.md"
 
@@ -151,7 +151,7 @@ def test_nothing_is_drawn_that_was_not_paid_for():
 def test_a_fit_that_fails_is_not_released(monkeypatch):
     learner = simulated(max_estimates=3).learner
     learner.absorb(np.array([0.5, 0.5]), 1.0)
-    monkeypatch.setattr(inexact, "TOLERANCE", -1.0)
+    monkeypatch.setattr(tolerance, "TOLERANCE", -1.0)
     spent = sum(entry.count for entry in learner.ledger.spent)
     with pytest.raises(DidNotConverge):
         learner.estimate(period=2)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from hushprice import open_pricer
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.events import grid_of
-from hushprice.accounting.loss import loss_of
 from hushprice.errors import BudgetExhausted, InvalidInput
-from hushprice.releasers.noise import System, Tape
+from hushprice.noise import System, Tape
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.events import grid_of
+from hushprice.privacy.loss import loss_of
 
 PATH = Path(__file__).resolve().parents[2] / "docs" / "reference" / "skeletons" / "releaser.py"
 SKELETON = runpy.run_path(str(PATH))

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hushprice.accounting import streams
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.events import LAYOUTS, CovarianceStream, grid_of
-from hushprice.accounting.loss import loss_of
-from hushprice.accounting.sensitivity import of_covariance
-from hushprice.releasers.noise import System
+from hushprice.noise import System
+from hushprice.privacy import streams
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.events import LAYOUTS, CovarianceStream, grid_of
+from hushprice.privacy.loss import loss_of
+from hushprice.privacy.sensitivity import of_covariance
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.planted.planting import changed, edited
 
-from hushprice.accounting import sensitivity
+from hushprice.privacy import sensitivity
 
 score_counted_as_zeroed_out = changed(
     sensitivity,

@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 from tests.planted import planting
 
-from hushprice.accounting import batch_noise, gaussian
-from hushprice.accounting.budget import EpsilonDelta
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import by_name, main_effects
 from hushprice.numerics import tape
-from hushprice.policies import newton as rules
-from hushprice.releasers import scores
-from hushprice.simulation import newton
+from hushprice.policies.newton import noise, rules
+from hushprice.policies.newton.private import scores
+from hushprice.privacy import gaussian
+from hushprice.privacy.budget import EpsilonDelta
 from hushprice.simulation.change import Change, world_of
+from hushprice.simulation.kernels import newton
 from hushprice.simulation.market import Market
-from hushprice.simulation.room import TOTALS
+from hushprice.simulation.scratch import TOTALS
 from hushprice.simulation.trial import newton_plan
 from hushprice.types import FloatArray
 
@@ -167,9 +167,9 @@ def kernel(world: Played) -> Any:
 
 def settings(reference_price: float, *, trigger: bool = False) -> rules.Newton:
     """The rules as bought, but for a first batch of 300 records: four blocks, all weighed by the first belief."""
-    batch_noise.calibrate.cache_clear()  # a planted bug may be in it, now or later
+    noise.calibrate.cache_clear()  # a planted bug may be in it, now or later
     made = rules.newton(CLAIM, demand=MARKET.demand, features=MARKET.features, reference_price=reference_price)
-    batch_noise.calibrate.cache_clear()
+    noise.calibrate.cache_clear()
     return replace(made, first=300, trigger=rules.TRIGGER if trigger else 0.0)
 
 
@@ -213,8 +213,8 @@ def shares(chosen: rules.Newton, one: Change, other: Change) -> tuple[float, flo
 
 # What scores and curvatures may come to, each alone. Together they come to no more than 1: where scores move by 2,
 # curvatures move by 1, which is half the square of sqrt(2).
-_TOGETHER = 1.0 - 0.5 * batch_noise.CURVATURE_SHARE
-SCORES, CURVATURES = (1.0 - batch_noise.CURVATURE_SHARE) / _TOGETHER, batch_noise.CURVATURE_SHARE / _TOGETHER
+_TOGETHER = 1.0 - 0.5 * noise.CURVATURE_SHARE
+SCORES, CURVATURES = (1.0 - noise.CURVATURE_SHARE) / _TOGETHER, noise.CURVATURE_SHARE / _TOGETHER
 
 
 def _within(found: tuple[float, float]) -> None:

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from tests.planted.planting import changed
 
-from hushprice.accounting import customers, gaussian
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.budget import EpsilonDelta
-from hushprice.accounting.loss import Loss, loss_of
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
-from hushprice.policies.newton import newton
-from hushprice.releasers.batches import Scorer
-from hushprice.releasers.scores import ROWS
+from hushprice.policies.newton.private.batches import Scorer
+from hushprice.policies.newton.private.scores import ROWS
+from hushprice.policies.newton.rules import newton
+from hushprice.privacy import customers, gaussian
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.loss import Loss, loss_of
 from hushprice.types import FloatArray
 
 CLAIM = EpsilonDelta(1.0, 1e-6)

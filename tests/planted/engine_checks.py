@@ -13,22 +13,21 @@ import numpy as np
 import pytest
 from tests.planted.release_checks import STEPS, Counting, estimate_event, stream
 
-from hushprice import Pricer, open_pricer
-from hushprice.accounting import accountant, gaussian
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.events import CovarianceStream
-from hushprice.accounting.ledger import Ledger
-from hushprice.accounting.loss import compose, loss_of
-from hushprice.accounting.streams import tree
-from hushprice.audits.linear_gaussian import audit_stream
-from hushprice.engine.slots import Observation
+from hushprice import Pricer, noise, open_pricer
 from hushprice.errors import BudgetExhausted, InvalidInput
-from hushprice.releasers import noise
-from hushprice.releasers.estimate import PrivateMLE
-from hushprice.releasers.exact import ExactCov
-from hushprice.releasers.noise import System, Tape
+from hushprice.noise import System, Tape
+from hushprice.policies.paper.private.estimate import PrivateMLE
+from hushprice.policies.paper.private.exact_covariance import ExactCov
+from hushprice.privacy import accountant, gaussian
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.events import CovarianceStream
+from hushprice.privacy.ledger import Ledger
+from hushprice.privacy.loss import compose, loss_of
+from hushprice.privacy.streams import tree
+from hushprice.records import Records
 from hushprice.releases import CovarianceRelease, EstimateRelease
-from hushprice.sensitive.records import Records
+from hushprice.research.audits.linear_gaussian import audit_stream
+from hushprice.slots import Observation
 from hushprice.types import FloatArray
 
 # ---- the ledger -----------------------------------------------------------------------------------------------------

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from tests.planted.planting import Between, between, changed
 
-from hushprice.accounting import ledger, loss, sensitivity
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.events import grid_of
-from hushprice.accounting.streams import Toeplitz, Tree
-from hushprice.engine import learner
+from hushprice import noise
+from hushprice.noise import System, Tape
 from hushprice.numerics import tape
-from hushprice.releasers import covariance, exact, noise
-from hushprice.releasers.covariance import PrivateCov
-from hushprice.releasers.estimate import PrivateMLE
-from hushprice.releasers.exact import ExactCov
-from hushprice.releasers.noise import System, Tape
+from hushprice.policies.paper.private import covariance, exact_covariance, learner
+from hushprice.policies.paper.private.covariance import PrivateCov
+from hushprice.policies.paper.private.estimate import PrivateMLE
+from hushprice.policies.paper.private.exact_covariance import ExactCov
+from hushprice.privacy import ledger, loss, sensitivity
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.events import grid_of
+from hushprice.privacy.streams import Toeplitz, Tree
 from hushprice.releases import CovarianceRelease
 
 # ---- how much noise -------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def _off_diagonal_halved(real: Any) -> Any:
 
 
 off_diagonal_noise_halved = changed(covariance, "scales_of", _off_diagonal_halved)
-off_diagonal_doubled = changed(exact, "_ROOT", lambda real: 2 << 80)  # two where the root of two belongs
+off_diagonal_doubled = changed(exact_covariance, "_ROOT", lambda real: 2 << 80)  # two where the root of two belongs
 
 
 # ---- how much is claimed to be enough -------------------------------------------------------------------------------

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from tests.planted.planting import changed
 
-from hushprice.accounting import sensitivity
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.events import Batches
-from hushprice.accounting.loss import loss_of
-from hushprice.audits.batches import Neighbours, batch_of, mu_of, noise_map
 from hushprice.demand.families import Logistic
-from hushprice.releasers.batches import Scorer
+from hushprice.policies.newton.private.batches import Scorer
+from hushprice.privacy import sensitivity
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.events import Batches
+from hushprice.privacy.loss import loss_of
+from hushprice.research.audits.batches import Neighbours, batch_of, mu_of, noise_map
 from hushprice.types import FloatArray
 
 # Right where scores have much of the noise's cost, and too little where they have not: then two records between

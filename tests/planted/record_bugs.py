@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from tests.planted.planting import changed
 
-from hushprice.engine import learner, saved
-from hushprice.engine.learner import Learner
-from hushprice.engine.pricer import Pricer
-from hushprice.engine.slots import Pending, Slots
+from hushprice import records
 from hushprice.errors import InvalidInput
-from hushprice.releasers import covariance, objective_perturbation
-from hushprice.releasers.estimate import PrivateMLE
-from hushprice.releasers.exact import ExactCov
+from hushprice.live import saved
+from hushprice.live.pricer import Pricer
+from hushprice.policies.paper.private import covariance, learner, solver
+from hushprice.policies.paper.private.estimate import PrivateMLE
+from hushprice.policies.paper.private.exact_covariance import ExactCov
+from hushprice.policies.paper.private.learner import Learner
+from hushprice.records import Records
 from hushprice.releases import CovarianceRelease
-from hushprice.sensitive import records
-from hushprice.sensitive.records import Records
+from hushprice.slots import Pending, Slots
 
 # ---- which records, and how often -----------------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ def _early(real: Any) -> Any:
     return minimize
 
 
-solver_stopped_early = changed(objective_perturbation, "minimize", _early)
+solver_stopped_early = changed(solver, "minimize", _early)
 
 
 def _less_ridge(real: Any) -> Any:

@@ -12,20 +12,21 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from hushprice.accounting import inexact, sensitivity
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.events import FROBENIUS, TRIANGLE, CovarianceStream, PerturbedEstimate, grid_of
-from hushprice.accounting.streams import Strategy, toeplitz, tree
-from hushprice.audits.finding import Measurement
-from hushprice.audits.linear_gaussian import audit_stream
-from hushprice.audits.objective_density import Neighbours, audit_estimate
 from hushprice.demand.families import Logistic
 from hushprice.errors import BudgetExhausted
+from hushprice.noise import System, Tape
 from hushprice.numerics import tape
-from hushprice.releasers.estimate import PrivateMLE
-from hushprice.releasers.exact import ExactCov
-from hushprice.releasers.noise import System, Tape
-from hushprice.sensitive.records import Records
+from hushprice.policies.paper import tolerance
+from hushprice.policies.paper.private.estimate import PrivateMLE
+from hushprice.policies.paper.private.exact_covariance import ExactCov
+from hushprice.privacy import sensitivity
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.events import FROBENIUS, TRIANGLE, CovarianceStream, PerturbedEstimate, grid_of
+from hushprice.privacy.streams import Strategy, toeplitz, tree
+from hushprice.records import Records
+from hushprice.research.audits.finding import Measurement
+from hushprice.research.audits.linear_gaussian import audit_stream
+from hushprice.research.audits.objective_density import Neighbours, audit_estimate
 from hushprice.types import FloatArray
 
 STEPS, SIGMA = 15, 5.0
@@ -136,7 +137,7 @@ def estimate_event(*, noise: float = 10.0, ridge: float = 210.0, live: bool = Fa
         gradient=losses.gradient,
         difference=losses.difference,
         curvature=losses.curvature,
-        distance=inexact.distance(ridge=ridge, grid=grid, steps=2000, dimension=2, losses=losses),
+        distance=tolerance.distance(ridge=ridge, grid=grid, steps=2000, dimension=2, losses=losses),
         output_noise=1e-5,
         grid=grid,
         output_grid=output,

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from tests.planted.planting import changed, together
 
-from hushprice.accounting import batch_statements
-from hushprice.service import certificates
-from hushprice.service.board import Board
-from hushprice.service.learner import ProductLearner
-from hushprice.service.learning import Learning
+from hushprice.policies.newton import statements
+from hushprice.service.learning.loop import Learning
+from hushprice.service.learning.product_learner import ProductLearner
+from hushprice.service.quoting.product_table import Board
+from hushprice.service.shared import certificates
 from hushprice.service.store import decisions, sqlite_learning
 
 
@@ -68,5 +68,5 @@ releases_told_apart_by_number = changed(
 shown_without_a_note = changed(Board, "note", lambda real: lambda self, store, products: [])
 restored_backups_free_for_customers = together(
     changed(certificates, "most_records", lambda real: lambda cap, restores: cap),
-    changed(batch_statements, "most_records", lambda real: lambda cap, restores: cap),
+    changed(statements, "most_records", lambda real: lambda cap, restores: cap),
 )

@@ -11,14 +11,14 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.service.learning_runs import BOUGHT, CONTEXTS, WINDOW, Shop, many_blocks, public, same_noise, spec
 
-from hushprice.accounting.certificate import Certificate
-from hushprice.accounting.verification import verify
-from hushprice.service.board import Board
-from hushprice.service.certificates import customer_of
-from hushprice.service.seen import SeenFile
+from hushprice.privacy.certificates.certificate import Certificate
+from hushprice.privacy.certificates.verification import verify
+from hushprice.service.quoting.product_table import Board
+from hushprice.service.shared.certificates import customer_of
+from hushprice.service.shared.product_view import product_of
+from hushprice.service.shared.seen_releases import SeenFile
 from hushprice.service.store import decisions
 from hushprice.service.store.protocol import LEASE, Seen
-from hushprice.service.view import product_of
 
 
 @contextmanager

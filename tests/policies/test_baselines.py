@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushprice.accounting.budget import EpsilonDelta
 from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
-from hushprice.policies.paper import nonprivate
+from hushprice.policies.paper.policy import nonprivate
+from hushprice.policies.paper.rules import numerical
 from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, RANDOM
-from hushprice.policies.tuning import numerical
+from hushprice.privacy.budget import EpsilonDelta
 
 NOTHING = EpsilonDelta(0.0, 0.0)
 TUNING = numerical(1000, 3)

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.budget import EpsilonDelta, split
-from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
 from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
 from hushprice.policies.catalog import NAMES, build, make_plain, plain, tune
-from hushprice.policies.newton import newton
-from hushprice.policies.noisy_newton import noisy_newton
-from hushprice.policies.paper import nonprivate, paper
+from hushprice.policies.newton.policy import noisy_newton
+from hushprice.policies.newton.rules import newton
+from hushprice.policies.paper.calibration import CALIBRATIONS
+from hushprice.policies.paper.policy import nonprivate, paper
+from hushprice.policies.paper.rules import Tuning, numerical
 from hushprice.policies.protocol import Policy, Setting
-from hushprice.policies.tuning import Tuning, numerical
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.budget import EpsilonDelta, split
 
 HORIZON = 1000
 BUDGET = split(0.6, 2e-6)

@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.budget import EpsilonDelta, split
-from hushprice.accounting.noise import without_noise
-from hushprice.accounting.paper_noise import Constants
-from hushprice.accounting.sensitivity import of_loss
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.features import main_effects
 from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
-from hushprice.policies.newton import newton
-from hushprice.policies.newton import without_noise as without_newton_noise
-from hushprice.policies.noisy_newton import noisy_newton
-from hushprice.policies.paper import nonprivate, paper
+from hushprice.policies.newton.policy import noisy_newton
+from hushprice.policies.newton.rules import newton
+from hushprice.policies.newton.rules import without_noise as without_newton_noise
+from hushprice.policies.paper.noise import without_noise
+from hushprice.policies.paper.policy import nonprivate, paper
+from hushprice.policies.paper.published_noise import Constants
+from hushprice.policies.paper.rules import numerical
 from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, RANDOM, Basis, Policy, basis_of, proven
-from hushprice.policies.tuning import numerical
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.budget import EpsilonDelta, split
+from hushprice.privacy.sensitivity import of_loss
 
 TUNING = numerical(100, 2)
 PAPER = paper("printed", split(1.0, 1e-4), horizon=100, dimension=2, demand=Logistic(), tuning=TUNING)

@@ -13,11 +13,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from hushprice.engine import newton_quoter
-from hushprice.releasers.noise import System
-from hushprice.service.learner import ProductLearner
-from hushprice.service.learning import Learning
-from hushprice.service.product import Product
+from hushprice.noise import System
+from hushprice.policies.newton.pricing import quoter
+from hushprice.service.learning.loop import Learning
+from hushprice.service.learning.product_learner import ProductLearner
+from hushprice.service.shared.product import Product
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import GRACE, LearnerStore, NewOutcome, NewQuote, StoredRelease, Told
 from hushprice.service.store.sqlite import SqliteStore
@@ -51,7 +51,7 @@ def spec(**changes: Any) -> bytes:
 def many_blocks() -> Iterator[None]:
     """Short batches have one block; here they have several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(newton_quoter, "BLOCKS", 1.0)
+        patch.setattr(quoter, "BLOCKS", 1.0)
         yield
 
 

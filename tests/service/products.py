@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hushprice.service.product import Product
+from hushprice.service.shared.product import Product
 
 SCHEMA: dict[str, Any] = {
     "attributes": [

@@ -9,17 +9,17 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.service.products import SCHEMA, make_product
 
-from hushprice.accounting import signing
-from hushprice.accounting.batch_noise import open_ledger
-from hushprice.accounting.certificate import Certificate
-from hushprice.accounting.customers import guarantee_of
-from hushprice.accounting.ledger import Ledger
-from hushprice.accounting.verification import verify
-from hushprice.engine.newton_learner import NewtonLearner
 from hushprice.errors import InvalidInput
-from hushprice.releasers.noise import System
-from hushprice.service.certificates import certify, customer_of, customers_of, facts_of, loss_of_product
-from hushprice.service.product import Product, demand_of, features_of, policy_of
+from hushprice.noise import System
+from hushprice.policies.newton.noise import open_ledger
+from hushprice.policies.newton.private.learner import NewtonLearner
+from hushprice.privacy.certificates import signing
+from hushprice.privacy.certificates.certificate import Certificate
+from hushprice.privacy.certificates.verification import verify
+from hushprice.privacy.customers import guarantee_of
+from hushprice.privacy.ledger import Ledger
+from hushprice.service.shared.certificates import certify, customer_of, customers_of, facts_of, loss_of_product
+from hushprice.service.shared.product import Product, demand_of, features_of, policy_of
 from hushprice.service.store.protocol import Change
 
 KEY = Ed25519PrivateKey.generate()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.service.products import make_product
 
 from hushprice.errors import InvalidInput
-from hushprice.service.prices import PriceRules, Tariff, charge, check_rules, units
+from hushprice.service.shared.tariff import PriceRules, Tariff, charge, check_rules, units
 
 SHARES = st.floats(0.0, 1.0)
 

@@ -13,13 +13,12 @@ import pytest
 from tests.service.products import CUSTOMER, SCHEMA, make_product
 
 from hushprice import open_pricer
-from hushprice.accounting.budget import EpsilonDelta
 from hushprice.demand.families import Logistic, Poisson
-from hushprice.engine.newton_quoter import NewtonQuoter
 from hushprice.errors import InvalidInput
-from hushprice.service.belief import Belief, belief_of
-from hushprice.service.prices import PriceRules
-from hushprice.service.product import (
+from hushprice.policies.newton.pricing.quoter import NewtonQuoter
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.service.shared.belief import Belief, belief_of
+from hushprice.service.shared.product import (
     Product,
     check,
     check_reference,
@@ -33,8 +32,9 @@ from hushprice.service.product import (
     reference_price_of,
     tariff_of,
 )
+from hushprice.service.shared.product_view import product_of, reference_of, view_of
+from hushprice.service.shared.tariff import PriceRules
 from hushprice.service.store.protocol import StoredProduct
-from hushprice.service.view import product_of, reference_of, view_of
 
 
 @pytest.mark.parametrize(
@@ -366,8 +366,8 @@ def test_what_quoters_import_never_reaches_a_record() -> None:
         "package = types.ModuleType('hushprice')\n"
         "package.__path__ = [str(pathlib.Path(e.__file__).parent)]\n"
         "sys.modules['hushprice'] = package\n"
-        "import hushprice.service.product, hushprice.service.view\n"
-        "print([m for m in sys.modules if m.startswith(('hushprice.sensitive', 'hushprice.releasers'))])\n"
+        "import hushprice.service.shared.product, hushprice.service.shared.product_view\n"
+        "print([m for m in sys.modules if m.startswith(('hushprice.records', 'hushprice.mechanisms'))])\n"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (found.stdout, found.stderr) == ("[]\n", "")

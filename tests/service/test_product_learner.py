@@ -24,12 +24,12 @@ from tests.service.learning_runs import (
 
 from hushprice import Pricer
 from hushprice.errors import InvalidInput
-from hushprice.releasers.noise import Tape
-from hushprice.service import learner_state
-from hushprice.service.belief import Belief, belief_of
-from hushprice.service.learner import ProductLearner
-from hushprice.service.learner_state import Clipped, pack, unpack
-from hushprice.service.product import Product, demand_of, features_of, policy_of
+from hushprice.noise import Tape
+from hushprice.service.learning import learner_state
+from hushprice.service.learning.learner_state import Clipped, pack, unpack
+from hushprice.service.learning.product_learner import ProductLearner
+from hushprice.service.shared.belief import Belief, belief_of
+from hushprice.service.shared.product import Product, demand_of, features_of, policy_of
 from hushprice.service.store.protocol import LearnerState, Seen, Slot
 
 

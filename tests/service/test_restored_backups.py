@@ -10,14 +10,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.planted import service_checks
 from tests.service.learning_runs import WINDOW, Shop, many_blocks, spec
 
-from hushprice.accounting.certificate import Certificate
-from hushprice.accounting.verification import verify
-from hushprice.service.board import Board
-from hushprice.service.certificates import customer_of
-from hushprice.service.seen import SeenFile
+from hushprice.privacy.certificates.certificate import Certificate
+from hushprice.privacy.certificates.verification import verify
+from hushprice.service.quoting.product_table import Board
+from hushprice.service.shared.certificates import customer_of
+from hushprice.service.shared.product_view import product_of
+from hushprice.service.shared.seen_releases import SeenFile
 from hushprice.service.store.decisions import digest
 from hushprice.service.store.protocol import LEASE, Seen
-from hushprice.service.view import product_of
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushprice.accounting.budget import EpsilonDelta
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
 from hushprice.numerics.jit import COMPILED
-from hushprice.policies.newton import DISPERSION
+from hushprice.policies.newton.rules import DISPERSION
 from hushprice.policies.protocol import Policy
-from hushprice.simulation import newton, room
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.simulation import scratch
 from hushprice.simulation.change import Change, world_of
+from hushprice.simulation.kernels import newton
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import prepare, simulate
@@ -41,7 +42,7 @@ def played(job: Job, checkpoints: list[int], keep: bool) -> tuple[FloatArray, Fl
     assert not isinstance(job.policy, str)
     rules = job.policy.newton  # type: ignore[union-attr]
     assert rules is not None
-    totals, periods = np.zeros(room.TOTALS), np.zeros(50, dtype=np.int64)
+    totals, periods = np.zeros(scratch.TOTALS), np.zeros(50, dtype=np.int64)
     prices = np.zeros(job.horizon if keep else 0)
     at = np.zeros(len(checkpoints))
     assert newton.run_newton(
@@ -59,7 +60,7 @@ def played(job: Job, checkpoints: list[int], keep: bool) -> tuple[FloatArray, Fl
         1,
     )
     assert np.all(np.diff(at) >= 0.0)
-    assert at[-1] == totals[room.REGRET]
+    assert at[-1] == totals[scratch.REGRET]
     return prices, periods, totals
 
 

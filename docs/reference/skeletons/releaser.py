@@ -23,21 +23,21 @@ from typing import cast
 import numpy as np
 
 from hushprice import checks
-from hushprice.accounting import sensitivity
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.events import Event, grid_of
-from hushprice.accounting.loss import Loss
 from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.noise import NoiseSource, System, Tape
 from hushprice.numerics import tape
-from hushprice.releasers.covariance import CovarianceReleaser
-from hushprice.releasers.noise import NoiseSource, System, Tape
+from hushprice.policies.paper.private.covariance import CovarianceReleaser
+from hushprice.privacy import sensitivity
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.events import Event, grid_of
+from hushprice.privacy.loss import Loss
 from hushprice.releases import CovarianceRelease
 from hushprice.types import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BlockSums:
-    """[2] The event. It goes to accounting/events.py, and into the union `Event` there; its cost to accounting/loss.py.
+    """[2] The event. It goes to privacy/events.py, and into the union `Event` there; its cost to privacy/loss.py.
 
     Says enough to write an accountant from it alone: sums of phi phi' over `blocks` disjoint blocks, ||phi|| <= 1;
     every block's upper triangle gets independent N(0, noise^2) entries, once. `grid` is 0 for ideal noise; live noise
@@ -62,7 +62,7 @@ class BlockSums:
 
 
 def loss_of_block_sums(event: BlockSums, count: int, adjacency: Adjacency) -> Loss:
-    """What `count` of them cost: a branch of `loss_of` in accounting/loss.py, which refuses events it has none for."""
+    """What `count` of them cost: a branch of `loss_of` in privacy/loss.py, which refuses events it has none for."""
     moved = sensitivity.of_covariance(adjacency)
     if event.grid > 0.0:
         # Two worlds' sums are rounded to the grid before noise: one step a number, and another covers the float sums.
@@ -82,7 +82,7 @@ class BlockReleaser:
             raise InvalidInput(f"event must describe this release, got {event!r}")
         self._event = event
         self._block = block
-        self._source = source  # never a generator of its own: all noise comes through releasers/noise.py
+        self._source = source  # never a generator of its own: all noise comes through noise.py
         self._count = 0
         self._exact = np.zeros(event.entries)  # sensitive: never leaves this object
         self._released = np.zeros(event.entries)

@@ -41,11 +41,11 @@ def attack(
       hushprice attack
       hushprice attack --policy paper@published --epsilon 1000 --story purchase --output demo
     """
-    from hushprice.audits.attack import DEFAULT, attack_policies
-    from hushprice.audits.stories import STORIES
     from hushprice.cli import show, show_audits
+    from hushprice.research.audits.attack import DEFAULT, attack_policies
+    from hushprice.research.audits.stories import STORIES
+    from hushprice.simulation.atomic_file import check_folder
     from hushprice.simulation.market_file import load_market
-    from hushprice.simulation.output import check_folder
 
     if output is not None:
         check_folder(output)
@@ -73,7 +73,7 @@ def attack(
         )
     files: list[Path] = []
     if output is not None:
-        from hushprice.audits.picture import write_attacks
+        from hushprice.research.audits.picture import write_attacks
 
         files = write_attacks(found, output)
     if format is options.Format.json:

@@ -10,7 +10,7 @@ import typer
 from hushprice.cli import options
 
 if TYPE_CHECKING:
-    from hushprice.audits.finding import Measurement
+    from hushprice.research.audits.finding import Measurement
 
 
 def audit(
@@ -46,11 +46,11 @@ def audit(
       hushprice audit --policy shop:Policy --runs 4e3 --horizon 200 --format json
       hushprice audit --white-box --policy paper@tight --runs 200
     """
-    from hushprice.accounting.adjacency import Adjacency, adjacency_of
-    from hushprice.audits.black_box import DEFAULT, audit_prices
-    from hushprice.audits.stories import STORIES
     from hushprice.cli import show, show_audits
     from hushprice.errors import InvalidInput
+    from hushprice.privacy.adjacency import Adjacency, adjacency_of
+    from hushprice.research.audits.black_box import DEFAULT, audit_prices
+    from hushprice.research.audits.stories import STORIES
     from hushprice.simulation.market_file import load_market
 
     options.look_here(policy or [])
@@ -110,9 +110,9 @@ def audit(
 
 def _inside(policies: Sequence[str], runs: int, seed: int, **setting: Any) -> list[tuple[str, Measurement]]:
     """The white-box audits of every policy that claims something."""
-    from hushprice.audits.white_box import white_box
     from hushprice.errors import InvalidInput
     from hushprice.policies.protocol import Policy
+    from hushprice.research.audits.white_box import white_box
     from hushprice.simulation.compare import parse
     from hushprice.simulation.run import prepare
 

@@ -35,9 +35,9 @@ def certificate(
       hushprice certificate --new-key shop.key
       hushprice certificate --pricer shop.pricer --key shop.key --output shop-2026-10.json
     """
-    from hushprice.accounting import signing
-    from hushprice.accounting.certificate import Certificate
     from hushprice.errors import InvalidInput
+    from hushprice.privacy.certificates import signing
+    from hushprice.privacy.certificates.certificate import Certificate
 
     if new_key is not None:
         if (pricer, key, output, previous, date) != (None,) * 5:
@@ -46,7 +46,7 @@ def certificate(
         return
     if pricer is None or key is None or output is None:
         raise InvalidInput("--pricer, --key and --output must be given, or --new-key alone")
-    from hushprice.engine.pricer import Pricer
+    from hushprice.live.pricer import Pricer
 
     signer, before = signing.read_key(key), None if previous is None else Certificate.read(previous)
     # Simulated noise is for the certificate to refuse, which says why.
@@ -73,10 +73,10 @@ def verify(
       hushprice verify shop-2026-10.json --public-key shop.key.pub
       hushprice verify shop-2026-11.json --previous shop-2026-10.json --format json
     """
-    from hushprice.accounting import signing, verification
-    from hushprice.accounting.certificate import Certificate
     from hushprice.cli import show
     from hushprice.errors import InvalidInput
+    from hushprice.privacy.certificates import signing, verification
+    from hushprice.privacy.certificates.certificate import Certificate
 
     given = None if public_key is None else signing.read_public_key(public_key)
     before = None if previous is None else Certificate.read(previous)

@@ -46,9 +46,9 @@ def compare(
       hushprice compare --policy paper@published --policy paper@printed --dimension 3 --output demo
     """
     from hushprice.cli import show
+    from hushprice.simulation.atomic_file import check_folder
     from hushprice.simulation.compare import DEFAULT, compare_policies, write_comparison
     from hushprice.simulation.market_file import load_market
-    from hushprice.simulation.output import check_folder
 
     if output is not None:
         check_folder(output)

@@ -34,7 +34,7 @@ def add(
     \b
       hushprice keys add --role shop --name web-shop
     """
-    from hushprice.service import keyring
+    from hushprice.service.shared import keyring
 
     with _opened(store, config) as opened:
         typer.echo(keyring.add(opened, name, role).reveal())
@@ -67,7 +67,7 @@ def remove(
     \b
       hushprice keys remove --name web-shop
     """
-    from hushprice.service import keyring
+    from hushprice.service.shared import keyring
 
     with _opened(store, config) as opened:
         keyring.remove(opened, name)
@@ -77,9 +77,9 @@ def _opened(store: str | None, config: Any) -> Any:
     import os
 
     from hushprice.cli.service_extra import needs_service
-    from hushprice.service import config as configuration
+    from hushprice.service.shared import config as configuration
 
     with needs_service():
-        from hushprice.service import setup
+        from hushprice.service.shared import setup
 
         return setup.opened(configuration.read(config, os.environ, {"store": store}))

@@ -54,8 +54,8 @@ def plan(
       hushprice plan --customers 2e4 --features 1 --epsilon 0.2 --format json
     """
     from hushprice.cli import show, show_plan
-    from hushprice.planner.plan import plan as predict
-    from hushprice.simulation.output import check_picture, write_figure
+    from hushprice.research.planner.plan import plan as predict
+    from hushprice.simulation.atomic_file import check_picture, write_figure
 
     if picture is not None:
         check_picture(picture)

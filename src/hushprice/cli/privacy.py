@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hushprice.cli import options
 
 if TYPE_CHECKING:
-    from hushprice.accounting.quantities import Value
-    from hushprice.accounting.report import Report
+    from hushprice.policies.paper.report.quantities import Value
+    from hushprice.policies.paper.report.report import Report
 
 
 def privacy(
@@ -33,15 +33,15 @@ def privacy(
       hushprice privacy --horizon 1e5 --dimension 2 --epsilon 1
       hushprice privacy --horizon 1e6 --dimension 3 --epsilon 0.2 --delta 2/T^2 --adjacency zero-out --format json
     """
-    from hushprice.accounting.adjacency import adjacency_of
-    from hushprice.accounting.budget import split
-    from hushprice.accounting.delta import parse_delta
-    from hushprice.accounting.report import report
     from hushprice.cli import show
     from hushprice.demand.families import Logistic
     from hushprice.demand.protocol import Demand
     from hushprice.errors import InvalidInput
     from hushprice.policies.catalog import tune
+    from hushprice.policies.paper.report.report import report
+    from hushprice.privacy.adjacency import adjacency_of
+    from hushprice.privacy.budget import split
+    from hushprice.privacy.delta import parse_delta
     from hushprice.simulation.market_file import load_market
 
     demand: Demand = Logistic()

@@ -12,15 +12,15 @@ from typing import Any
 from hushprice import checks
 from hushprice.cli import show
 from hushprice.errors import Interrupted
-from hushprice.experiments.files import write_outcome, write_text
-from hushprice.experiments.registry import ALL, chosen
-from hushprice.experiments.report import report
-from hushprice.experiments.rows import frame
-from hushprice.experiments.run import QUICK_TRIALS, Outcome, Plan, measure
-from hushprice.experiments.tables import cell_by_cell, in_the_papers_shape, notes
-from hushprice.simulation.output import check_folder
-from hushprice.sweeps.executors import open_executor
-from hushprice.sweeps.store import Store
+from hushprice.research.experiments.files import write_outcome, write_text
+from hushprice.research.experiments.registry import ALL, chosen
+from hushprice.research.experiments.report import report
+from hushprice.research.experiments.rows import frame
+from hushprice.research.experiments.run import QUICK_TRIALS, Outcome, Plan, measure
+from hushprice.research.experiments.tables import cell_by_cell, in_the_papers_shape, notes
+from hushprice.research.sweeps.executors import open_executor
+from hushprice.research.sweeps.store import Store
+from hushprice.simulation.atomic_file import check_folder
 
 TRIALS = 20
 

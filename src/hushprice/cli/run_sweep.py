@@ -9,16 +9,16 @@ from typing import Any
 
 from hushprice.cli import options, show
 from hushprice.errors import Interrupted
-from hushprice.simulation.output import check_folder, write_parquet
-from hushprice.simulation.places import Place
+from hushprice.research.sweeps.cell import Cell
+from hushprice.research.sweeps.executors import open_executor
+from hushprice.research.sweeps.grid import AXES, grid, load_grid
+from hushprice.research.sweeps.preparation import prepare_all
+from hushprice.research.sweeps.run import run_cells
+from hushprice.research.sweeps.store import Store
+from hushprice.research.sweeps.summary import summary_frame, summary_row
+from hushprice.simulation.atomic_file import check_folder, write_parquet
+from hushprice.simulation.device import Place
 from hushprice.simulation.result import SimulationResult
-from hushprice.sweeps.cell import Cell
-from hushprice.sweeps.executors import open_executor
-from hushprice.sweeps.grid import AXES, grid, load_grid
-from hushprice.sweeps.preparing import prepare_all
-from hushprice.sweeps.run import run_cells
-from hushprice.sweeps.store import Store
-from hushprice.sweeps.summary import summary_frame, summary_row
 
 HORIZON = 100_000  # where neither a flag nor the file gives one
 TRIALS = 20

@@ -50,7 +50,7 @@ def serve(
     from hushprice.errors import InvalidInput
 
     with needs_service():
-        from hushprice.service import config as configuration
+        from hushprice.service.shared import config as configuration
 
         flags = {
             "store": store,
@@ -64,15 +64,15 @@ def serve(
         if settings.role != "all" and not settings.postgres:
             raise InvalidInput(f"role {settings.role} needs a PostgreSQL store; one SQLite file is for role all")
         if init:
-            from hushprice.service.setup import prepare_database
+            from hushprice.service.shared.setup import prepare_database
 
             prepare_database(settings, _say)
         elif settings.role == "learner":
-            from hushprice.service.learner_main import run as learn
+            from hushprice.service.learning.main import run as learn
 
             learn(settings, _say)
         else:
-            from hushprice.service.quoter_main import run
+            from hushprice.service.quoting.main import run
 
             run(settings, _say)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hushprice.experiments.tables import Table
+    from hushprice.research.experiments.tables import Table
     from hushprice.simulation.result import Mean, SimulationResult
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hushprice.accounting.budget import EpsilonDelta
-    from hushprice.audits.attack import Attack
-    from hushprice.audits.finding import Finding, Measurement
+    from hushprice.privacy.budget import EpsilonDelta
+    from hushprice.research.audits.attack import Attack
+    from hushprice.research.audits.finding import Finding, Measurement
 
 
 def attacks(found: Sequence[Attack], files: Sequence[Path]) -> None:

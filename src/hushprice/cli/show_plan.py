@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hushprice.cli import show
-from hushprice.experiments.tables import Table
-from hushprice.planner.answers import answers
-from hushprice.planner.plan import Bought, Line, Plan
+from hushprice.research.experiments.tables import Table
+from hushprice.research.planner.answers import answers
+from hushprice.research.planner.plan import Bought, Line, Plan
 
 _SHOWN = 5  # release times at either end
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hushprice.experiments.theory.finding import Cell, Finding, Row
+    from hushprice.research.theory.finding import Cell, Finding, Row
 
 
 def done(name: str, count: int, whole: int) -> None:

@@ -58,9 +58,9 @@ def simulate(
       hushprice simulate --policy nonprivate --market shop.toml --output runs.parquet
     """
     from hushprice.cli import show
+    from hushprice.simulation.atomic_file import check_parquet
+    from hushprice.simulation.device import choose
     from hushprice.simulation.market_file import load_market
-    from hushprice.simulation.output import check_parquet
-    from hushprice.simulation.places import choose
     from hushprice.simulation.run import prepare, run
 
     if output is not None:

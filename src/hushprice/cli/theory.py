@@ -35,11 +35,11 @@ def theory(
       hushprice theory growth-in-horizon consumer-surplus --output theory
     """
     from hushprice.cli import show, show_theory
-    from hushprice.experiments.theory import registry
-    from hushprice.experiments.theory.finding import Size
-    from hushprice.experiments.theory.output import write_findings
-    from hushprice.simulation.output import check_folder
-    from hushprice.simulation.places import choose
+    from hushprice.research.theory import registry
+    from hushprice.research.theory.finding import Size
+    from hushprice.research.theory.output import write_findings
+    from hushprice.simulation.atomic_file import check_folder
+    from hushprice.simulation.device import choose
 
     if output is not None:
         check_folder(output)

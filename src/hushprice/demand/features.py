@@ -1,7 +1,7 @@
 """Feature maps affine in price: phi(x, p) = u(x) + p v(x).
 
-Affinity is what makes a quote cheap (see optimizer/price.py). Contexts lie in [-1, 1]^k and prices in [0, 1], so the
-built-in maps have ||phi|| <= 1 by their scaling; a map of one's own declares its largest norm and is divided by it.
+Affinity is what makes a quote cheap (see price_search/certified.py). Contexts lie in [-1, 1]^k and prices in [0, 1], so
+the built-in maps have ||phi|| <= 1 by their scaling; a map of one's own declares its largest norm and is divided by it.
 Records are checked again where they are stored, so the guarantee never rests on a declaration.
 """
 

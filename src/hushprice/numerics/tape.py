@@ -3,7 +3,7 @@
 A value depends on its address alone, so a result depends on (seed, trial) and not on workers, order, chunks or
 backend, and a policy that draws more never shifts another's luck. The generator is Philox4x32-10 (Salmon et al.,
 "Parallel random numbers: as easy as 1, 2, 3", SC 2011). It is fast and reproducible, and for that very reason it is
-never used to protect anybody: production noise comes from the operating system (`releasers/noise.py`).
+never used to protect anybody: production noise comes from the operating system (`noise.py`).
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hushprice import checks
-from hushprice.accounting.budget import EpsilonDelta
-from hushprice.policies.paper import nonprivate
+from hushprice.policies.paper.policy import nonprivate
+from hushprice.policies.paper.rules import Tuning
 from hushprice.policies.protocol import CLAIRVOYANT, FIXED, RANDOM, Policy
-from hushprice.policies.tuning import Tuning
+from hushprice.privacy.budget import EpsilonDelta
 
 _NOTHING = EpsilonDelta(0.0, 0.0)  # reads no record, so reveals none
 

@@ -8,18 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from hushprice import checks
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget
-from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput, first_line
 from hushprice.policies import baselines
-from hushprice.policies.newton import newton
-from hushprice.policies.noisy_newton import noisy_newton
-from hushprice.policies.paper import nonprivate, paper
+from hushprice.policies.newton.policy import noisy_newton
+from hushprice.policies.newton.rules import newton
+from hushprice.policies.paper.calibration import CALIBRATIONS
+from hushprice.policies.paper.policy import nonprivate, paper
+from hushprice.policies.paper.rules import Tuning, numerical
 from hushprice.policies.protocol import PlainPolicy, Policy, Setting
-from hushprice.policies.tuning import Tuning, numerical
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.budget import EpsilonDelta, PrivacyBudget
 
 DEFAULT = "noisy-newton"
 NAMES = ("paper", "noisy-newton", "nonprivate", "random", "fixed", "input-perturbation", "clairvoyant")

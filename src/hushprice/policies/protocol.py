@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hushprice import checks
-from hushprice.accounting import sensitivity, tight
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.budget import EpsilonDelta, PrivacyBudget
-from hushprice.accounting.noise import Noise
-from hushprice.accounting.paper_noise import Constants
-from hushprice.accounting.sensitivity import LossBounds
 from hushprice.demand.families import BUILT_IN
 from hushprice.demand.family import CUSTOM
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
-from hushprice.policies.newton import Newton
-from hushprice.policies.tuning import Tuning
+from hushprice.policies.newton.rules import Newton
+from hushprice.policies.paper import tight_noise
+from hushprice.policies.paper.noise import Noise
+from hushprice.policies.paper.published_noise import Constants
+from hushprice.policies.paper.rules import Tuning
+from hushprice.privacy import sensitivity
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.budget import EpsilonDelta, PrivacyBudget
+from hushprice.privacy.sensitivity import LossBounds
 from hushprice.types import FloatArray
 
 # How a period's price is found: the switch of the simulator's loop.
@@ -149,7 +150,7 @@ def proven(noise: Noise, *, horizon: int, basis: Basis, adjacency: Adjacency) ->
     """What the accountant gets for this noise drawn live; in simulation, where noise is ideal, it costs no more."""
     if noise.claimed is None:
         return None
-    epsilon = tight.proven_epsilon(
+    epsilon = tight_noise.proven_epsilon(
         noise, horizon=horizon, dimension=basis.dimension, losses=basis.losses, adjacency=adjacency
     )
     return EpsilonDelta(epsilon, noise.claimed.delta)

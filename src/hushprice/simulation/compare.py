@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hushprice.accounting.calibration import CALIBRATIONS
 from hushprice.errors import InvalidInput
 from hushprice.policies.catalog import NAMES
-from hushprice.simulation.output import write_figure, write_parquet
-from hushprice.simulation.picture import regret_picture
+from hushprice.policies.paper.calibration import CALIBRATIONS
+from hushprice.simulation.atomic_file import write_figure, write_parquet
+from hushprice.simulation.regret_picture import regret_picture
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import Progress, prepare, run
 

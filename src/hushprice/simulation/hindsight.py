@@ -8,9 +8,9 @@ import numpy as np
 
 from hushprice.demand import family, features
 from hushprice.numerics.jit import step
-from hushprice.optimizer import coefficients
+from hushprice.price_search import coefficients
 from hushprice.simulation import contexts
-from hushprice.simulation.room import STRETCH, World, scratch
+from hushprice.simulation.scratch import STRETCH, World, scratch
 from hushprice.types import FloatArray, IntArray
 
 PRICES = 33  # of a grid

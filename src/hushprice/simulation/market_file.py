@@ -58,7 +58,7 @@ _OWNERS = {"path": "file", "weights": "segments", "points": "segments", "correla
 
 
 def load_market(path: str | Path) -> Market:
-    """The market a TOML file describes (docs/reference/market_file.md); a path inside it is taken relative to the file."""
+    """The market a TOML file describes (docs/reference/market_file.md); a path inside it is relative to the file."""
     path = Path(path)
     try:
         return _market(_decode(path), path)

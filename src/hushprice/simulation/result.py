@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hushprice.accounting.adjacency import Adjacency
-from hushprice.accounting.budget import EpsilonDelta
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.budget import EpsilonDelta
 from hushprice.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -158,13 +158,13 @@ class SimulationResult:
 
     def write(self, path: str | Path) -> None:
         """The frame as Parquet, in one piece or not at all."""
-        from hushprice.simulation.output import write_parquet
+        from hushprice.simulation.atomic_file import write_parquet
 
         write_parquet(self.frame(), Path(path))
 
     def plot(self) -> Figure:
         """Average regret over time."""
-        from hushprice.simulation.picture import regret_picture
+        from hushprice.simulation.regret_picture import regret_picture
 
         return regret_picture([self], title=f"{self.label} on {self.market}")
 

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from hushprice import checks
-from hushprice.accounting.adjacency import Adjacency, adjacency_of
-from hushprice.accounting.budget import split
-from hushprice.accounting.delta import parse_delta
 from hushprice.errors import InvalidInput
 from hushprice.policies.baselines import fixed
 from hushprice.policies.catalog import DEFAULT, PlainFactory, build, plain, tune
 from hushprice.policies.protocol import FIXED, Policy
-from hushprice.simulation import room
+from hushprice.privacy.adjacency import Adjacency, adjacency_of
+from hushprice.privacy.budget import split
+from hushprice.privacy.delta import parse_delta
+from hushprice.simulation import scratch
 from hushprice.simulation.change import Change
+from hushprice.simulation.device import CPU, Place, choose
 from hushprice.simulation.market import Market, paper_market
-from hushprice.simulation.places import CPU, Place, choose
-from hushprice.simulation.reference import run_plain
+from hushprice.simulation.plain_run import run_plain
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.trial import Job, Trial, Trials, check_revenue, run_compiled
 from hushprice.types import IntArray
@@ -44,11 +44,10 @@ def simulate(
 ) -> SimulationResult:
     """Run `trials` trials and summarize them.
 
-    They run on all cores, on `workers` of them, or with device "gpu" on a GPU (docs/guide/gpu.md): "auto" takes one where
-    there is one. `precision` is "double", or on a GPU "single".
-    `setting` is what `prepare` takes, `horizon` first of all: dimension or market; epsilon, delta, epsilon_covariance,
-    epsilon_estimate; calibration, adjacency; price; exploration_periods, ridge, width, max_estimates; seed; backend;
-    keep_prices; change; customers.
+    They run on all cores, on `workers` of them, or with device "gpu" on a GPU (docs/guide/gpu.md): "auto" takes one
+    where there is one. `precision` is "double", or on a GPU "single". `setting` is what `prepare` takes, `horizon`
+    first of all: dimension or market; epsilon, delta, epsilon_covariance, epsilon_estimate; calibration, adjacency;
+    price; exploration_periods, ridge, width, max_estimates; seed; backend; keep_prices; change; customers.
 
     >>> result = simulate("fixed", price=1.0, horizon=1000, trials=2, workers=1)
     >>> result.trials, result.claimed
@@ -257,12 +256,12 @@ def summarize(job: Job, trials: Trials, seconds: float, place: Place = CPU) -> S
         horizon=job.horizon,
         dimension=job.market.dimension,
         seed=job.seed,
-        regret=totals[:, room.REGRET] / job.horizon,
-        start=totals[:, room.START] / job.horizon if built is not None and built.newton is not None else None,
-        revenue=totals[:, room.REVENUE] / job.horizon,
-        surplus=totals[:, room.SURPLUS] / job.horizon,
-        estimates=totals[:, room.ESTIMATES].astype(np.int64),
-        indefinite=totals[:, room.INDEFINITE].astype(np.int64),
+        regret=totals[:, scratch.REGRET] / job.horizon,
+        start=totals[:, scratch.START] / job.horizon if built is not None and built.newton is not None else None,
+        revenue=totals[:, scratch.REVENUE] / job.horizon,
+        surplus=totals[:, scratch.SURPLUS] / job.horizon,
+        estimates=totals[:, scratch.ESTIMATES].astype(np.int64),
+        indefinite=totals[:, scratch.INDEFINITE].astype(np.int64),
         checkpoints=job.checkpoints,
         cumulative_regret=trials.regret_at,
         estimate_periods=tuple(trials.estimate_periods),

@@ -8,19 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hushprice.accounting.budget import PrivacyBudget
-from hushprice.accounting.noise import strategy_of, without_noise
 from hushprice.demand.protocol import lowest
 from hushprice.errors import DidNotConverge, InvalidInput
-from hushprice.optimizer import refresh
+from hushprice.mechanisms import continual_sum
 from hushprice.policies.catalog import PlainFactory
-from hushprice.policies.newton import DOUBLINGS, EARLY, Newton, Schedule, references, schedule
+from hushprice.policies.newton.rules import DOUBLINGS, EARLY, Newton, Schedule, references, schedule
+from hushprice.policies.paper.noise import strategy_of, without_noise
+from hushprice.policies.paper.pricing import refresh
+from hushprice.policies.paper.private import solver
+from hushprice.policies.paper.rules import Tuning
 from hushprice.policies.protocol import FIXED, Policy
-from hushprice.policies.tuning import Tuning
-from hushprice.releasers import covariance, objective_perturbation
-from hushprice.simulation import kernel, newton, room
+from hushprice.privacy.budget import PrivacyBudget
+from hushprice.simulation import scratch
 from hushprice.simulation.change import Change, world_of
 from hushprice.simulation.hindsight import best_fixed_price
+from hushprice.simulation.kernels import newton, paper
 from hushprice.simulation.market import Market
 from hushprice.types import FloatArray, IntArray
 
@@ -49,7 +51,7 @@ class Trials:
     @classmethod
     def of(cls, trials: Sequence[Trial], *, prices: bool = False) -> Trials:
         """The same trials side by side."""
-        counts = [int(trial.totals[room.ESTIMATES]) for trial in trials]
+        counts = [int(trial.totals[scratch.ESTIMATES]) for trial in trials]
         return cls(
             totals=np.array([trial.totals for trial in trials]),
             regret_at=np.array([trial.regret_at for trial in trials]),
@@ -111,13 +113,13 @@ def run_compiled(job: Job, policy: Policy, number: int, control: IntArray, count
         plan = plan._replace(price=best_fixed_price(world, job.seed, job.luck(number), job.horizon, control))
     checkpoints = job.checkpoints
     trial = Trial(
-        totals=np.zeros(room.TOTALS),
+        totals=np.zeros(scratch.TOTALS),
         regret_at=np.zeros(checkpoints.size),
         estimate_periods=np.zeros(max(plan.max_estimates, 1), dtype=np.int64),
         prices=np.zeros(job.horizon if job.keep_prices else 0),
     )
-    fit = objective_perturbation.scratch(job.market.dimension)
-    finished = kernel.run_trial(
+    fit = solver.scratch(job.market.dimension)
+    finished = paper.run_trial(
         world,
         plan,
         job.seed,
@@ -132,41 +134,43 @@ def run_compiled(job: Job, policy: Policy, number: int, control: IntArray, count
         control,
         counter,
     )
-    if trial.totals[room.FAILED] > 0.0:
+    if trial.totals[scratch.FAILED] > 0.0:
         raise DidNotConverge("an estimate did not reach its certified tolerance")
     if not finished:
         raise KeyboardInterrupt
     return trial
 
 
-def plan_of(policy: Policy, horizon: int, dimension: int) -> room.Plan:
+def plan_of(policy: Policy, horizon: int, dimension: int) -> scratch.Plan:
     """The policy as the kernels take it."""
     noise = policy.noise or without_noise(1.0)
     tuning = policy.tuning or Tuning(exploration_periods=0, ridge=1.0, width=0.0, max_estimates=1)
     strategy = strategy_of(noise.strategy, horizon)
-    return room.Plan(
+    return scratch.Plan(
         policy.code,
         min(tuning.exploration_periods, horizon),
         float(tuning.ridge),
         float(tuning.width),
         min(tuning.max_estimates, horizon) if policy.tuning else 0,
-        covariance.scales_of(noise.covariance_noise, noise.frobenius, dimension),
+        continual_sum.scales_of(noise.covariance_noise, noise.frobenius, dimension),
         noise.estimate_noise,
         float(noise.estimate_ridge),
         noise.output_noise,
         refresh.FLOOR if noise.floored else refresh.AS_IS,
         policy.input_noise,
         0.0 if policy.price is None else float(policy.price),
-        *covariance.rooms(strategy, dimension),
-        *covariance.sections_of(strategy),
+        *continual_sum.empty_state(strategy, dimension),
+        *continual_sum.sections_of(strategy),
     )
 
 
-def run_newton_trial(job: Job, rules: Newton, world: room.World, number: int, control: IntArray, counter: int) -> Trial:
+def run_newton_trial(
+    job: Job, rules: Newton, world: scratch.World, number: int, control: IntArray, counter: int
+) -> Trial:
     """One trial of noisy-newton."""
     checkpoints = job.checkpoints
     trial = Trial(
-        totals=np.zeros(room.TOTALS),
+        totals=np.zeros(scratch.TOTALS),
         regret_at=np.zeros(checkpoints.size),
         estimate_periods=np.zeros(EARLY + DOUBLINGS, dtype=np.int64),
         prices=np.zeros(job.horizon if job.keep_prices else 0),
@@ -229,5 +233,5 @@ def newton_plan(rules: Newton, market: Market) -> newton.NewtonPlan:
         float(rules.noise.curvature),
         1.0 if rules.drawn else 0.0,
         *strategies,
-        covariance.scales_of(1.0, True, market.dimension),
+        continual_sum.scales_of(1.0, True, market.dimension),
     )

@@ -10,8 +10,8 @@ import msgspec
 import psycopg
 from tests.service.crash.shoppers import PATIENT, PRODUCT
 
-from hushprice.service.learner import ProductLearner
-from hushprice.service.product import Product
+from hushprice.service.learning.product_learner import ProductLearner
+from hushprice.service.shared.product import Product
 from hushprice.service.store import decisions, open_store
 from hushprice.service.store.protocol import LearnerStore, Seen
 

@@ -13,7 +13,7 @@ from tests.service.crash.served import OnPostgres
 from tests.service.crash.shoppers import Given, Notes, add_product
 from tests.waiting import eventually
 
-from hushprice.service.writer import BUFFER
+from hushprice.service.quoting.writer import BUFFER
 
 
 def _quote(line: Line, product: str) -> tuple[int, Any]:

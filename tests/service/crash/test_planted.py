@@ -17,13 +17,13 @@ from tests.service.crash import truth
 from tests.service.http.running import running
 from tests.service.learning_runs import WINDOW, Shop
 
-from hushprice.service import seen as seen_file
-from hushprice.service.board import Board
-from hushprice.service.seen import SeenFile
+from hushprice.service.quoting.product_table import Board
+from hushprice.service.quoting.writer import Writer
+from hushprice.service.shared import seen_releases as seen_file
+from hushprice.service.shared.seen_releases import SeenFile
 from hushprice.service.store import consistency, sqlite_learning
 from hushprice.service.store.protocol import Given, NewOutcome, NewQuote, Seen, StoreUnavailable, Told
 from hushprice.service.store.sqlite import SqliteStore
-from hushprice.service.writer import Writer
 
 
 class Planted(NamedTuple):

@@ -17,8 +17,9 @@ from tests.service.crash.served import OnPostgres, OnSqlite, Served
 from tests.service.crash.shoppers import Notes, add_product
 from tests.waiting import eventually
 
-from hushprice.service import quoter_main, setup
-from hushprice.service.config import build
+from hushprice.service.quoting import main
+from hushprice.service.shared import setup
+from hushprice.service.shared.config import build
 from hushprice.service.store import consistency, open_store
 from hushprice.service.store.postgres_setup import prepare
 from hushprice.service.store.protocol import Seen
@@ -109,7 +110,7 @@ def test_the_store_knows_what_was_seen_before_its_learner_starts(
         found.append(store.highest_seen("tea"))
         store.close()
 
-    monkeypatch.setattr(quoter_main, "_serve", serve)
-    monkeypatch.setattr(quoter_main, "warm_up", lambda: None)
-    quoter_main.run(settings, lambda line: None)
+    monkeypatch.setattr(main, "_serve", serve)
+    monkeypatch.setattr(main, "warm_up", lambda: None)
+    main.run(settings, lambda line: None)
     assert found == [Seen("tea", 7, 93)]

@@ -15,9 +15,9 @@ import pytest
 from tests.service.conftest import as_quoter
 from tests.service.crash.filled import NAME, fill
 
-from hushprice.service.board import Board
-from hushprice.service.learning import CHUNK, Learning
-from hushprice.service.seen import SeenFile
+from hushprice.service.learning.loop import CHUNK, Learning
+from hushprice.service.quoting.product_table import Board
+from hushprice.service.shared.seen_releases import SeenFile
 from hushprice.service.store import consistency, open_store
 from hushprice.service.store.protocol import Seen
 from hushprice.service.store.sqlite import SqliteStore

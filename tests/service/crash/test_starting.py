@@ -30,6 +30,6 @@ def test_a_service_killed_while_it_starts_is_started_again_on_the_same_ports(ser
 
 @pytest.mark.parametrize("said", [b"", b'{"settings": {"sto'])
 def test_a_learner_whose_parent_died_before_it_spoke_ends_without_a_word(said: bytes) -> None:
-    command = [sys.executable, "-m", "hushprice.service.learner_child"]
+    command = [sys.executable, "-m", "hushprice.service.learning.child"]
     ended = subprocess.run(command, input=said, capture_output=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, b"", b"")

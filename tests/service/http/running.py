@@ -14,15 +14,17 @@ import pytest
 import uvloop
 from tests.waiting import PATIENCE
 
-from hushprice.service import keys, server, sockets, state, writer
-from hushprice.service.app import Application
-from hushprice.service.board import Board
-from hushprice.service.config import build
-from hushprice.service.routes.table import CALLS
-from hushprice.service.seen import SeenFile
+from hushprice.service.http import server, sockets
+from hushprice.service.http.app import Application
+from hushprice.service.http.routes.table import CALLS
+from hushprice.service.quoting import state, writer
+from hushprice.service.quoting.precompile import warm_up
+from hushprice.service.quoting.product_table import Board
+from hushprice.service.shared import keys
+from hushprice.service.shared.config import build
+from hushprice.service.shared.seen_releases import SeenFile
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import ApiKey
-from hushprice.service.warm import warm_up
 
 SECRET = b"a secret of the tests, 32 bytes."
 KEYS = {

@@ -16,12 +16,12 @@ from tests.service.http.running import PRODUCT, Running, add_keys, ask, running
 from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
-from hushprice.service import seen
-from hushprice.service.belief import Belief, belief_of, held_to
-from hushprice.service.board import POLL, Board
-from hushprice.service.product import Product, quoter_of, tariff_of
-from hushprice.service.randomness import random_bytes
-from hushprice.service.seen import SeenFile
+from hushprice.service.quoting.product_table import POLL, Board
+from hushprice.service.quoting.randomness import random_bytes
+from hushprice.service.shared import seen_releases
+from hushprice.service.shared.belief import Belief, belief_of, held_to
+from hushprice.service.shared.product import Product, quoter_of, tariff_of
+from hushprice.service.shared.seen_releases import SeenFile
 from hushprice.service.store import open_store
 from hushprice.service.store.decisions import digest
 from hushprice.service.store.protocol import LearnerState, LearnerStore, Seen, StoredRelease, StoreUnavailable
@@ -108,7 +108,7 @@ def test_a_release_is_on_disk_before_it_is_priced_by(
         order.append(f"written while version {board.products['umbrella'].version} was held")
         raise OSError("no space")
 
-    monkeypatch.setattr("hushprice.service.seen._write", written)
+    monkeypatch.setattr("hushprice.service.shared.seen_releases._write", written)
     assert board.refresh(store) == []
     assert board.unnoted
     assert order == ["written while version 0 was held"]
@@ -126,7 +126,7 @@ def test_a_freeze_does_not_wait_for_a_release_that_cannot_be_noted(
     board = Board(SeenFile(tmp_path / "seen.json"))
     release(store)
     board.refresh(store)
-    monkeypatch.setattr("hushprice.service.seen._write", _full)
+    monkeypatch.setattr("hushprice.service.shared.seen_releases._write", _full)
     for sequence in (2, 3):
         release(store, sequence)
         store.set_status("umbrella", "frozen", time.time())
@@ -151,7 +151,7 @@ def test_a_start_that_cannot_note_what_it_finds_is_refused(
 ) -> None:
     """Otherwise prices would fall back to those before the first release, and nobody would know."""
     release(store)
-    monkeypatch.setattr("hushprice.service.seen._write", _full)
+    monkeypatch.setattr("hushprice.service.shared.seen_releases._write", _full)
     with pytest.raises(StoreUnavailable, match="No space left on device"):
         Board(SeenFile(tmp_path / "seen.json")).refresh(store)
 
@@ -165,7 +165,7 @@ def test_a_product_that_is_new_here_starts_without_a_release_that_cannot_be_note
     board.refresh(store)
     del board.products["umbrella"]
     release(store)
-    monkeypatch.setattr("hushprice.service.seen._write", _full)
+    monkeypatch.setattr("hushprice.service.shared.seen_releases._write", _full)
     board.refresh(store)
     assert (board.products["umbrella"].release, board.products["umbrella"].history) == (None, ())
 
@@ -182,13 +182,13 @@ def test_a_customer_clipped_while_a_release_is_noted_is_counted(
     board.refresh(store)
     release(store)
     old = {"age": 130, "member": True, "region": "north"}
-    real = seen._write
+    real = seen_releases._write
 
     def written(path: Path, content: bytes) -> None:
         board.products["umbrella"].context(old, None)
         real(path, content)
 
-    monkeypatch.setattr(seen, "_write", written)
+    monkeypatch.setattr(seen_releases, "_write", written)
     board.refresh(store)
     assert board.products["umbrella"].version == 1
     board.products["umbrella"].context(old, None)
@@ -199,7 +199,7 @@ def test_what_was_seen_never_goes_back(tmp_path: Path) -> None:
     file = SeenFile(tmp_path / "seen.json")
     assert file.note([Seen("a", 5, 100), Seen("b", 1, 10)]) == [Seen("a", 5, 100), Seen("b", 1, 10)]
     assert file.note([Seen("a", 4, 90), Seen("b", 2, 20)]) == [Seen("b", 2, 20)]
-    assert sorted(file.all(), key=lambda seen: seen.product) == [Seen("a", 5, 100), Seen("b", 2, 20)]
+    assert sorted(file.all(), key=lambda seen: seen_releases.product) == [Seen("a", 5, 100), Seen("b", 2, 20)]
 
 
 def test_a_damaged_seen_file_is_refused(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_holdout_is_drawn_by_a_coin_that_knows_no_customer(fresh: Running, mon
     for share, held in ((0.29, True), (0.31, False)):
         coin = (int(share * 2**53) << 11).to_bytes(8, "little")
         drawn = functools.partial(_bytes, coin)
-        monkeypatch.setattr("hushprice.service.routes.quotes.random_bytes", drawn)
+        monkeypatch.setattr("hushprice.service.http.routes.quotes.random_bytes", drawn)
         prices = {fresh.quote(product="held", attributes=customer)["price"] for customer in customers}
         assert (prices == {17.0}) == held
 

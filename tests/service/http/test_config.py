@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hushprice.errors import InvalidInput
-from hushprice.service.config import NAMES, Settings, build, read, variable
-from hushprice.service.processes import Child, heard, told
-from hushprice.service.secret import Secret
+from hushprice.service.shared.config import NAMES, Settings, build, read, variable
+from hushprice.service.shared.processes import Child, heard, told
+from hushprice.service.shared.secret import Secret
 
 
 def written(folder: Path, text: str) -> Path:

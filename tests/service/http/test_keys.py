@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hushprice.errors import InvalidInput
-from hushprice.service import keyring, keys
-from hushprice.service.secret import Secret
+from hushprice.service.shared import keyring, keys
+from hushprice.service.shared.secret import Secret
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import LearnerStore
 

@@ -7,9 +7,9 @@ import pytest
 from tests.service.http.running import KEYS, PRODUCT, Running, ask, running
 from tests.waiting import eventually
 
-from hushprice.service import keyring
-from hushprice.service.board import POLL
-from hushprice.service.routes.table import CALLS
+from hushprice.service.http.routes.table import CALLS
+from hushprice.service.quoting.product_table import POLL
+from hushprice.service.shared import keyring
 from hushprice.service.store import open_store
 
 BODIES = {

@@ -18,8 +18,8 @@ from schemathesis.specs.openapi.checks import (
 )
 from tests.service.http.running import KEYS, Running
 
-from hushprice.service import openapi
-from hushprice.service.routes.table import CALLS
+from hushprice.service.http import openapi
+from hushprice.service.http.routes.table import CALLS
 
 DOCUMENT: Any = json.loads(openapi.document(CALLS))
 OPERATIONS = [(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods]

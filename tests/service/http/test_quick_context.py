@@ -11,8 +11,8 @@ from tests.service.http.running import SCHEMA
 
 from hushprice.demand.schema import Schema
 from hushprice.errors import InvalidInput
-from hushprice.service.contexts import ContextReader
-from hushprice.service.quick_context import QuickReader
+from hushprice.service.shared.contexts import ContextReader
+from hushprice.service.shared.quick_context import QuickReader
 
 DECLARED = Schema.from_dict(SCHEMA)
 VALUES: Any = st.one_of(

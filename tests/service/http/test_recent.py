@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.service.store.samples import quote
 
-from hushprice.service import recent
-from hushprice.service.recent import RecentKeys
+from hushprice.service.quoting import recent_keys
+from hushprice.service.quoting.recent_keys import RecentKeys
 from hushprice.service.store.protocol import Given, NewQuote
 
 
@@ -40,7 +40,7 @@ def test_what_the_store_did_not_answer_for_this_key_is_not_known() -> None:
 
 
 def test_the_oldest_keys_leave_first_and_forgetting_a_customer_clears_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent, "REMEMBERED", 2)
+    monkeypatch.setattr(recent_keys, "REMEMBERED", 2)
     keys = RecentKeys()
     for number in (1, 2, 3):
         keys.note(asked(number), given(number))

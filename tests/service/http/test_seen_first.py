@@ -13,9 +13,9 @@ from tests.service.http.test_board import release
 from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
-from hushprice.service import setup
-from hushprice.service.config import build
-from hushprice.service.seen import SeenFile
+from hushprice.service.shared import setup
+from hushprice.service.shared.config import build
+from hushprice.service.shared.seen_releases import SeenFile
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import Seen
 
@@ -36,7 +36,7 @@ def test_no_answer_shows_a_release_that_could_not_be_noted(fresh: Running, monke
     client, store = fresh.client(), open_store(fresh.store, "learner")
     before = {path: client.get(f"/v1/products/umbrella/{path}").json() for path in PATHS}
     metrics = client.get("/metrics").text
-    monkeypatch.setattr("hushprice.service.seen._write", full)
+    monkeypatch.setattr("hushprice.service.shared.seen_releases._write", full)
     release(store)
     store.add_certificate("umbrella", b'{"after": "a release"}', time.time())
     eventually(lambda: len(tried) >= 2)  # the service has found the release, and could not note it

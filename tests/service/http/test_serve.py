@@ -22,8 +22,8 @@ from tests.service.http.running import CUSTOMER, PRODUCT
 from tests.waiting import PATIENCE, eventually
 
 from hushprice.cli import main
-from hushprice.service import setup
-from hushprice.service.config import build
+from hushprice.service.shared import setup
+from hushprice.service.shared.config import build
 from hushprice.service.store import open_store
 
 COMMAND = [sys.executable, "-c", "from hushprice.cli import main; main()"]
@@ -291,7 +291,7 @@ def test_what_is_wrong_is_one_line_and_exit_code_2(call: Callable[..., Any], tmp
 
 
 def test_without_the_extra_its_name_is_said(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("hushprice.service.quoter_main")]:
+    for name in [name for name in sys.modules if name.startswith("hushprice.service.quoting.main")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvloop", None)
     code, _, err = call("serve", "--port", "0", "--operator-port", "0")

@@ -32,7 +32,7 @@ def tell(server: Running, quote: dict[str, Any]) -> int:
 def hasty(tmp_path: Path) -> Iterator[Running]:
     """A server to which a store that is locked counts as away soon, however long the store itself would wait."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hushprice.service.store.sqlite_turns.WAIT", PATIENCE)
+        patch.setattr("hushprice.service.store.sqlite_write_lock.WAIT", PATIENCE)
         with running(str(tmp_path / "shop.db"), tmp_path, patience=0.5) as made:
             made.create()
             yield made
@@ -229,7 +229,7 @@ def test_a_read_only_database_answers_quotes_and_refuses_what_must_be_kept(fresh
 
 
 def test_beyond_its_buffer_the_service_goes_on_answering(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hushprice.service.writer.BUFFER", 2)
+    monkeypatch.setattr("hushprice.service.quoting.writer.BUFFER", 2)
     _on_writer(fresh, lambda store: store._connection.execute("PRAGMA query_only = ON"))
     during = [fresh.quote() for _ in range(6)]
     assert [each["recorded"] for each in during] == [False] * 6

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.service.store.samples import PRODUCT, give, quote, tell
 
-from hushprice.service.operator import daily_of, revenue_of
+from hushprice.service.learning.operator_port import daily_of, revenue_of
 from hushprice.service.store.protocol import LearnerStore
 from hushprice.types import FloatArray
 

@@ -15,7 +15,7 @@ from tests.service.store.samples import CONTEXT, PRODUCT, give, given, learn, pa
 from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store import open_store, sqlite_file, sqlite_turns
+from hushprice.service.store import open_store, sqlite_file, sqlite_write_lock
 from hushprice.service.store.consistency import problems
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
 from hushprice.service.store.sqlite import SqliteStore
@@ -65,7 +65,7 @@ def test_a_learned_context_is_not_in_the_file_any_more(store: SqliteStore, path:
 def test_a_file_locked_by_another_process_is_unavailable_and_then_back(
     store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_turns, "WAIT", 0.05)
+    monkeypatch.setattr(sqlite_write_lock, "WAIT", 0.05)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailable, match="locked by another process"):

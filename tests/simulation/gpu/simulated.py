@@ -30,20 +30,20 @@ from tests.simulation.gpu.agreement import (
 from hushprice.cli import main
 from hushprice.demand.family import LOGISTIC
 from hushprice.errors import HushpriceError
-from hushprice.optimizer import alone, curve, price
+from hushprice.price_search import certified, curve, one
+from hushprice.research.sweeps.cell import Cell
+from hushprice.research.sweeps.executors import open_executor
+from hushprice.research.sweeps.gpu_executor import Gpu
+from hushprice.research.sweeps.run import run_cells
+from hushprice.research.sweeps.store import Store
+from hushprice.simulation.device import choose
 from hushprice.simulation.gpu import ahead, device, framework, newton
 from hushprice.simulation.gpu.ahead import compile_one
 from hushprice.simulation.gpu.run import Runner, fits
 from hushprice.simulation.gpu.steps import twins
 from hushprice.simulation.gpu.toolkit import stay_on_host
-from hushprice.simulation.places import choose
 from hushprice.simulation.run import prepare, simulate
 from hushprice.simulation.trial import Job
-from hushprice.sweeps.cell import Cell
-from hushprice.sweeps.executors import open_executor
-from hushprice.sweeps.gpu_executor import Gpu
-from hushprice.sweeps.run import run_cells
-from hushprice.sweeps.store import Store
 
 HORIZON, TRIALS = 40, 2
 PROBES = 100  # customers until a batch was a probe in some trial
@@ -78,8 +78,8 @@ def shortest(job: Job, number: int) -> float:
 
 def prices(customers: int = 400) -> dict[str, Any]:
     """The price search in single precision beside the certified one, on curves of every kind the search knows."""
-    single, rng, lost, kinds = twins(True)(alone.price_alone), np.random.default_rng(2), 0.0, set()
-    short, long = np.zeros(price.STACK, dtype=np.float32), np.zeros(price.STACK)
+    single, rng, lost, kinds = twins(True)(one.price_alone), np.random.default_rng(2), 0.0, set()
+    short, long = np.zeros(certified.STACK, dtype=np.float32), np.zeros(certified.STACK)
     for _ in range(customers):
         first, second = rng.uniform(-0.5, 1.5, 2)
         size, up = 10 ** rng.uniform(-5, -1), rng.choice([-1.0, 0.0, 1.0])
@@ -88,7 +88,7 @@ def prices(customers: int = 400) -> dict[str, Any]:
         near = [np.float32(number) for number in line]
         found = single(LOGISTIC, np.float32(4.0), np.float32(1.0), *near, short)
         revenue, bonus = curve.Revenue(LOGISTIC, 4.0, *map(float, near[:2])), curve.Bonus(*map(float, near[2:]), 1.0)
-        best = price.best_price(LOGISTIC, 4.0, *map(float, near), 1.0, long)
+        best = certified.best_price(LOGISTIC, 4.0, *map(float, near), 1.0, long)
         top, got = (curve.revenue_at(revenue, p) + curve.bonus_at(bonus, p) for p in (best, float(found)))
         lost = max(lost, float(top - got))
         kinds.add(type(found).__name__)

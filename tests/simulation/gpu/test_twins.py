@@ -10,7 +10,7 @@ import pytest
 
 from hushprice.numerics import functions, tape
 from hushprice.numerics.jit import COMPILED, step
-from hushprice.optimizer import curve
+from hushprice.price_search import curve
 from hushprice.simulation.gpu import steps
 from hushprice.simulation.gpu.twins import Twins
 

@@ -27,7 +27,7 @@ from hushprice.service.store.protocol import (
     Told,
     UnknownProduct,
 )
-from hushprice.service.store.sqlite_turns import WAIT, Turns, patiently
+from hushprice.service.store.sqlite_write_lock import WAIT, Turns, patiently
 
 _RELEASE = """SELECT name, sequence, version, kind, records, batch, numbers, belief, at
     FROM release JOIN product ON product.id = release.product WHERE name = ?"""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hushprice.errors import InvalidInput, first_line
 from hushprice.service.store.protocol import StoreUnavailable
-from hushprice.service.store.sqlite_turns import WAIT
+from hushprice.service.store.sqlite_write_lock import WAIT
 
 APPLICATION = 0x68757368  # "hush"
 VERSION = 1

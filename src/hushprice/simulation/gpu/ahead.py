@@ -17,7 +17,6 @@ from typing import Any
 
 from hushprice.numerics.jit import FOLDER
 from hushprice.policies.protocol import FIXED, LEARNING, Policy
-from hushprice.simulation.apart import Apart, cores
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import framework, kept, newton
 from hushprice.simulation.gpu.deskwork import Generation, Nothing, Typed, leave_the_device
@@ -25,6 +24,7 @@ from hushprice.simulation.gpu.disk import made_for
 from hushprice.simulation.gpu.recall import recall
 from hushprice.simulation.gpu.shape import shape_of
 from hushprice.simulation.gpu.toolkit import SIMULATED, cuda, stay_on_host
+from hushprice.simulation.subprocess_pool import Apart, cores
 from hushprice.simulation.trial import Job
 
 _ORDER = "advance of framework", "estimate of framework", "begin of framework"

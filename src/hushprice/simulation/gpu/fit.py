@@ -14,8 +14,8 @@ from numba import float64
 
 from hushprice.demand import family
 from hushprice.numerics.linear import packed_size
-from hushprice.releasers import objective_perturbation as solver
-from hushprice.releasers import score as passes
+from hushprice.policies.paper.private import likelihood as passes
+from hushprice.policies.paper.private import solver
 from hushprice.simulation.gpu.steps import twins
 from hushprice.simulation.gpu.toolkit import TEAM, cuda, device_step
 

@@ -16,10 +16,9 @@ from numba import float64, int64
 
 from hushprice.demand.family import LOGISTIC
 from hushprice.numerics.linear import packed_size
-from hushprice.optimizer.price import STACK
+from hushprice.policies.paper.private import solver
 from hushprice.policies.protocol import FIXED, LEARNING, Policy
-from hushprice.releasers import objective_perturbation
-from hushprice.simulation import kernel as steps
+from hushprice.price_search.certified import STACK
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu.fit import minimize
 from hushprice.simulation.gpu.hindsight import earn
@@ -40,8 +39,9 @@ from hushprice.simulation.gpu.steps import narrowed, twins
 from hushprice.simulation.gpu.toolkit import TEAM, bounded, cuda, new, on_device, over, stream
 from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
 from hushprice.simulation.hindsight import PRICES, narrow_many
-from hushprice.simulation.kernel import DUE, PERIOD, Sitting
-from hushprice.simulation.room import FAILED, TOTALS, Plan, Stretch
+from hushprice.simulation.kernels import paper as steps
+from hushprice.simulation.kernels.paper import DUE, PERIOD, Sitting
+from hushprice.simulation.scratch import FAILED, TOTALS, Plan, Stretch
 from hushprice.simulation.trial import Job, plan_of
 from hushprice.types import FloatArray
 
@@ -87,7 +87,7 @@ def kernels(shape: Shape) -> Kernels:
     d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
     padded, small, rows = 4 * ((size + 3) // 4), 2 * d + 1, 5 * d + 6
     in_shape, in_double = known(shape), known(shape._replace(single=False))
-    hot, cold = twins(shape.single), twins(False, {objective_perturbation.minimize: minimize(d)})
+    hot, cold = twins(shape.single), twins(False, {solver.minimize: minimize(d)})
     advance_one = hot(steps.advance, {"world": told_of(shape), "room": {"out": ALONE}})
     estimate_one, sit_down = cold(steps.estimate), cold(steps.sit_down)
     plan_at = one_of(Plan)

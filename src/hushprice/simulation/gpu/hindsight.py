@@ -8,14 +8,14 @@ from typing import Any
 from numba import float64
 
 from hushprice.demand import family, features
-from hushprice.optimizer import coefficients
+from hushprice.price_search import coefficients
 from hushprice.simulation import contexts
 from hushprice.simulation.gpu.fit import total
 from hushprice.simulation.gpu.shape import Shape, known
 from hushprice.simulation.gpu.steps import twins
 from hushprice.simulation.gpu.toolkit import TEAM, cuda
 from hushprice.simulation.hindsight import PRICES
-from hushprice.simulation.room import luck
+from hushprice.simulation.scratch import luck
 
 
 @functools.cache

@@ -14,21 +14,21 @@ import numpy as np
 from numba import float64, int64
 
 from hushprice.numerics.linear import packed_size
-from hushprice.optimizer.price import STACK
-from hushprice.optimizer.probe import work_shape
-from hushprice.policies.newton import DOUBLINGS, EARLY
+from hushprice.policies.newton.pricing.probe import work_shape
+from hushprice.policies.newton.private import scores
+from hushprice.policies.newton.rules import DOUBLINGS, EARLY
 from hushprice.policies.protocol import Policy
-from hushprice.releasers import scores
-from hushprice.simulation import newton as steps
+from hushprice.price_search.certified import STACK
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu.kept import Kept, bytes_kept
 from hushprice.simulation.gpu.shape import ALONE, Shape, copy, copy_square, known, own_of, shape_of, told_of
 from hushprice.simulation.gpu.steps import narrowed, twins
 from hushprice.simulation.gpu.toolkit import bounded, cuda, new, on_device, over
 from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
-from hushprice.simulation.kernel import DUE
-from hushprice.simulation.newton import PERIOD, PLACES, Desk, NewtonPlan
-from hushprice.simulation.room import TOTALS, Stretch
+from hushprice.simulation.kernels import newton as steps
+from hushprice.simulation.kernels.newton import PERIOD, PLACES, Desk, NewtonPlan
+from hushprice.simulation.kernels.paper import DUE
+from hushprice.simulation.scratch import TOTALS, Stretch
 from hushprice.simulation.trial import Job, newton_plan
 
 RELEASES = EARLY + DOUBLINGS  # of a trial, at most

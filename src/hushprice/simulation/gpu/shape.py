@@ -12,7 +12,7 @@ from numba import float32, float64
 from hushprice.simulation.contexts import Stream
 from hushprice.simulation.gpu.folded import Known
 from hushprice.simulation.gpu.toolkit import device_step
-from hushprice.simulation.room import World
+from hushprice.simulation.scratch import World
 from hushprice.simulation.trial import Job
 
 ALONE: Known = {"shape": {"[1]": 1}}  # what is known of a room one customer wide

@@ -14,14 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from hushprice import records
 from hushprice.demand import family, features, welfare
+from hushprice.mechanisms import tree
 from hushprice.numerics import functions, tape
-from hushprice.optimizer import alone, climb, coefficients, curve, lanes, price, probe, spread
-from hushprice.releasers import scores, tree
-from hushprice.sensitive import records
-from hushprice.simulation import contexts, kernel, newton
+from hushprice.policies.newton.pricing import dispersion, probe
+from hushprice.policies.newton.private import scores
+from hushprice.price_search import certified, climb, coefficients, curve, many, one
+from hushprice.simulation import contexts
 from hushprice.simulation.gpu.toolkit import SIMULATED, device_step
 from hushprice.simulation.gpu.twins import Twins
+from hushprice.simulation.kernels import newton, paper
 
 _M0, _M1 = np.uint32(0xD2511F53), np.uint32(0xCD9E8D57)
 _W0, _W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
@@ -121,20 +124,20 @@ def _single_floor() -> dict[Any, Any]:
 
 
 _SINGLE_STEPS = {
-    kernel.arrive,
-    kernel.quote,
-    kernel.respond,
-    kernel.remember,
-    kernel._hold,
+    paper.arrive,
+    paper.quote,
+    paper.respond,
+    paper.remember,
+    paper._hold,
     newton.toss,
     newton.quote,
     contexts.fill,
     contexts.perturb,
-    alone.price_alone,
-    alone.best_prices,
-    alone._by_grid,
+    one.price_alone,
+    one.best_prices,
+    one._by_grid,
     climb.certified,
-    lanes.certify_window,
+    many.certify_window,
     functions.softplus,
     tape.uniform,
     tape.uniforms,
@@ -143,7 +146,7 @@ _SINGLE_STEPS = {
     records.hold_to_unit_ball,
 }
 _SINGLE_MODULES = {
-    each.__name__ for each in (curve, price, coefficients, probe, spread, scores, family, welfare, features)
+    each.__name__ for each in (curve, certified, coefficients, probe, dispersion, scores, family, welfare, features)
 }
 # What is too small for single precision, and what its rounding is.
 _SINGLE_CONSTANTS = {
@@ -157,7 +160,7 @@ _SINGLE_CONSTANTS = {
 
 def twins(single: bool, instead: dict[Any, Any] | None = None) -> Twins:
     """The device's steps: all in double precision, or the ones that run in every period in single."""
-    swapped: dict[Any, Any] = {lanes.best_prices: _never, **(instead or {})}
+    swapped: dict[Any, Any] = {many.best_prices: _never, **(instead or {})}
     if not SIMULATED:
         ours = {np.sqrt: math.sqrt, np.isfinite: math.isfinite, np.isnan: math.isnan, np.cos: math.cos}
         swapped |= {**ours, np.log: math.log, np.log1p: math.log1p, **_words()}

@@ -1,0 +1,309 @@
+"""The engine for one live product: quote a price, observe what came of it.
+
+pricer = open_pricer(horizon=100_000, contexts=2, epsilon=1.0)
+quote = pricer.quote([0.3, -0.5])
+pricer.observe(quote.id, 1)
+"""
+
+from __future__ import annotations
+
+import datetime
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import numpy as np
+
+from hushprice import checks
+from hushprice.demand.families import Logistic
+from hushprice.demand.features import FeatureMap, by_name
+from hushprice.demand.protocol import Demand
+from hushprice.demand.schema import Schema
+from hushprice.errors import InvalidInput
+from hushprice.live import saved
+from hushprice.noise import NoiseSource, System
+from hushprice.policies.catalog import DEFAULT, build, tune
+from hushprice.policies.newton.engine import NewtonEngine
+from hushprice.policies.paper.engine import Framework
+from hushprice.policies.paper.private.covariance import CovarianceReleaser
+from hushprice.policies.paper.private.estimate import EstimateReleaser
+from hushprice.policies.protocol import LEARNING, NEWTON, Policy
+from hushprice.privacy.adjacency import adjacency_of
+from hushprice.privacy.budget import split
+from hushprice.privacy.delta import parse_delta
+from hushprice.privacy.ledger import Ledger
+from hushprice.slots import Observation, Slots
+from hushprice.types import FloatArray
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from hushprice.privacy.certificates.certificate import Certificate
+
+Customer = Sequence[float] | FloatArray | Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A price offered. `version` counts the estimates, or batches, behind it; 0 is the price of ignorance."""
+
+    id: str
+    price: float
+    version: int
+
+
+class Pricer:
+    """Learns demand from past customers and quotes personal prices, inside a privacy budget fixed at the start.
+
+    Threads may share a pricer: `quote`, `observe` and `save` take turns. Processes may not.
+    """
+
+    def __init__(
+        self,
+        *,
+        policy: Policy,
+        demand: Demand,
+        features: FeatureMap,
+        horizon: int,
+        schema: Schema | None = None,
+        delay: int = 0,
+        source: NoiseSource | None = None,
+        simulation: bool = False,
+        covariance: CovarianceReleaser | None = None,
+        estimates: EstimateReleaser | None = None,
+    ) -> None:
+        checks.whole(1, horizon=horizon)
+        checks.whole(0, delay=delay)
+        if policy.code not in (LEARNING, NEWTON) or policy.input_noise > 0:
+            raise InvalidInput(
+                f"policy must be one that learns ('paper', 'noisy-newton' or 'nonprivate'), got {policy.name!r}"
+            )
+        policy.check_fits(horizon=horizon, demand=demand, dimension=features.dimension)
+        if schema is not None and schema.dimension != features.contexts:
+            raise InvalidInput(f"schema gives contexts of length {schema.dimension}, features take {features.contexts}")
+        source = System() if source is None else source
+        if source.simulated and not simulation:
+            raise InvalidInput(f"source {source.label!r} is refused outside simulation: a known seed removes the noise")
+        self.policy = policy
+        self.demand = demand
+        self.features = features
+        self.horizon = horizon
+        self.schema = schema
+        self.source = source
+        self.clipped_attributes = 0  # raw data: for the operator
+        self._lock = threading.RLock()  # one slot at a time, and the releasers' scratch is shared
+        self.slots = Slots(horizon=horizon, delay=delay)
+        self._engine: Framework | NewtonEngine
+        if policy.code == NEWTON:
+            if covariance is not None or estimates is not None:
+                raise InvalidInput("covariance and estimates are for policies 'paper' and 'nonprivate'")
+            self._engine = NewtonEngine(policy=policy, demand=demand, features=features, source=source)
+        else:
+            self._engine = Framework(
+                policy=policy,
+                demand=demand,
+                features=features,
+                horizon=horizon,
+                source=source,
+                covariance=covariance,
+                estimates=estimates,
+            )
+
+    def quote(self, customer: Customer) -> Quote:
+        """A price in [0, 1] for the arriving customer: a context, or attributes by the schema's names.
+
+        Bad input is refused before anything changes. After the horizon prices go on and learning has stopped. A fit
+        that fails (DidNotConverge) stays paid for, and the same customer may be quoted again, from the last estimate.
+        """
+        with self._lock:
+            context, clipped = self._context(customer)
+            u, v = self.features.parts(context)
+            period = self.slots.count + 1
+            self._learn(period)
+            price = self._engine.price(u, v, period)
+            phi = u + price * v
+            if not np.isfinite(phi).all():  # a record that cannot be learned must not get a slot
+                raise InvalidInput("features must be finite for every context and price")
+            self.clipped_attributes += clipped
+            return Quote(self.slots.open(phi), price, self.quoter.version)
+
+    def observe(self, quote_id: str, demand: float) -> Observation:
+        """What the quoted customer bought: a number, or True or False. Late, out of order or never; never twice."""
+        with self._lock:
+            return self.slots.observe(quote_id, demand)
+
+    @property
+    def quoter(self) -> Any:
+        """The side that prices, a Quoter or for noisy-newton a NewtonQuoter. It holds releases only."""
+        return self._engine.quoter
+
+    @property
+    def learner(self) -> Any:
+        """The side that reads records, a Learner or for noisy-newton a NewtonLearner."""
+        return self._engine.learner
+
+    @property
+    def newton(self) -> NewtonEngine:
+        """Both sides of noisy-newton."""
+        if not isinstance(self._engine, NewtonEngine):
+            raise InvalidInput(f"policy {self.policy.name!r} is not run by noisy-newton's engine")
+        return self._engine
+
+    @property
+    def ledger(self) -> Ledger:
+        """What privacy was paid for and what has been spent."""
+        return self.learner.ledger
+
+    @property
+    def learning(self) -> bool:
+        """Is there still a slot to learn?"""
+        return self.slots.learned < self.slots.last
+
+    def certificate(
+        self, key: Ed25519PrivateKey, *, issued: datetime.date | None = None, previous: Certificate | None = None
+    ) -> Certificate:
+        """A signed statement of what was paid for and spent, for an auditor (docs/guide/certificates.md).
+
+        `key` is the operator's, see privacy/certificates/signing.py. `issued` is a date in UTC, today's by default.
+        `previous` is the certificate before this one. Refused where noise is simulated or a part is not one of
+        hushprice's own.
+        """
+        from hushprice.live.certify import certify  # loads the cryptography library, which nothing else needs
+
+        with self._lock:
+            return certify(self, key, issued=issued, previous=previous)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file, in one piece or not at all. It holds raw records: guard it like the records."""
+        with self._lock:
+            saved.save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path, *, simulation: bool = False) -> Self:
+        """Take up where `save` left off. Released noise is read back, never drawn again.
+
+        Load a file once, and only if nothing was quoted after it was saved. Two pricers living on from one file spend
+        the same budget twice. So does one that lives on from a file older than the last quote: what was released since
+        is forgotten, and released again with fresh noise. Nothing detects either.
+        """
+        return saved.load(cls, Path(path), simulation=simulation)
+
+    def _learn(self, period: int) -> None:
+        self._engine.learn(self.slots, period)
+
+    def _context(self, customer: Customer) -> tuple[FloatArray, int]:
+        """The customer's context, and how many attributes had to be clipped."""
+        if isinstance(customer, Mapping):
+            if self.schema is None:
+                raise InvalidInput("attributes by name need a schema; this pricer takes a context vector")
+            encoded = self.schema.encode(customer)
+            return encoded.context, len(encoded.clipped)
+        context = checks.vector(self.features.contexts, context=customer)
+        outside = np.flatnonzero(np.abs(context) > 1.0)
+        if outside.size:
+            raise InvalidInput(f"context[{outside[0]}] must lie in [-1, 1], got {float(context[outside[0]])!r}")
+        return context, 0
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a pricer cannot be copied or pickled: two of them would spend one budget; use save and load")
+
+    def __repr__(self) -> str:
+        return f"Pricer(policy={self.policy.name!r}, quotes={self.slots.count}, horizon={self.horizon})"
+
+
+def open_pricer(
+    *,
+    horizon: int,
+    contexts: int | None = None,
+    schema: Schema | None = None,
+    epsilon: float | None = None,
+    delta: float | str = "2/T^2",
+    epsilon_covariance: float | None = None,
+    epsilon_estimate: float | None = None,
+    policy: str = DEFAULT,
+    calibration: str = "tight",
+    adjacency: str = "replace-one",
+    demand: Demand | None = None,
+    features: str | FeatureMap = "main",
+    exploration_periods: int | None = None,
+    ridge: float | None = None,
+    width: float | None = None,
+    max_estimates: int | None = None,
+    reference_price: float | None = None,
+    trigger: bool = True,
+    bonus: bool = True,
+    unit_cost: float = 0.0,
+    delay: int = 0,
+    source: NoiseSource | None = None,
+    simulation: bool = False,
+    covariance: CovarianceReleaser | None = None,
+    estimates: EstimateReleaser | None = None,
+) -> Pricer:
+    """A pricer for `horizon` customers, by context length or by schema, with the numerical section's tuning by default.
+
+    `epsilon` and `delta` are the totals over the horizon; epsilon is 1 unless it or both of its shares are given.
+    Policy noisy-newton takes `reference_price`, where prices start, and `unit_cost`, a share of the highest price: then
+    (price - unit_cost) x demand is maximized instead of revenue, and no price is below it. `trigger` and `bonus` turn
+    parts of it off. Its guarantee does not depend on the horizon, which is only where learning stops, unless delta is a
+    formula in T.
+
+    >>> pricer = open_pricer(horizon=1000, contexts=1)
+    >>> pricer.ledger.claimed
+    EpsilonDelta(epsilon=1.0, delta=2e-06)
+    """
+    checks.whole(1, horizon=horizon)
+    demand = Logistic() if demand is None else demand
+    features = _features(features, contexts, schema)
+    tuning: dict[str, Any] = {
+        "exploration_periods": exploration_periods,
+        "ridge": ridge,
+        "width": width,
+        "max_estimates": max_estimates,
+    }
+    if epsilon is None and (epsilon_covariance is None or epsilon_estimate is None):
+        epsilon = 1.0
+    budget = split(
+        epsilon,
+        parse_delta(delta, horizon),
+        epsilon_covariance=epsilon_covariance,
+        epsilon_estimate=epsilon_estimate,
+    )
+    return Pricer(
+        policy=build(
+            policy,
+            horizon=horizon,
+            demand=demand,
+            features=features,
+            budget=budget,
+            tuning=tune(horizon=horizon, dimension=features.dimension, policy=policy, **tuning),
+            calibration=calibration,
+            adjacency=adjacency_of(adjacency),
+            reference_price=reference_price,
+            trigger=trigger,
+            bonus=bonus,
+            unit_cost=unit_cost,
+        ),
+        demand=demand,
+        features=features,
+        horizon=horizon,
+        schema=schema,
+        delay=delay,
+        source=source,
+        simulation=simulation,
+        covariance=covariance,
+        estimates=estimates,
+    )
+
+
+def _features(features: str | FeatureMap, contexts: int | None, schema: Schema | None) -> FeatureMap:
+    """A built-in map for contexts of the one length given, or a map of one's own, which must agree with it."""
+    if isinstance(features, str):
+        length = contexts if schema is None else schema.dimension
+        if length is None or (contexts is not None and schema is not None):
+            raise InvalidInput(f"give contexts (the length of a context) or schema, one of them, got {contexts!r}")
+        return by_name(features, length)
+    if contexts not in (None, features.contexts):
+        raise InvalidInput(f"contexts must be {features.contexts}, the length the features take, got {contexts!r}")
+    return features

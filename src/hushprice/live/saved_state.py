@@ -1,0 +1,130 @@
+"""What every saved pricer has, whatever its policy: its settings, and the slots that were quoted."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import msgspec
+import numpy as np
+
+from hushprice.demand.families import BUILT_IN
+from hushprice.demand.features import MAPS, by_name
+from hushprice.demand.schema import Schema
+from hushprice.noise import System, Tape
+from hushprice.policies.protocol import Policy
+from hushprice.slots import Pending
+
+if TYPE_CHECKING:
+    from hushprice.live.pricer import Pricer
+
+AnyPricer = TypeVar("AnyPricer", bound="Pricer")
+
+
+class State(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="engine"):
+    """Everything a pricer is, and everything that happened to it."""
+
+    horizon: int
+    delay: int
+    policy: Policy
+    family: Literal["logistic", "gaussian", "poisson"]
+    demand: dict[str, float]
+    map: str
+    contexts: int
+    schema: dict[str, Any] | None
+    tape: Tape | None  # None: the operating system's noise, which has no state
+    key: bytes
+    status: bytes  # one byte a quote
+    last: int
+    waiting: np.ndarray  # phi of the slots that wait to be learned, one a row
+    outcomes: np.ndarray  # of these slots; NaN where there is none yet
+    clipped: tuple[int, int, int]  # features, demands, attributes
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(<sensitive>)"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:  # msgspec's own lists every field
+        return []
+
+
+def common(pricer: Pricer, clipped: tuple[int, int, int]) -> dict[str, Any]:
+    """The fields of `State`."""
+    slots = pricer.slots
+    return {
+        "horizon": pricer.horizon,
+        "delay": slots.delay,
+        "policy": pricer.policy,
+        "family": pricer.demand.name,
+        "demand": asdict(pricer.demand),  # type: ignore[call-overload]
+        "map": pricer.features.name,
+        "contexts": pricer.features.contexts,
+        "schema": None if pricer.schema is None else pricer.schema.to_dict(),
+        "tape": pricer.source if isinstance(pricer.source, Tape) else None,
+        "key": slots.key,
+        "status": bytes(slots.status),
+        "last": slots.last,
+        "waiting": np.array([each.phi for each in slots.pending]).reshape(-1, pricer.features.dimension),
+        "outcomes": np.array([np.nan if each.demand is None else each.demand for each in slots.pending]),
+        "clipped": clipped,
+    }
+
+
+def rebuilt(kind: type[AnyPricer], state: State, simulation: bool) -> AnyPricer:
+    """A pricer with these settings, before anything happened to it."""
+    return kind(
+        policy=state.policy,
+        demand=msgspec.convert(state.demand, type=BUILT_IN[state.family]),
+        features=by_name(state.map, state.contexts),
+        horizon=state.horizon,
+        schema=None if state.schema is None else Schema.from_dict(state.schema),
+        delay=state.delay,
+        source=System() if state.tape is None else state.tape,
+        simulation=simulation,
+    )
+
+
+def sound_slots(state: State, pricer: Pricer, learned: int) -> dict[str, bool]:
+    """Do the slots fit each other, `learned` of them being learned? By field."""
+    waiting = state.outcomes.size
+    return {
+        "status": set(state.status) <= set(range(4)) and learned + waiting == min(len(state.status), state.last),
+        "last": state.last in (learned, pricer.slots.last),
+        "waiting": state.waiting.shape == (waiting, pricer.features.dimension)
+        and bool(np.isfinite(state.waiting).all()),
+        "outcomes": state.outcomes.shape == (waiting,) and not np.isinf(state.outcomes).any(),
+        "key": len(state.key) == len(pricer.slots.key),
+        "clipped": min(state.clipped) >= 0,
+    }
+
+
+def restore_slots(state: State, pricer: Pricer, learned: int) -> None:
+    """Take up after `learned` slots were learned."""
+    slots = pricer.slots
+    slots.key, slots.status, slots.last = state.key, bytearray(state.status), state.last
+    slots.count, slots.learned = len(state.status), learned
+    outcomes = [None if np.isnan(outcome) else float(outcome) for outcome in state.outcomes]
+    slots.pending = deque(map(Pending, state.waiting, outcomes))
+
+
+def own_parts(pricer: Pricer) -> dict[str, bool]:
+    """Which parts are hushprice's own, by name."""
+    demand, features = pricer.demand, pricer.features
+    return {
+        "demand": type(demand) is BUILT_IN.get(demand.name),
+        "features": features.name in MAPS and features == by_name(features.name, features.contexts),
+        "source": type(pricer.source) in (System, Tape),
+    }
+
+
+def plain(value: Any) -> Any:
+    """NumPy's arrays and numbers in types MessagePack has."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.astype("<f8").tobytes()
+    return value.item()
+
+
+def array(kind: type, value: Any) -> np.ndarray:
+    """The array that `plain` took apart."""
+    shape, numbers = value
+    return np.frombuffer(numbers, dtype="<f8").reshape(shape).astype(np.float64)

@@ -1,0 +1,1 @@
+"""Mechanisms that private learners share: continual sums by tree or Toeplitz filter, and exact whole numbers."""

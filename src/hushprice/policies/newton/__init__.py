@@ -1,0 +1,1 @@
+"""Policy noisy-newton: Newton steps on noisy batches of weighted scores."""

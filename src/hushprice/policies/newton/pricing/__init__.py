@@ -1,0 +1,1 @@
+"""What noisy-newton prices by: releases, public numbers and the arriving customer. Never a record."""

@@ -1,0 +1,1 @@
+"""What noisy-newton reads records with: batches, their exact sums, and noise."""

@@ -1,0 +1,167 @@
+"""Policy noisy-newton on disk: the belief, and the exact sums of the batch at hand. No record is in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from hushprice.errors import InvalidInput
+from hushprice.live.saved_state import State, common, restore_slots, sound_slots
+from hushprice.numerics.linear import packed_size
+from hushprice.policies.newton.engine import NewtonEngine
+from hushprice.policies.newton.pricing.quoter import NewtonQuoter
+from hushprice.policies.newton.private.batches import IdealBatch
+from hushprice.policies.newton.private.exact_batches import ExactBatch
+from hushprice.releases import CurvatureRelease, ScoreRelease
+
+if TYPE_CHECKING:
+    from hushprice.live.pricer import Pricer
+
+
+class _Released(msgspec.Struct, forbid_unknown_fields=True):
+    """A release, and the number of records it came after."""
+
+    numbers: np.ndarray
+    records: int
+
+
+class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A NewtonEngine, whoever drives it."""
+
+    learned: int
+    batch: bytes  # the releaser's own; released noise is in it
+    level: int  # of the batch
+    blocks: int  # looked at
+    curvature: _Released | None  # the batch's last
+    score: _Released | None  # the batch's, where the next one has not begun
+    theta: np.ndarray
+    precision: np.ndarray
+    inverse: np.ndarray
+    ready: bool
+    version: int
+    follows: int  # slots learned before the batch began
+    look: int
+    clipped: tuple[int, int]  # features, demands
+
+    def __repr__(self) -> str:
+        return "EngineState(<sensitive>)"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:  # msgspec's own lists every field
+        return []
+
+
+class NewtonState(State, kw_only=True, forbid_unknown_fields=True, tag="noisy-newton"):
+    """A pricer that runs noisy-newton."""
+
+    newton: EngineState
+
+
+def engine_state(engine: NewtonEngine) -> EngineState:
+    """All of an engine."""
+    learner, quoter = engine.learner, engine.quoter
+    curvature, score = learner.last_curvature, learner.last_score
+    return EngineState(
+        learned=learner.count,
+        batch=learner.batch.state(),
+        level=learner.level,
+        blocks=learner.blocks,
+        curvature=None if curvature is None else _Released(curvature.packed, curvature.records),
+        score=None if score is None else _Released(score.score, score.records),
+        theta=quoter.theta,
+        precision=quoter.precision,
+        inverse=quoter.inverse,
+        ready=quoter.ready,
+        version=quoter.version,
+        follows=quoter.batch,
+        look=quoter.look,
+        clipped=(learner.clipped_features, learner.clipped_demands),
+    )
+
+
+def restore_engine(state: EngineState, engine: NewtonEngine) -> None:
+    """Make an engine that nothing happened to the one that was saved."""
+    learner, quoter = engine.learner, engine.quoter
+    _check(state, engine)
+    quoter.ready, quoter.version = state.ready, state.version
+    quoter.theta, quoter.precision, quoter.inverse = state.theta, state.precision, state.inverse
+    quoter.follow(state.follows)  # by the belief: the batch may be a probe
+    if not _planned(state, quoter):
+        raise InvalidInput("the saved look does not fit the rest of the pricer")
+    quoter.look = state.look
+    learner.begin(state.level)
+    learner.batch.restore(state.batch, state.level)
+    learner.count, learner.blocks = state.learned, state.blocks
+    learner.clipped_features, learner.clipped_demands = state.clipped
+    if state.curvature is not None:
+        learner.last_curvature = CurvatureRelease(state.curvature.numbers, state.curvature.records, learner.event)
+    if state.score is not None:
+        learner.last_score = ScoreRelease(state.score.numbers, state.score.records, learner.event)
+
+
+def state_of(pricer: Pricer) -> NewtonState:
+    """All of a pricer."""
+    state = engine_state(pricer.newton)
+    return NewtonState(**common(pricer, (*state.clipped, pricer.clipped_attributes)), newton=state)
+
+
+def restore(state: NewtonState, pricer: Pricer) -> None:
+    """Make a pricer that nothing happened to the one that was saved."""
+    learned = state.newton.learned
+    fits = sound_slots(state, pricer, learned) | {
+        "follows": (state.newton.follows == 0) == (state.newton.version == 0),
+        "clipped": min(state.clipped) >= 0 and state.clipped[:2] == state.newton.clipped,
+    }
+    _refuse(fits)
+    restore_engine(state.newton, pricer.newton)
+    pricer.clipped_attributes = state.clipped[2]
+    restore_slots(state, pricer, learned)
+
+
+def own_parts(pricer: Pricer) -> dict[str, bool]:
+    """Which parts are hushprice's own, by name."""
+    return {"batch": type(pricer.learner.batch) in (IdealBatch, ExactBatch)}
+
+
+def _check(state: EngineState, engine: NewtonEngine) -> None:
+    """What types cannot say. A state that fails this was written by something else than `engine_state`."""
+    d, learned = engine.quoter.theta.size, state.learned
+    _refuse(
+        {
+            "learned": learned >= 0,
+            "level": 0 <= state.level <= engine.learner.levels,
+            "follows": 0 <= state.follows <= learned and (state.follows > 0 or state.version == 0),
+            "version": 0 <= state.version <= learned,
+            "theta": _finite(state.theta, (d,)) and float(state.theta @ state.theta) <= 1.0 + 1e-9,
+            "precision": _finite(state.precision, (d, d)),
+            "inverse": _finite(state.inverse, (d, d)),
+            "curvature": _released(state.curvature, packed_size(d), learned),
+            "score": _released(state.score, d, learned),
+            "clipped": min(state.clipped) >= 0,
+        }
+    )
+
+
+def _refuse(sound: dict[str, bool]) -> None:
+    for field, fits in sound.items():
+        if not fits:
+            raise InvalidInput(f"the saved {field} does not fit the rest of the pricer")
+
+
+def _planned(state: EngineState, quoter: NewtonQuoter) -> bool:
+    """Is the next look one of the batch's, not behind what was learned, and were there no more blocks than it has?"""
+    regular = (state.look - quoter.batch) % quoter.block == 0 or state.look == quoter.end
+    return (
+        regular
+        and max(state.learned, quoter.batch + 1) <= state.look <= quoter.end
+        and (0 <= state.blocks <= 1 << state.level)
+    )
+
+
+def _finite(numbers: np.ndarray, shape: tuple[int, ...]) -> bool:
+    return numbers.shape == shape and bool(np.isfinite(numbers).all())
+
+
+def _released(release: _Released | None, size: int, learned: int) -> bool:
+    return release is None or (_finite(release.numbers, (size,)) and 1 <= release.records <= learned)

@@ -1,0 +1,1 @@
+"""Policy paper: alg:framework with PrivateCov and PrivateMLE, in three calibrations."""

@@ -1,0 +1,76 @@
+"""alg:framework over its two sides: when a record is learned, when an estimate is made, and what the price is."""
+
+from __future__ import annotations
+
+from hushprice.demand.features import FeatureMap
+from hushprice.demand.protocol import Demand
+from hushprice.noise import NoiseSource
+from hushprice.numerics import tape
+from hushprice.policies.paper.pricing import refresh
+from hushprice.policies.paper.pricing.quoter import Quoter
+from hushprice.policies.paper.private.covariance import CovarianceReleaser
+from hushprice.policies.paper.private.estimate import EstimateReleaser
+from hushprice.policies.paper.private.learner import Learner
+from hushprice.policies.protocol import Policy
+from hushprice.slots import Slots
+from hushprice.types import FloatArray
+
+
+class Framework:
+    """Policies 'paper' and 'nonprivate'."""
+
+    def __init__(
+        self,
+        *,
+        policy: Policy,
+        demand: Demand,
+        features: FeatureMap,
+        horizon: int,
+        source: NoiseSource,
+        covariance: CovarianceReleaser | None,
+        estimates: EstimateReleaser | None,
+    ) -> None:
+        tuning, noise = policy.tuning, policy.noise
+        assert tuning is not None  # the policy's code says so
+        assert noise is not None
+        self._source = source
+        self._horizon = horizon
+        self._exploration = tuning.exploration_periods
+        self.quoter = Quoter(
+            demand=demand,
+            features=features,
+            ridge=tuning.ridge,
+            width=tuning.width,
+            repair=refresh.FLOOR if noise.floored else refresh.AS_IS,
+        )
+        self.learner = Learner(
+            demand=demand,
+            dimension=features.dimension,
+            horizon=horizon,
+            tuning=tuning,
+            noise=noise,
+            source=source,
+            adjacency=policy.adjacency,
+            covariance=covariance,
+            estimates=estimates,
+        )
+
+    def learn(self, slots: Slots, period: int) -> None:
+        """Learn what the quote of this period makes due."""
+        due = slots.due()
+        if due is None:
+            return
+        release = self.learner.absorb(*due)
+        if period <= self._exploration or not self.quoter.wants_estimate(release):
+            return
+        try:
+            self.quoter.accept(self.learner.estimate(period), release)
+        finally:
+            if self.learner.estimates_left == 0:  # no later covariance would be used: stop drawing and storing
+                slots.close()
+
+    def price(self, u: FloatArray, v: FloatArray, period: int) -> float:
+        """The price for a customer whose features are u + p v."""
+        if period <= min(self._exploration, self._horizon):
+            return self._source.uniform(tape.EXPLORATION, period)
+        return self.quoter.price_of(u, v)

@@ -1,0 +1,1 @@
+"""What alg:framework reads records with: PrivateCov and PrivateMLE."""

@@ -1,0 +1,1 @@
+"""Every number a budget leads to under the paper's calibrations."""

@@ -1,0 +1,193 @@
+"""The parameters of Algorithm 1 that decide its regret: the numerical section's, and those of the two regret theorems.
+
+The paper's letters: T horizon, d dimension, T0 exploration periods, rho ridge, gamma width, D_inf most estimates; for
+the demand family (sec:models, conditions 1 to 5) B_Y bound, s subgaussian, K curvature, G scale.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hushprice import checks
+from hushprice.policies.paper import published_noise
+from hushprice.privacy.budget import EpsilonDelta
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tuning:
+    """What Algorithm 1 is told besides its privacy budget (alg:framework, line 1).
+
+    T0 >= T means all exploration: every price is drawn at random.
+    Differs from the paper: any ridge above 0 is taken, where the paper asks for rho >= 1.
+    """
+
+    exploration_periods: int  # T0
+    ridge: float  # rho
+    width: float  # gamma; 0 prices by the estimate alone
+    max_estimates: int  # D_inf; divides the estimates' budget, so it sets how much noise each of them gets
+
+    def __post_init__(self) -> None:
+        checks.whole(0, exploration_periods=self.exploration_periods)
+        checks.positive(ridge=self.ridge)
+        checks.non_negative(width=self.width)
+        checks.whole(1, max_estimates=self.max_estimates)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Theorem:
+    """A regret theorem's parameters with the regret it then promises, summed over the horizon (not averaged)."""
+
+    tuning: Tuning
+    regret_bound: float
+    estimate_noise: float  # nu: standard deviation of each entry of w in alg:private-mle, at the per-call parameters
+
+    def __post_init__(self) -> None:
+        checks.positive(regret_bound=self.regret_bound, estimate_noise=self.estimate_noise)
+
+
+def numerical(horizon: int, dimension: int) -> Tuning:
+    """The tuning behind the paper's figures and tables (sec:numerical).
+
+    >>> numerical(10**5, 2)
+    Tuning(exploration_periods=10, ridge=10.0, width=1.0, max_estimates=34)
+    """
+    checks.whole(1, horizon=horizon, dimension=dimension)
+    calls = max(1, math.ceil(dimension * math.log2(horizon)))
+    return Tuning(exploration_periods=10, ridge=10.0, width=1.0, max_estimates=calls)
+
+
+def adversarial(
+    *,
+    horizon: int,
+    dimension: int,
+    epsilon_covariance: float,
+    epsilon_estimate: float,
+    delta_estimate: float,
+    bound: float,
+    subgaussian: float,
+    curvature: float,
+    scale: float,
+) -> Theorem:
+    """The tuning and the bound for contexts fixed in advance by anyone (thm:main-regret-adversarial-context).
+
+    With nu at the per-call (epsilon_2', delta_2') of alg:framework line 3 and L = ln T:
+
+        T0 = 0,  D_inf = ceil(d log_1.5 T),  regret <= 2 gamma sqrt(4.6 d T L)
+        rho = max(d^1.5 L^5 / epsilon_1, 5 nu sqrt(5 d L), 2 + 48 s^2 G^2 K d L)
+        gamma = K ((sqrt(3) s K + sqrt(5) G nu) sqrt(d L) + (2G + 3) sqrt(rho))
+
+    Readings: rho has L^5 as printed, where cor:cov-multiplicative-approx asks for ln^5(T / delta_1). The condition that
+    each share is at least a tenth of the total serves the theorem's O-form only and is not asked for here.
+
+    At practical sizes the constants make the bound vacuous. No policy can lose more than T in T periods; here the bound
+    is this many times that, with the constants of the paper's logistic example:
+
+    >>> example = dict(horizon=10**6, dimension=2, epsilon_covariance=1.0, epsilon_estimate=1.0, delta_estimate=1e-12)
+    >>> logistic = dict(bound=1.0, subgaussian=1.0, curvature=(1 + math.e**2) ** 2 / math.e**2, scale=1.0)
+    >>> round(adversarial(**example, **logistic).regret_bound / 10**6)
+    12339
+    """
+    _check_size(horizon, dimension)
+    checks.positive(epsilon_covariance=epsilon_covariance, epsilon_estimate=epsilon_estimate)
+    checks.probability(delta_estimate=delta_estimate)
+    _check_family(bound, subgaussian, curvature, scale)
+    growth = dimension * math.log(horizon)
+    calls = math.ceil(growth / math.log(1.5))
+    constants = published_noise.Constants(bound=bound, scale=scale, curvature=curvature)
+    noise = _estimate_noise(EpsilonDelta(epsilon_estimate, delta_estimate), calls, constants)
+    curved = 2 + 48 * subgaussian**2 * scale**2 * curvature * growth
+    ridge = max(_covariance_ridge(horizon, dimension, epsilon_covariance), 5 * noise * math.sqrt(5 * growth), curved)
+    statistical = (math.sqrt(3) * subgaussian * curvature + math.sqrt(5) * scale * noise) * math.sqrt(growth)
+    width = curvature * (statistical + (2 * scale + 3) * math.sqrt(ridge))
+    tuning = Tuning(exploration_periods=0, ridge=ridge, width=width, max_estimates=calls)
+    return Theorem(tuning=tuning, regret_bound=_learning_regret(width, horizon, dimension), estimate_noise=noise)
+
+
+def stochastic(
+    *,
+    horizon: int,
+    dimension: int,
+    epsilon_covariance: float,
+    epsilon_estimate: float,
+    delta_estimate: float,
+    bound: float,
+    subgaussian: float,
+    curvature: float,
+    scale: float,
+) -> Theorem:
+    """The tuning and the bound for independent, well spread contexts (thm:main-regret-stochastic-context).
+
+    With nu and L as in `adversarial`, and the same D_inf:
+
+        rho = max(d^1.5 L^5 / epsilon_1, 5 nu sqrt(5 d L), 2 + 48 s^2 G K d L)
+        T0 = ceil(32 ((2G + 3) rho / sqrt(5 d L) + nu G)^2 ln^2(d T))
+        gamma = 4 s K^2 sqrt(d L),  regret <= T0 + 2 gamma sqrt(4.6 d T L)
+
+    Readings: T0 is printed with nu at (epsilon, delta), without primes; taken at the per-call (epsilon_2', delta_2'),
+    the noise of the estimates that T0 has to outweigh. rho is printed with G where the other theorem and
+    lem:mle-utility-3 have G^2; taken as printed. L^5 as in `adversarial`. The theorem asks for T >= `kappa_threshold`.
+
+    At practical sizes this bound is vacuous too: T0 >= T, so the policy explores all the time. For T = 10^6, T0 is
+
+    >>> example = dict(horizon=10**6, dimension=2, epsilon_covariance=1.0, epsilon_estimate=1.0, delta_estimate=1e-12)
+    >>> logistic = dict(bound=1.0, subgaussian=1.0, curvature=(1 + math.e**2) ** 2 / math.e**2, scale=1.0)
+    >>> f"{stochastic(**example, **logistic).tuning.exploration_periods:.1e}"
+    '2.5e+15'
+    """
+    _check_size(horizon, dimension)
+    checks.positive(epsilon_covariance=epsilon_covariance, epsilon_estimate=epsilon_estimate)
+    checks.probability(delta_estimate=delta_estimate)
+    _check_family(bound, subgaussian, curvature, scale)
+    growth = dimension * math.log(horizon)
+    calls = math.ceil(growth / math.log(1.5))
+    constants = published_noise.Constants(bound=bound, scale=scale, curvature=curvature)
+    noise = _estimate_noise(EpsilonDelta(epsilon_estimate, delta_estimate), calls, constants)
+    curved = 2 + 48 * subgaussian**2 * scale * curvature * growth  # G, not G^2: as printed
+    ridge = max(_covariance_ridge(horizon, dimension, epsilon_covariance), 5 * noise * math.sqrt(5 * growth), curved)
+    root = (2 * scale + 3) * ridge / math.sqrt(5 * growth) + noise * scale
+    periods = 32 * root * root * (math.log(dimension) + math.log(horizon)) ** 2
+    checks.positive(exploration_periods=periods)  # a tiny epsilon overflows here first
+    width = 4 * subgaussian * curvature**2 * math.sqrt(growth)
+    tuning = Tuning(exploration_periods=math.ceil(periods), ridge=ridge, width=width, max_estimates=calls)
+    regret = tuning.exploration_periods + _learning_regret(width, horizon, dimension)
+    return Theorem(tuning=tuning, regret_bound=regret, estimate_noise=noise)
+
+
+def kappa_threshold(kappa: float) -> float:
+    """The smallest horizon thm:main-regret-stochastic-context speaks of, e^(kappa^-2); infinity where that overflows.
+
+    kappa is kappa_x of asmp:stochastic-context: at most 1/d since ||phi|| <= 1, and 1/(3d) in sec:numerical. For d = 2:
+
+    >>> f"{kappa_threshold(1 / 6):.1e}"
+    '4.3e+15'
+    """
+    checks.positive(kappa=kappa)
+    checks.within(0, 1, kappa=kappa)
+    try:
+        return math.exp(kappa**-2)
+    except OverflowError:
+        return math.inf
+
+
+def _estimate_noise(share: EpsilonDelta, calls: int, constants: published_noise.Constants) -> float:
+    """nu of alg:private-mle line 2, at the per-call share of alg:framework line 3."""
+    return published_noise.estimate_noise(published_noise.per_estimate(share, calls, halved=True), constants)
+
+
+def _covariance_ridge(horizon: int, dimension: int, epsilon: float) -> float:
+    return dimension**1.5 * math.log(horizon) ** 5 / epsilon
+
+
+def _learning_regret(width: float, horizon: int, dimension: int) -> float:
+    return 2 * width * math.sqrt(4.6 * dimension * horizon * math.log(horizon))
+
+
+def _check_size(horizon: int, dimension: int) -> None:
+    checks.whole(2, horizon=horizon)
+    checks.whole(1, dimension=dimension)
+
+
+def _check_family(bound: float, subgaussian: float, curvature: float, scale: float) -> None:
+    checks.positive(bound=bound, subgaussian=subgaussian, curvature=curvature, scale=scale)
+    checks.within(1, math.inf, curvature=curvature, scale=scale)  # conditions 4 and 5 of sec:models

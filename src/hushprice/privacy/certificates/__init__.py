@@ -1,0 +1,1 @@
+"""Signed statements of a guarantee, complete enough to be recomputed from the file alone."""

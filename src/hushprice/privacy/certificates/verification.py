@@ -1,0 +1,239 @@
+"""Is a certificate true? Everything in it is computed again from the file alone, and what cannot be is said so.
+
+From a few entries (facts.py) the whole certificate is written a second time, and compared field by field. So a field is
+either compared, or one of those entries; and every one of these moves something that is compared, except what STATED
+lists, and the claim, which may be weaker than what is proven.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from hushprice.errors import HushpriceError, InvalidInput, first_line
+from hushprice.policies.newton.statements import OUTSIDE
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.certificates import canonical, signing
+from hushprice.privacy.certificates.certificate import FIRST, SECTIONS, Certificate, Facts, describe
+from hushprice.privacy.certificates.facts import facts_of
+from hushprice.privacy.certificates.statements import versions
+from hushprice.privacy.customers import CustomerGuarantee
+
+STATED = {
+    "mechanism.issued": "when it was issued",
+    "mechanism.versions.hushprice": "the version of hushprice that ran",
+    "mechanism.versions.numpy": "the version of NumPy",
+    "mechanism.versions.opendp": "the version of OpenDP, which draws the noise",
+    "mechanism.versions.python": "the version of Python",
+    "mechanism.versions.scipy": "the version of SciPy",
+    "parameters.calibration": "which rule chose the noise; what the noise proves does not depend on it",
+    "parameters.delay": "how many customers late an outcome may come; nothing proven depends on it",
+}
+
+STATED_OF_BATCHES = {
+    **{field: what for field, what in STATED.items() if field != "parameters.calibration"},
+    "parameters.cap": "of a record's curvature, in whose units noise is added; nothing proven depends on it",
+    "parameters.demand.bound": "the most that counts as bought; scores are held to length 1 whatever it is",
+    "parameters.demand.name": "the demand family; scores are held to length 1 whatever it is",
+    "parameters.demand.slope": "the slope of demand; nothing proven depends on it",
+    "parameters.horizon": "how many customers are learned from; nothing proven depends on it",
+}
+
+STATED_OF_SERVICE = {
+    **{field: what for field, what in STATED_OF_BATCHES.items() if field != "parameters.delay"},
+    "parameters.outcome_seconds": "how late an outcome may come; nothing proven depends on it",
+    "parameters.product": "the product",
+}
+
+_ONE_RECORD = "that one customer is one record: who comes k times is protected k times less"
+_ONE_KEY = "that one customer has one customer key: who has k of them is protected k times less"
+_ALL_CHANGES = "that every change by hand that moved prices is listed as outside the guarantee"
+
+UNPROVABLE = (
+    "that the shop's prices came from this program, unchanged, and from no other use of the records",
+    "that every record was held to ||phi|| <= 1 and to the demand's bounds before it was used",
+    "that noise was drawn afresh, once, from the source named, and that no old copy of the pricer lived on",
+    _ONE_RECORD,
+    "that nothing else about the records was visible: the time a quote took, error messages, logs, clip counts",
+    "that the customer's own price stayed between the shop and that customer",
+    "that successive certificates are about one pricer, and that there is no other pricer over the same customers",
+)
+
+
+class _Result(msgspec.Struct):
+    claimed: EpsilonDelta
+    proven: EpsilonDelta
+    spent: EpsilonDelta
+    customer: CustomerGuarantee | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verified:
+    """A certificate that adds up: what that shows, what it merely states, and what no file can show."""
+
+    claimed: EpsilonDelta
+    proven: EpsilonDelta
+    spent: EpsilonDelta
+    customer: CustomerGuarantee | None = None  # of all records of a customer, where their number is capped
+    holds: tuple[str, ...]
+    stated: dict[str, str]  # the field, and what it says
+    unprovable: tuple[str, ...]
+    outside_the_guarantee: tuple[dict[str, str], ...] = ()  # changes by hand, as stated
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return asdict(self)
+
+
+def verify(certificate: Certificate, *, public_key: str | None = None, previous: Certificate | None = None) -> Verified:
+    """What this certificate shows; one that does not add up is refused by the field.
+
+    `public_key` (hexadecimal) is whose signature it must be; `previous` is the certificate it must follow.
+    """
+    _check_chain(certificate)
+    if public_key not in (None, certificate.public_key):
+        raise InvalidInput(f"public_key is {certificate.public_key}, not the key given, {public_key}")
+    recompute(certificate)
+    service, batches = certificate.format == 2, certificate.content("mechanism")["policy"] == "noisy-newton"
+    holds = [*_signature(public_key is not None), *(_of_batches if batches else _recomputed)(certificate)]
+    words = STATED_OF_SERVICE if service else STATED_OF_BATCHES if batches else STATED
+    stated = {field: _shown(certificate, field, what) for field, what in words.items()}
+    changes = certificate.content(OUTSIDE)["changes"] if service else []
+    if service:
+        stated[OUTSIDE] = _listed(changes)
+    if previous is not None:
+        verify(previous)
+        _check_follows(certificate, previous)
+        holds.append(f"it follows certificate {previous.hash[:16]}...: same parameters, same key, no count went down")
+    elif certificate.previous is not None:
+        stated["previous"] = f"it follows certificate {certificate.previous[:16]}..., which was not given"
+    result = msgspec.convert(certificate.content("result"), _Result)
+    return Verified(
+        **{name: getattr(result, name) for name in result.__struct_fields__},
+        holds=tuple(holds),
+        stated=stated,
+        unprovable=_unprovable(service, result.customer is not None),
+        outside_the_guarantee=tuple(changes),
+    )
+
+
+def _unprovable(service: bool, capped: bool) -> tuple[str, ...]:
+    lines = tuple(_ONE_KEY if capped and line == _ONE_RECORD else line for line in UNPROVABLE)
+    return (*lines, _ALL_CHANGES) if service else lines
+
+
+def recompute(certificate: Certificate) -> None:
+    """Write the certificate a second time, and refuse it where the two differ."""
+    try:
+        with np.errstate(all="ignore"):  # a number too large is found out below, and needs no warning
+            expected = describe(facts_of(certificate))
+    except (HushpriceError, ArithmeticError, ValueError) as problem:
+        message = first_line(problem)
+        if message.startswith(SECTIONS):
+            raise InvalidInput(message) from None
+        raise InvalidInput(f"it describes no mechanism: {message}") from None  # a negative slope, an infinite distance
+    for name in expected:
+        found = canonical.difference(certificate.content(name), expected[name], name)
+        if found is not None:
+            raise InvalidInput(found + _other_version(certificate))
+
+
+def _check_chain(certificate: Certificate) -> None:
+    last = certificate.previous or FIRST
+    for section in certificate.sections:
+        last = canonical.chained(last, section.content)
+        if section.hash != last:
+            raise InvalidInput(f"{section.name}.hash does not match: this section or what comes before it was changed")
+    if not signing.is_signed(certificate.public_key, certificate.signature, certificate.hash):
+        raise InvalidInput("signature is not one of public_key over the last hash")
+
+
+def _check_follows(certificate: Certificate, previous: Certificate) -> None:
+    if certificate.previous != previous.hash:
+        raise InvalidInput(f"previous is {certificate.previous}, not the certificate given, {previous.hash}")
+    if certificate.public_key != previous.public_key:
+        raise InvalidInput("public_key is not that of the previous certificate")
+    unchanged = canonical.difference(certificate.content("parameters"), previous.content("parameters"), "parameters")
+    claims = canonical.difference(
+        certificate.content("result")["claimed"], previous.content("result")["claimed"], "result.claimed"
+    )
+    for found in (unchanged, claims):
+        if found is not None:
+            raise InvalidInput(found.replace("the rest of the file", "the previous certificate"))
+    now, before = facts_of(certificate), facts_of(previous)
+    if now.issued < before.issued:
+        raise InvalidInput(f"mechanism.issued is {now.issued}, before the previous certificate's {before.issued}")
+    if isinstance(now, Facts) and isinstance(before, Facts) and now.estimates < before.estimates:
+        raise InvalidInput(
+            f"events.spent counts {now.estimates} estimates, the previous certificate {before.estimates}"
+        )
+    if certificate.format == 2:  # so is the previous one, by its parameters
+        listed, earlier = (each.content(OUTSIDE)["changes"] for each in (certificate, previous))
+        if listed[: len(earlier)] != earlier:
+            raise InvalidInput(f"{OUTSIDE}.changes must begin with all {len(earlier)} of the previous certificate")
+
+
+def _signature(known: bool) -> list[str]:
+    if known:
+        return ["unchanged since it was signed with the public key given: hash chain and signature"]
+    under = "under the key inside the file, which tells nothing about who holds it (give --public-key for that)"
+    return [f"unchanged since it was signed: hash chain and signature, {under}"]
+
+
+def _recomputed(certificate: Certificate) -> list[str]:
+    result, parameters = certificate.content("result"), certificate.content("parameters")
+    spent = certificate.content("events")["spent"]
+    made = spent[1]["count"] if len(spent) == 2 else 0
+    claimed, proven = result["claimed"], result["proven"]
+    return [
+        f"sensitivities of {parameters['demand']['name']} demand, neighbours {parameters['adjacency']}, recomputed",
+        f"events recomputed: the noise strategy for horizon {parameters['horizon']}, grids, the solver's distance",
+        f"proven for everything paid for: epsilon {proven['epsilon']:.6g} at delta {proven['delta']:.3g}, recomputed",
+        f"claimed covers proven: epsilon {claimed['epsilon']:.6g} at delta {claimed['delta']:.3g}",
+        f"spent within what was paid for: the covariance stream, {made} of {parameters['max_estimates']} estimates",
+        # How many estimates were made was not fixed in advance, so this reads a meter; the promise is what is proven.
+        f"spent so far, recomputed: the meter reads epsilon {result['spent']['epsilon']:.6g} at the same delta",
+    ]
+
+
+def _of_batches(certificate: Certificate) -> list[str]:
+    """The same for policy noisy-newton."""
+    result, parameters = certificate.content("result"), certificate.content("parameters")
+    claimed, proven, customer = result["claimed"], result["proven"], result.get("customer")
+    return [
+        f"sensitivities of a score and of a curvature, neighbours {parameters['adjacency']}, recomputed",
+        f"events recomputed: any number of batches, each of at most {2 ** parameters['noise']['levels']} blocks, grids",
+        f"proven for all batches: epsilon {proven['epsilon']:.6g} at delta {proven['delta']:.3g}, recomputed",
+        f"claimed covers proven: epsilon {claimed['epsilon']:.6g} at delta {claimed['delta']:.3g}",
+        "spent within what was paid for: all batches are one release, paid and spent at the start",
+        *([] if customer is None else [_of_customer(customer)]),
+    ]
+
+
+def _of_customer(customer: dict[str, Any]) -> str:
+    most = f"{customer['records']} record" + ("s" if customer["records"] > 1 else "")
+    figure = f"epsilon {customer['epsilon']:.6g} at delta {customer['delta']:.3g} (mu {customer['mu']:.6g})"
+    return f"proven for a customer with at most {most} in this product: {figure}, recomputed"
+
+
+def _listed(changes: list[dict[str, str]]) -> str:
+    """How many, and the last few."""
+    last = "; ".join(f"{each['date']} {each['what']}" for each in changes[-5:])
+    return f"changes by hand that moved prices, which no noise covers: {len(changes)}" + (f", last {last}" * bool(last))
+
+
+def _shown(certificate: Certificate, field: str, what: str) -> str:
+    section, *names = field.split(".")
+    value: Any = certificate.content(section)
+    for name in names:
+        value = value[name]
+    return f"{what}: {value}"
+
+
+def _other_version(certificate: Certificate) -> str:
+    """A later version may count differently; then the certificate is to be checked with the version that issued it."""
+    issuer, ours = certificate.content("mechanism")["versions"]["hushprice"], versions()["hushprice"]
+    return "" if issuer == ours else f" (issued by hushprice {issuer}, verified by {ours})"

@@ -1,0 +1,141 @@
+"""Privacy cost as data: what was released, described fully enough that an accountant can be written from it alone.
+
+Events are never removed and never change meaning, because certificates outlive versions.
+
+`grid` is 0 for ideal, real-valued Gaussian noise (simulation). Otherwise noise is the exact discrete Gaussian on the
+multiples of `grid`, and so is what it is added to (docs/proofs/discrete_noise.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hushprice import checks
+from hushprice.errors import InvalidInput
+from hushprice.privacy.streams import Strategy, Toeplitz, Tree
+
+TRIANGLE = "triangle"  # independent noise on the entries of the upper triangle, as alg:private-cov prints it
+FROBENIUS = "frobenius"  # off-diagonal entries get 1/sqrt(2) of it: equally much in every direction of matrix space
+LAYOUTS = (TRIANGLE, FROBENIUS)
+MOST_LEVELS = 20  # a batch has at most 2^20 blocks
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CovarianceStream:
+    """Every prefix sum of phi phi' over `steps` records, ||phi|| <= 1 (alg:private-cov).
+
+    Published is C x + z: x has a row a record, the upper triangle of phi phi' (layout "triangle"), or the same with
+    off-diagonal entries times sqrt(2) (layout "frobenius"); C is the strategy; z is N(0, noise^2) in every entry.
+    """
+
+    strategy: Strategy
+    steps: int
+    dimension: int
+    noise: float
+    layout: str
+    grid: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.whole(1, steps=self.steps, dimension=self.dimension)
+        checks.positive(noise=self.noise)
+        _check_grid(self.grid, noise=self.noise)
+        if not isinstance(self.strategy, (Tree, Toeplitz)):
+            raise InvalidInput(f"strategy must be a Tree or a Toeplitz, got {checks.shown(self.strategy)}")
+        self.strategy.column_norm(self.steps)  # refuses a tree that is too small for the records
+        if self.layout not in LAYOUTS:
+            raise InvalidInput(f"layout must be one of {', '.join(LAYOUTS)}, got {checks.shown(self.layout)}")
+
+    @property
+    def entries(self) -> int:
+        """Numbers in one row of x."""
+        return self.dimension * (self.dimension + 1) // 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PerturbedEstimate:
+    """One constrained maximum-likelihood estimate by objective perturbation (alg:private-mle), then output noise.
+
+    The exact minimizer over ||theta|| <= 2 of sum_t loss_t + ridge/2 ||theta||^2 + w'theta, w ~ N(0, noise^2 I), is
+    met within `distance`, and N(0, output_noise^2 I) is added. On the ball every record's loss has a gradient along its
+    phi of norm at most `gradient`, two records' gradients differ by at most `difference`, and a record's Hessian is
+    at most `curvature` phi phi', ||phi|| <= 1. `output_grid` is to the output noise what `grid` is to w.
+    """
+
+    dimension: int
+    noise: float
+    ridge: float
+    gradient: float
+    difference: float
+    curvature: float
+    distance: float
+    output_noise: float
+    grid: float = 0.0
+    output_grid: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.whole(1, dimension=self.dimension)
+        checks.positive(noise=self.noise, ridge=self.ridge, output_noise=self.output_noise)
+        checks.positive(gradient=self.gradient, difference=self.difference, curvature=self.curvature)
+        checks.positive(distance=self.distance)
+        _check_grid(self.grid, noise=self.noise)
+        _check_grid(self.output_grid, output_noise=self.output_noise)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batches:
+    """Batch after batch of records, each record in one of them (policy noisy-newton); any number of batches.
+
+    Of a batch are published the sum of its records' scores, each of length at most 1, plus N(0, score_noise^2) in every
+    entry, and C x + z: row b of x is the sum of psi psi' over the b-th block of the batch, ||psi|| <= 1, off-diagonal
+    entries times sqrt(2), C the Toeplitz strategy of streams.py for the batch's number of blocks, a power of two up to
+    2^levels, and z is N(0, (curvature_noise * longest column of C)^2) in every entry. A record's score and its psi are
+    multiples of one vector, its features. Batches and blocks end where slot numbers and earlier releases say. `live`
+    noise is on the grids that `grid_of` gives.
+    """
+
+    dimension: int
+    score_noise: float
+    curvature_noise: float
+    levels: int
+    live: bool = False
+
+    def __post_init__(self) -> None:
+        checks.whole(1, dimension=self.dimension)
+        checks.whole(0, levels=self.levels)
+        checks.within(0, MOST_LEVELS, levels=self.levels)
+        checks.positive(score_noise=self.score_noise, curvature_noise=self.curvature_noise)
+        if not isinstance(self.live, bool):
+            raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
+
+    @property
+    def entries(self) -> int:
+        """Numbers in one row of x."""
+        return self.dimension * (self.dimension + 1) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class NotPrivate:
+    """A release without noise: no finite epsilon covers it."""
+
+
+Event = CovarianceStream | PerturbedEstimate | Batches | NotPrivate
+
+FINENESS = 32  # a grid is the power of two 2^-32 of the noise, or the next one below
+
+
+def grid_of(noise: float) -> float:
+    """The grid of live noise: fine enough that discreteness costs nothing one would notice.
+
+    >>> grid_of(1.0) == 2.0**-32 and grid_of(1.9) == 2.0**-32
+    True
+    """
+    checks.positive(noise=noise)
+    return math.ldexp(1.0, math.frexp(noise)[1] - 1 - FINENESS)
+
+
+def _check_grid(grid: float, **noise: float) -> None:
+    """0, or what `grid_of` says: a coarser one is not covered by the proof, a finer one does not fit into floats."""
+    ((name, value),) = noise.items()
+    if grid not in (0.0, grid_of(value)):
+        raise InvalidInput(f"grid must be 0 or {grid_of(value)!r} for {name} {value!r}, got {checks.shown(grid)}")

@@ -1,0 +1,134 @@
+"""From an event to its privacy loss: how much likelier what was released can be in one world than in its neighbour.
+
+The loss of everything together is at most G + sum_i (shift_i + scale_i R_i), where G is the loss of one mu-GDP release,
+N(mu^2/2, mu^2), and the R_i are independent lengths of a standard normal vector in one or two dimensions, independent
+of G. Releases may be chosen one after the other, each in view of those before (docs/proofs/composition.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hushprice.errors import InvalidInput
+from hushprice.privacy import sensitivity
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.events import Batches, CovarianceStream, Event, NotPrivate, PerturbedEstimate, grid_of
+
+# Changes are taken to be larger by this share: ||phi|| may pass 1 by 1e-12 and products of floats are rounded, as are
+# the numbers an accountant computes with (docs/proofs/sensitivity.md, section 4).
+_ROUNDING = 1e-10
+_CUT = 2.0**-37  # of an entry: what cutting a live score and psi to 2^-40 turns them by (docs/proofs/batches.md, 6)
+
+
+@dataclass(frozen=True, slots=True)
+class Radial:
+    """`count` independent losses, each at most shift + scale R, R the length of a normal vector in `degree` dims."""
+
+    count: int
+    shift: float
+    scale: float
+    degree: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loss:
+    """A bound on the privacy loss of some releases."""
+
+    mu_squared: float = 0.0  # of all Gaussian releases together
+    radials: tuple[Radial, ...] = ()
+    coordinates: int = 0  # noise numbers drawn on a grid rather than from the real line
+    unbounded: bool = False  # something was released without noise
+
+    @property
+    def mu(self) -> float:
+        return math.sqrt(self.mu_squared)
+
+
+def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
+    """The loss of `count` releases of this kind. An event of an unknown kind is refused."""
+    match event:
+        case CovarianceStream():
+            return _of_stream(event, count, adjacency)
+        case PerturbedEstimate():
+            return _of_estimate(event, count, adjacency)
+        case Batches():
+            return _of_batches(event, count, adjacency)
+        case NotPrivate():
+            return Loss(unbounded=True)
+    raise InvalidInput(f"no accountant knows the event {event!r}")
+
+
+def compose(losses: Iterable[Loss]) -> Loss:
+    """The loss of all of them together."""
+    losses = tuple(losses)
+    return Loss(
+        mu_squared=math.fsum(loss.mu_squared for loss in losses),
+        radials=tuple(radial for loss in losses for radial in loss.radials),
+        coordinates=sum(loss.coordinates for loss in losses),
+        unbounded=any(loss.unbounded for loss in losses),
+    )
+
+
+def _of_stream(event: CovarianceStream, count: int, adjacency: Adjacency) -> Loss:
+    """One record moves C x by its own change times a column of C (docs/proofs/continual_release.md)."""
+    moved = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency) * event.strategy.column_norm(event.steps)
+    numbers = stream_numbers(event)
+    if event.grid > 0.0:
+        # What is added to the noise is rounded to the grid: two worlds' roundings differ by at most one grid step a
+        # number, and the fixed-point filter before it by far less than another
+        # (policies/paper/private/exact_covariance.py).
+        moved += 2.0 * event.grid * math.sqrt(numbers)
+    return Loss(
+        mu_squared=count * _square(moved / event.noise),
+        coordinates=count * numbers if event.grid > 0.0 else 0,
+    )
+
+
+def stream_numbers(event: CovarianceStream) -> int:
+    """Noise numbers in the whole stream: one row a record, whether a row of the filter or a node of the tree."""
+    return event.steps * event.entries
+
+
+def _of_estimate(event: PerturbedEstimate, count: int, adjacency: Adjacency) -> Loss:
+    """docs/proofs/objective_perturbation.md: the exact minimizer's loss is radial, the output noise's is Gaussian."""
+    change, degree = sensitivity.of_gradients(event.gradient, event.difference, adjacency)
+    scale = (1.0 + _ROUNDING) * change / event.noise
+    shift = math.log1p((1.0 + _ROUNDING) * event.curvature / event.ridge) + 0.5 * scale * scale
+    moved = (1.0 + _ROUNDING) * (2.0 * event.distance + event.output_grid * math.sqrt(event.dimension))
+    gridded = int(event.grid > 0.0) + int(event.output_grid > 0.0)
+    return Loss(
+        mu_squared=count * _square(moved / event.output_noise),
+        radials=(Radial(count, shift, scale, degree),),
+        coordinates=count * gridded * event.dimension,
+    )
+
+
+def _of_batches(event: Batches, count: int, adjacency: Adjacency) -> Loss:
+    """One record moves its own batch and no other, whatever ended it (docs/proofs/batches.md).
+
+    Two scores of length 1 differ by at most 2, and one from nothing by 1. Two records never do all that and differ as
+    much as they can in their curvatures too: both are charged, less what they exclude. Rounding moves a number by less
+    than two grid steps. A batch's grid may be 2^-32 of its noise where grid_of(curvature_noise) is half of that: hence
+    the factor 2.
+    """
+    change, _ = sensitivity.of_gradients(1.0, 2.0, adjacency)
+    scores = (1.0 + _ROUNDING) * change
+    curvature = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency)
+    numbers = event.entries << event.levels
+    if event.live:
+        scores += (2.0 * grid_of(event.score_noise) + _CUT) * math.sqrt(event.dimension)
+        curvature += 2.0 * grid_of(event.curvature_noise) * 2.0 * math.sqrt(numbers)
+        curvature += 2.0 * _CUT * math.sqrt(event.dimension)
+    apart = _square(scores / event.score_noise) + _square(curvature / event.curvature_noise)
+    excluded = sensitivity.overcounted(event.score_noise, event.curvature_noise, adjacency)
+    return Loss(
+        mu_squared=count * (apart - excluded),
+        coordinates=count * (numbers + event.dimension) if event.live else 0,
+    )
+
+
+def _square(value: float) -> float:
+    """Infinity where `**` would raise: a forged noise may be anything."""
+    return value * value

@@ -1,1 +1,0 @@
-"""Layer 2: private releasers. They read records, add noise, and charge the ledger."""

@@ -1,0 +1,64 @@
+"""Exact bounds on a probability from counts, and what a privacy promise allows a watcher to gain."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushprice import checks
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.types import FloatArray
+
+
+def clopper_pearson(successes: int, runs: int, confidence: float) -> tuple[float, float]:
+    """An interval that holds the true probability with at least that confidence, whatever the probability is.
+
+    Clopper and Pearson, "The use of confidence or fiducial limits", Biometrika 26 (1934): the ends are the
+    probabilities under which a count this extreme has probability (1 - confidence) / 2. Rounding goes outwards.
+
+    >>> [round(end, 4) for end in clopper_pearson(0, 100, 0.95)]
+    [0.0, 0.0362]
+    """
+    checks.whole(1, runs=runs)
+    checks.whole(0, successes=successes)
+    checks.within(0, runs, successes=successes)
+    checks.probability(confidence=confidence)
+    tail = (1.0 - confidence) / 2.0
+    low = 0.0 if successes == 0 else 1.0 - _highest(runs - successes, runs, tail)
+    return low, 1.0 if successes == runs else _highest(successes, runs, tail)
+
+
+def most_advantage(promise: EpsilonDelta) -> float:
+    """The most that (epsilon, delta) lets any test gain: TPR - FPR <= (e^eps - 1 + 2 delta) / (e^eps + 1).
+
+    Add TPR <= e^eps FPR + delta to the same inequality about the two chances of being wrong.
+
+    >>> round(most_advantage(EpsilonDelta(1.0, 0.0)), 4), most_advantage(EpsilonDelta(0.0, 0.0))
+    (0.4621, 0.0)
+    """
+    shrunk = math.exp(-promise.epsilon)  # both sides divided by e^eps: no overflow
+    return min(1.0, (1.0 - shrunk + 2.0 * promise.delta * shrunk) / (1.0 + shrunk))
+
+
+def _highest(successes: int, runs: int, tail: float) -> float:
+    """The probability under which `successes` or fewer of `runs` have probability `tail`, by bisection from above."""
+    counts = np.arange(successes + 1)
+    ways = _log_choose(runs, counts)
+    low, high = successes / runs, 1.0
+    for _ in range(60):  # halves the gap each time: 60 reach the last bit
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        log_terms = ways + counts * math.log(middle) + (runs - counts) * math.log1p(-middle)
+        if np.exp(log_terms).sum() > tail:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _log_choose(runs: int, counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> FloatArray:
+    """ln of the binomial coefficients for counts 0 .. k, added up from the ratio of neighbours."""
+    ratios = np.log(runs - counts[1:] + 1.0) - np.log(counts[1:])
+    return np.concatenate([[0.0], np.cumsum(ratios)])

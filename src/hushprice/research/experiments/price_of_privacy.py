@@ -1,0 +1,72 @@
+"""tab:non-private: average regret for five epsilon, and without privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hushprice.research.experiments import paper_numbers
+from hushprice.research.experiments.experiment import (
+    ANY,
+    NONPRIVATE,
+    PRIVATE,
+    PUBLISHED,
+    SHRINK,
+    YARDSTICKS,
+    Entry,
+    Experiment,
+    Setting,
+    shown_horizon,
+)
+from hushprice.research.experiments.findings import beats_the_best_fixed_price, matched
+from hushprice.research.experiments.paper_numbers import printed
+from hushprice.research.experiments.reasons import common
+from hushprice.research.experiments.rows import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class PriceOfPrivacy(Experiment):
+    label = "tab:non-private"
+    title = "What privacy costs: regret by epsilon, and without privacy"
+    about = (
+        "Average regret at T = 1e5 and 1e6, d = 2 and 3, epsilon_1 = epsilon_2 = epsilon, delta_1 = delta_2 = 1/T^2. "
+        "The claim is 2 epsilon in all."
+    )
+
+    def entries(self, *, quick: bool) -> list[Entry]:
+        entries = []
+        for (full, dimension), numbers in paper_numbers.NON_PRIVATE.items():
+            horizon = full // SHRINK if quick else full
+            group = f"{shown_horizon(horizon)}, d = {dimension}"
+            for contender in PRIVATE:
+                for epsilon, text in zip(paper_numbers.NON_PRIVATE_EPSILONS, numbers, strict=False):
+                    setting = Setting(
+                        horizon=horizon, dimension=dimension, epsilon_covariance=epsilon, epsilon_estimate=epsilon
+                    )
+                    paper = None if quick else printed(text)
+                    column = f"ε = {epsilon:g}"
+                    entries.append(Entry(setting=setting, contender=contender, group=group, column=column, paper=paper))
+            for contender in YARDSTICKS:
+                paper = printed(numbers[-1]) if contender == NONPRIVATE and not quick else None
+                setting = Setting(horizon=horizon, dimension=dimension)
+                entries.append(Entry(setting=setting, contender=contender, group=group, column=ANY, paper=paper))
+        return entries
+
+    def reason(self, row: Row) -> str:
+        return common(row)
+
+    def figures(self, rows: Sequence[Row]) -> Mapping[str, Figure]:
+        from hushprice.research.experiments.pictures import beside_the_paper
+
+        return {self.name: beside_the_paper(self, rows)}
+
+    def findings(self, rows: Sequence[Row]) -> list[str]:
+        small = [row for row in rows if row.entry.setting.epsilon_estimate <= 1.0]
+        return [
+            *matched(small, PUBLISHED, "with epsilon at most 1"),
+            *matched(rows, PUBLISHED, "of all epsilon"),
+            *matched(rows, NONPRIVATE, "without privacy"),
+            *beats_the_best_fixed_price(rows),
+        ]

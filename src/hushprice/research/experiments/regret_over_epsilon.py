@@ -1,0 +1,68 @@
+"""fig:regret-veps: average regret against epsilon, for three horizons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hushprice.research.experiments.curves import DIMENSIONS, Curves, moves
+from hushprice.research.experiments.experiment import (
+    ANY,
+    PRIVATE,
+    YARDSTICKS,
+    Entry,
+    Setting,
+    scaled,
+    shown_horizon,
+    thinned,
+)
+from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
+from hushprice.research.experiments.rows import Row
+
+EPSILONS = tuple(round(0.1 * step, 1) for step in range(1, 11))
+HORIZONS = (10**5, 5 * 10**5, 10**6)
+
+
+class RegretOverEpsilon(Curves):
+    label = "fig:regret-veps"
+    title = "Regret falls as epsilon grows"
+    about = (
+        "Average regret for epsilon_1 = epsilon_2 = epsilon from 0.1 to 1 in steps of 0.1, delta_1 = delta_2 = 1/T^2. "
+        "The steps and the three horizons are our reading (R46)."
+    )
+    across = "ε"
+
+    def entries(self, *, quick: bool) -> list[Entry]:
+        return over_epsilon(quick=quick)
+
+    def x(self, row: Row) -> float:
+        return row.entry.setting.epsilon_estimate
+
+    def findings(self, rows: Sequence[Row]) -> list[str]:
+        return [
+            *moves(rows, "from the least to the largest epsilon"),
+            *beats_random(rows),
+            *beats_the_best_fixed_price(rows),
+        ]
+
+
+def over_epsilon(*, quick: bool) -> list[Entry]:
+    """The entries of fig:regret-veps; fig:surplus has the same."""
+    entries = []
+    for dimension in DIMENSIONS:
+        group = f"d = {dimension}"
+        for contender in PRIVATE:
+            for horizon in scaled(HORIZONS, quick=quick):
+                for epsilon in thinned(EPSILONS, quick=quick):
+                    setting = Setting(
+                        horizon=horizon, dimension=dimension, epsilon_covariance=epsilon, epsilon_estimate=epsilon
+                    )
+                    series, column = shown_horizon(horizon), f"ε = {epsilon:g}"
+                    entries.append(
+                        Entry(setting=setting, contender=contender, group=group, series=series, column=column)
+                    )
+        for contender in YARDSTICKS:
+            for horizon in scaled(HORIZONS, quick=quick):
+                setting = Setting(horizon=horizon, dimension=dimension)
+                series = shown_horizon(horizon)
+                entries.append(Entry(setting=setting, contender=contender, group=group, series=series, column=ANY))
+    return entries

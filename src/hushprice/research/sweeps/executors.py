@@ -1,0 +1,134 @@
+"""Where pieces run. Whatever the place and the order, a trial is the same to its last digit."""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
+
+import numpy as np
+
+from hushprice import checks
+from hushprice.errors import InvalidInput
+from hushprice.research.sweeps.block import Block
+from hushprice.research.sweeps.cell import Cell
+from hushprice.research.sweeps.trial_range import Missing, Piece, cut
+from hushprice.simulation.device import CPU, Place, choose
+from hushprice.simulation.run import run_one, warm_up
+from hushprice.simulation.trial import Job
+from hushprice.types import IntArray
+
+NAMES = ("local", "ray")
+Advance = Callable[[int], None]  # periods done
+Ended = Generator[tuple[Piece, Block], None, None]
+
+
+class Executor(Protocol):
+    """Runs pieces and gives back each one's block as it ends; leaving the loop early stops the rest."""
+
+    @property
+    def place(self) -> Place:
+        """Which device computes, and how precisely: part of what a result is known by."""
+        ...
+
+    def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:
+        """These cells come next, before they are prepared; a cell's results are not all there where it `lacks` some."""
+        ...
+
+    def cut(self, missing: Missing) -> list[Piece]:
+        """Pieces of a size that suits it; refuses cells that it cannot run."""
+        ...
+
+    def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended: ...
+
+    def close(self) -> None: ...
+
+
+class Local:
+    """Threads of this process: compiled code leaves the interpreter lock, so they use all cores."""
+
+    def __init__(self, workers: int | None = None, place: Place = CPU) -> None:
+        if workers is not None:
+            checks.whole(1, workers=workers)
+        self.slots = workers or os.cpu_count() or 1
+        self.place = place
+
+    def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:
+        """All is compiled already, or will be in a moment."""
+
+    def cut(self, missing: Missing) -> list[Piece]:
+        return cut(missing, self.slots)
+
+    def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
+        starts = np.cumsum([1, *(len(piece.numbers) for piece in pieces)])
+        control = np.zeros(int(starts[-1]), dtype=np.int64)  # [0]: stop; then the periods done in each trial
+        with ThreadPoolExecutor(max(1, min(self.slots, len(pieces)))) as pool:
+            running: dict[Future[Block], Piece] = {}
+            ended: queue.SimpleQueue[Future[Block]] = queue.SimpleQueue()  # of ten thousand, only those that ended
+            try:
+                for piece, start in zip(pieces, starts, strict=False):
+                    job = piece.cell.prepare()
+                    future = pool.submit(run_piece, job, piece.numbers, control, int(start))
+                    running[future] = piece
+                    future.add_done_callback(ended.put)
+                while running:
+                    done = _next(ended)
+                    advance(int(control[1:].sum()))
+                    if done is not None:
+                        yield running.pop(done), done.result()
+            finally:
+                control[0] = 1
+                for future in running:
+                    future.cancel()
+
+    def close(self) -> None:
+        """Nothing outlives a run."""
+
+
+def _next(ended: queue.SimpleQueue[Future[Block]]) -> Future[Block] | None:
+    """What ends within a tenth of a second: progress is to be told meanwhile."""
+    try:
+        return ended.get(timeout=0.1)
+    except queue.Empty:
+        return None
+
+
+def run_piece(job: Job, numbers: range, control: IntArray, counter: int) -> Block:
+    """The trials of those numbers, one after another."""
+    warm_up(job)
+    started = time.perf_counter()
+    trials = [run_one(job, number, control, counter + i) for i, number in enumerate(numbers)]
+    return Block.of(trials, first=numbers.start, seconds=time.perf_counter() - started)
+
+
+def open_executor(
+    name: str = "local",
+    *,
+    workers: int | None = None,
+    address: str | None = None,
+    device: str = "cpu",
+    precision: str = "double",
+    jobs: Iterable[Job] = (),
+) -> Executor:
+    """The executor of that name, ready to run. Device "auto" takes a GPU only if it can run all of the jobs."""
+    place = choose(device, precision, jobs)
+    if name == "local":
+        if address is not None:
+            raise InvalidInput(f"address is for executor 'ray' alone, got {address!r} with executor 'local'")
+        if place.device == "gpu":
+            from hushprice.research.sweeps.gpu_executor import Gpu
+
+            return Gpu(place)
+        return Local(workers, place)
+    if name == "ray":
+        if device != "cpu":
+            raise InvalidInput(f"backend {device!r} is for executor 'local' alone; a cluster computes on CPUs")
+        if workers is not None:
+            raise InvalidInput(f"workers is for executor 'local' alone, got {workers!r} with executor 'ray'")
+        from hushprice.research.sweeps.ray_executor import Ray
+
+        return Ray(address)
+    raise InvalidInput(f"executor must be one of {', '.join(NAMES)}, got {name!r}")

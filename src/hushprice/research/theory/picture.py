@@ -1,0 +1,41 @@
+"""Growth rates as a picture: what was measured, and the paper's rate through the first point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hushprice.research.theory.finding import Finding
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")  # Okabe and Ito: told apart by colour-blind readers
+
+
+def growth_picture(finding: Finding) -> Figure:
+    """Every curve of a finding on logarithmic axes, two-standard-error bars, the stated rate dotted."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 5.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for index, curve in enumerate(finding.curves):
+        colour = _COLOURS[index % len(_COLOURS)]
+        x, y = np.array(curve.x), np.array(curve.y)
+        reach = np.minimum(2.0 * np.array(curve.error), 0.9 * y)  # a bar must end above zero to be drawn
+        axes.errorbar(x, y, yerr=reach, color=colour, marker="o", linewidth=2.0, capsize=3.0, label=curve.name)
+        rate = f"rate {curve.rate:g}" if index == 0 else None
+        axes.plot(x, y[0] * (x / x[0]) ** curve.rate, color=colour, linestyle=":", linewidth=1.2, label=rate)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel(finding.curves[0].axis)
+    axes.set_ylabel("measured")
+    axes.set_title(f"{finding.name}: {finding.verdict}", loc="left")
+    axes.grid(visible=True, which="major", alpha=0.3)
+    axes.legend(frameon=False, title="dotted: the rate the paper states")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure

@@ -1,0 +1,113 @@
+"""What both regret theorems promise, for the constants of a demand family, and how their own tuning fares in a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hushprice.policies.paper.rules import Theorem
+from hushprice.research.theory.finding import Row, Size
+from hushprice.research.theory.statistics import Interval, first_horizon, mean_interval
+from hushprice.simulation.market import Market
+from hushprice.simulation.run import simulate
+
+RANDOM_PRICES = (
+    0.0251  # average regret of uniformly random prices on the paper's market, d = 2 (docs/reference/paper_map.md, R45)
+)
+SAFETY = 1.0  # factor on the bounds; tests plant others
+
+
+class FamilyConstants(NamedTuple):
+    """B_Y, s, K, G."""
+
+    bound: float
+    subgaussian: float
+    curvature: float
+    scale: float
+
+
+# The friendliest the paper has (its logistic example, slope 1), and what is true of its numerical section (slope 4).
+EXAMPLE = FamilyConstants(1.0, 1.0, (1 + math.e**2) ** 2 / math.e**2, 1.0)
+INSTANCE = FamilyConstants(1.0, 0.5, (2 + 2 * math.cosh(8.0)) / 4, 4.0)
+
+Promise = Callable[..., Theorem]
+
+
+def promise(theorem: Promise, horizon: float, dimension: int, constants: FamilyConstants, epsilon: float) -> Theorem:
+    """The theorem at epsilon_1 = epsilon_2 = epsilon, delta_2 = 1/T^2."""
+    return theorem(
+        horizon=round(horizon),
+        dimension=dimension,
+        epsilon_covariance=epsilon,
+        epsilon_estimate=epsilon,
+        delta_estimate=float(round(horizon)) ** -2,
+        **constants._asdict(),
+    )
+
+
+def binding_horizon(theorem: Promise, constants: FamilyConstants, dimension: int, epsilon: float, loss: float) -> float:
+    """From which T on the bound is below a loss of so much a period, for good."""
+
+    def binds(horizon: float) -> bool:
+        return SAFETY * promise(theorem, horizon, dimension, constants, epsilon).regret_bound < loss * round(horizon)
+
+    return first_horizon(binds)
+
+
+def vacuity_rows(theorem: Promise) -> list[Row]:
+    """When the bound starts to say anything, for several constants, dimensions and epsilons."""
+    rows: list[Row] = []
+    for name, constants in (("example, slope 1", EXAMPLE), ("sec:numerical, slope 4", INSTANCE)):
+        for dimension, epsilon in ((2, 1.0), (2, 0.1), (5, 1.0), (2, 100.0)):
+            at = promise(theorem, 10**6, dimension, constants, epsilon)
+            rows.append(
+                {
+                    "constants": name,
+                    "d": dimension,
+                    "epsilon_1 = epsilon_2": epsilon,
+                    "bound / T at T = 1e6": round(SAFETY * at.regret_bound / 1e6, 1),
+                    "below T from": _horizon(binding_horizon(theorem, constants, dimension, epsilon, 1.0)),
+                    "below random prices from": _horizon(
+                        binding_horizon(theorem, constants, dimension, epsilon, RANDOM_PRICES)
+                    ),
+                }
+            )
+    return rows
+
+
+def measured(theorem: Promise, market: Market, horizon: int, size: Size, *, trials: int) -> tuple[Row, Interval, float]:
+    """A run with the theorem's own parameters: a row, average regret, and the bound it is held to, per period."""
+    at = promise(theorem, horizon, market.dimension, INSTANCE, 1.0)
+    result = simulate(
+        "paper",
+        calibration="printed",
+        market=market,
+        horizon=horizon,
+        epsilon=2.0,
+        trials=trials,
+        seed=size.seed,
+        workers=size.workers,
+        device=size.device,
+        precision=size.precision,
+        exploration_periods=at.tuning.exploration_periods,
+        ridge=at.tuning.ridge,
+        width=at.tuning.width,
+        max_estimates=at.tuning.max_estimates,
+    )
+    interval, bound = mean_interval(result.regret), SAFETY * at.regret_bound / horizon
+    row: Row = {
+        "market": f"{market.name}, {market.contexts}",
+        "T": horizon,
+        "T0": at.tuning.exploration_periods,
+        "rho": round(at.tuning.ridge, 1),
+        "gamma": round(at.tuning.width, 1),
+        "average regret x 1e4": round(1e4 * interval.value, 1),
+        "bound x 1e4": round(1e4 * bound, 1),
+        "estimates": round(float(result.estimates.mean()), 1),
+    }
+    return row, interval, bound
+
+
+def _horizon(horizon: float) -> str:
+    return f"{horizon:.1e}" if math.isfinite(horizon) else "never up to 1e18"

@@ -1,1 +1,0 @@
-"""Layer 1: customer records. Nothing that prices may import from here."""

@@ -1,0 +1,1 @@
+"""The HTTP side: routes, messages on the wire, the page."""

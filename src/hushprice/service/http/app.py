@@ -1,0 +1,88 @@
+"""The application: calls of the table behind a router, the two hot ones past it, errors in one shape everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from hushprice.service.http import openapi
+from hushprice.service.http.call import Answer, Asked, Call
+from hushprice.service.http.endpoint import Endpoint, Receive, Scope, Send, refused, reply
+from hushprice.service.http.page_files import page_routes
+from hushprice.service.quoting.state import Service
+from hushprice.service.shared import problems
+from hushprice.service.shared.problems import Problem
+
+_QUOTES = "/v1/quotes"
+_OUTCOME = "/outcome"
+_ID = slice(len(_QUOTES) + 1, len(_QUOTES) + 33)
+_LENGTH = len(_QUOTES) + 33 + len(_OUTCOME)
+
+
+class Application:
+    """ASGI. Quotes and outcomes are most requests by far, so they skip the router."""
+
+    def __init__(self, service: Service, calls: Sequence[Call]) -> None:
+        endpoints = {(call.method, call.path): Endpoint(call, service) for call in calls}
+        self._quote = endpoints.get(("POST", _QUOTES))
+        self._outcome = endpoints.get(("POST", f"{_QUOTES}/{{id}}{_OUTCOME}"))
+        document = _document_call(calls)
+        routes = [Route(call.path, endpoints[call.method, call.path], methods=[call.method]) for call in calls]
+        routes.append(Route(document.path, Endpoint(document, service), methods=["GET"]))
+        routes.extend(page_routes())
+        self._router = Starlette(
+            routes=routes,
+            exception_handlers={HTTPException: _unrouted},  # type: ignore[dict-item]
+        )
+        self._router.router.redirect_slashes = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            path: str = scope["path"]
+            if path == _QUOTES and self._quote is not None:
+                await self._quote(scope, receive, send)
+                return
+            if len(path) == _LENGTH and path.endswith(_OUTCOME) and path.startswith(_QUOTES + "/") and self._outcome:
+                scope["path_params"] = {"id": path[_ID]}
+                await self._outcome(scope, receive, send)
+                return
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        await self._router(scope, receive, send)
+
+
+def _document_call(calls: Sequence[Call]) -> Call:
+    content = openapi.document(calls)
+
+    async def shown(service: Service, asked: Asked) -> Answer:
+        return Answer(200, content)
+
+    return Call(
+        method="GET", path="/openapi.json", name="openapi", summary="This interface", handler=shown, answers={200: dict}
+    )
+
+
+async def _unrouted(request: Request, problem: HTTPException) -> Response:
+    """What the router refuses: a path or a method that is not there."""
+    said = {
+        404: Problem(404, "not_found", "there is nothing at this path"),
+        405: Problem(405, "method_not_allowed", "this path has another method", headers=dict(problem.headers or {})),
+    }
+    return _Reply(refused(said.get(problem.status_code, problems.internal())))
+
+
+class _Reply(Response):
+    """An answer of ours as the router wants it."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__()
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await reply(send, self._answer)

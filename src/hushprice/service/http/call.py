@@ -1,0 +1,87 @@
+"""One HTTP call: declared once, read by the router, by the checks in front of it and by the OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from hushprice.service.store.protocol import ApiKey, Role
+
+if TYPE_CHECKING:
+    from hushprice.service.quoting.state import Service
+
+JSON = b"application/json"
+
+
+class Answer(NamedTuple):
+    """A status and a body: a message, or bytes as they are."""
+
+    status: int
+    body: Any
+    kind: bytes = JSON
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Asked:
+    """A request that passed the checks. Its body and query may hold a customer's values: it does not print."""
+
+    __slots__ = ("body", "idempotency", "key", "path", "query", "started")
+
+    def __init__(
+        self,
+        key: ApiKey | None,
+        path: dict[str, str],
+        query: bytes,
+        body: Any,
+        idempotency: bytes | None,
+        started: float,
+    ) -> None:
+        self.key = key
+        self.path = path
+        self.query = query
+        self.body = body
+        self.idempotency = idempotency
+        self.started = started
+
+    @property
+    def sender(self) -> ApiKey:
+        """The key of a call that needs one."""
+        assert self.key is not None
+        return self.key
+
+
+Handler = Callable[["Service", Asked], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Query:
+    """A query parameter, for the document; `schema` is JSON Schema."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    required: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """What a call needs and answers. `reads` are public figures: without a key where the page is open."""
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    handler: Handler
+    answers: dict[int, Any]  # success: a message type, or a media type
+    roles: tuple[Role, ...] = ()  # none: nobody has to sign in
+    reads: bool = False
+    body: Any = None
+    decoder: msgspec.json.Decoder[Any] | None = None  # where it differs from the body's own
+    refusals: dict[int, str] = field(default_factory=dict)  # besides those every call has
+    query: tuple[Query, ...] = ()
+    free_query: str | None = None  # what parameters of any name mean
+    idempotent: bool = False  # does it read the header Idempotency-Key?
+    tag: str = "service"

@@ -1,0 +1,145 @@
+"""From bytes to a call and back: key, rate limit, body, handler, answer. Every error leaves in the one shape.
+
+Plain ASGI rather than a framework's request and response objects: a quote must be quick.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hushprice.service.http.call import JSON, Answer, Asked, Call
+from hushprice.service.shared import problems
+from hushprice.service.shared.problems import ErrorBody, Problem
+from hushprice.service.store.protocol import ApiKey, StoreUnavailable
+
+if TYPE_CHECKING:
+    from hushprice.service.quoting.state import Service
+
+LARGEST_BODY = 256 * 1024
+LONGEST_IDEMPOTENCY_KEY = 200
+
+log = logging.getLogger("hushprice.service")
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+_encode = msgspec.json.Encoder().encode
+# Nothing here is for a cache to keep, and no browser should guess what a body is.
+_HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+
+
+class Endpoint:
+    """An ASGI application for one call."""
+
+    def __init__(self, call: Call, service: Service) -> None:
+        self._call = call
+        self._service = service
+        self._handler = call.handler
+        self._roles = call.roles
+        self._decode = None if call.body is None else (call.decoder or msgspec.json.Decoder(call.body)).decode
+        self._needs_key = bool(call.roles) and not (call.reads and service.settings.open_page)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            answer = await self._answer(scope, receive)
+        except Problem as problem:
+            answer = refused(problem)
+        except StoreUnavailable:
+            answer = refused(problems.store_away())
+        except Exception as problem:
+            log_fault(self._call.name, problem)
+            answer = refused(problems.internal())
+        await reply(send, answer)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+        started = time.perf_counter()
+        given = length = idempotency = None
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                given = value[7:].strip() if value[:7].lower() == b"bearer " else b""
+            elif name == b"x-api-key":
+                given = value if given is None else given
+            elif name == b"content-length":
+                length = value
+            elif name == b"idempotency-key":
+                idempotency = value
+        service = self._service
+        key = self._admit(given)
+        if self._roles:  # all who come without a key share one bucket
+            wait = service.limits.take("" if key is None else key.name, started)
+            if wait:
+                raise problems.too_many(wait)
+        body = None
+        if self._decode is not None:
+            body = self._read(await _body(receive, length))
+        if idempotency is not None and not 0 < len(idempotency) <= LONGEST_IDEMPOTENCY_KEY:
+            raise problems.invalid("Idempotency-Key", f"must have 1 to {LONGEST_IDEMPOTENCY_KEY} characters")
+        path = scope.get("path_params") or {}
+        return await self._handler(service, Asked(key, path, scope["query_string"], body, idempotency, started))
+
+    def _admit(self, given: bytes | None) -> ApiKey | None:
+        """Who asks. A key that is given must be known, also where none is needed: it is a mistake of its sender."""
+        if not self._roles or (given is None and not self._needs_key):
+            return None
+        key = None if given is None else self._service.board.keyring.find(given)
+        if key is None:
+            raise problems.unauthorized()
+        if key.role != "admin" and key.role not in self._roles and self._needs_key:
+            raise problems.forbidden(self._roles)
+        return key
+
+    def _read(self, body: bytes) -> Any:
+        assert self._decode is not None
+        return decoded(self._decode, body)
+
+
+def decoded(decode: Callable[[Any], Any], body: bytes | msgspec.Raw) -> Any:
+    """The message in these bytes, or a Problem that names the field."""
+    try:
+        return decode(body)
+    except msgspec.ValidationError as problem:
+        raise problems.of_validation(problem) from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise problems.not_json() from None
+
+
+async def _body(receive: Receive, length: bytes | None) -> bytes:
+    """The whole body, and never much more than a body may have."""
+    if length is not None and (not length.isdigit() or len(length) > 18 or int(length) > LARGEST_BODY):
+        raise problems.too_large(LARGEST_BODY)
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    while message.get("more_body"):
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > LARGEST_BODY:
+            raise problems.too_large(LARGEST_BODY)
+    if message["type"] == "http.disconnect":
+        raise Problem(400, "incomplete", "the request ended before its body did")
+    return body
+
+
+def refused(problem: Problem) -> Answer:
+    """A problem as an answer."""
+    headers = tuple((name.encode(), value.encode()) for name, value in problem.headers.items())
+    return Answer(problem.status, ErrorBody(problem.complaint), JSON, headers)
+
+
+async def reply(send: Send, answer: Answer) -> None:
+    """Send it."""
+    body = answer.body if type(answer.body) is bytes else _encode(answer.body)
+    headers = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(body)), *_HEADERS, *answer.headers]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def log_fault(where: str, problem: Exception) -> None:
+    """Say where it happened and of what kind it is. Its text is left out: a value of a customer may be in it."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
+    log.error("%s failed: %s at %s", where, type(problem).__name__, place)

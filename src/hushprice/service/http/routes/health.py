@@ -1,0 +1,72 @@
+"""For those who run the service: is it up, is it ready, how is it doing."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hushprice.service.http import metrics
+from hushprice.service.http.call import Answer, Asked, Call
+from hushprice.service.quoting.state import Service
+from hushprice.service.shared.messages import Health, Readiness
+
+_TEXT = b"text/plain; version=0.0.4; charset=utf-8"
+
+
+async def healthz(service: Service, asked: Asked) -> Answer:
+    """The process answers."""
+    return Answer(200, Health("ok"))
+
+
+async def readyz(service: Service, asked: Asked) -> Answer:
+    """Is everything there? Quotes are answered also where this says no."""
+    store, learner = service.store_up, service.store_up and service.learner_up
+    body = Readiness(store and learner, _word(store), _word(learner), len(service.board.products))
+    return Answer(200 if body.ready else 503, body)
+
+
+def _word(up: bool) -> Literal["up", "away"]:
+    return "up" if up else "away"
+
+
+async def prometheus(service: Service, asked: Asked) -> Answer:
+    """Public figures."""
+    listed = []
+    for name, held in service.board.products.items():
+        claimed, proven = held.policy.claimed, held.policy.proven
+        spent = 0.0 if held.release is None or proven is None else proven.epsilon
+        epsilon = 0.0 if claimed is None else claimed.epsilon
+        listed.append(metrics.ProductFigures(name, held.slots, held.sequence, held.learned, epsilon, spent))
+    up, learner = service.store_up, service.learner_up
+    text = metrics.render(service.latencies, listed, store_up=up, learner_up=learner, buffered=service.writer.buffered)
+    return Answer(200, text.encode(), _TEXT)
+
+
+READS = (
+    Call(
+        method="GET",
+        path="/healthz",
+        name="healthz",
+        tag="health",
+        summary="The process is up",
+        handler=healthz,
+        answers={200: Health},
+    ),
+    Call(
+        method="GET",
+        path="/readyz",
+        name="readyz",
+        tag="health",
+        summary="Store and learner are up",
+        handler=readyz,
+        answers={200: Readiness, 503: Readiness},
+    ),
+    Call(
+        method="GET",
+        path="/metrics",
+        name="metrics",
+        tag="health",
+        summary="Figures for Prometheus",
+        handler=prometheus,
+        answers={200: "text/plain"},
+    ),
+)

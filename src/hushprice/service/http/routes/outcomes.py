@@ -1,0 +1,45 @@
+"""What became of a quote. The same steps for a purchase and for none: the time an answer takes tells nothing."""
+
+from __future__ import annotations
+
+from hushprice.service.http.call import Answer, Asked, Call
+from hushprice.service.quoting.state import Service
+from hushprice.service.shared import problems
+from hushprice.service.shared.messages import Outcome, OutcomeRequest
+from hushprice.service.shared.problems import Problem
+from hushprice.service.store.protocol import NewOutcome
+
+
+async def outcome(service: Service, asked: Asked) -> Answer:
+    """Hand an outcome to the store, and wait until it is durable: who was told "recorded" does not tell again."""
+    request: OutcomeRequest = asked.body
+    if (request.purchased is None) == (request.quantity is None):
+        raise problems.invalid(None, "one of purchased and quantity must be given")
+    demand = float(request.purchased if request.quantity is None else request.quantity)  # type: ignore[arg-type]
+    quote = asked.path["id"].lower()
+    told = await service.writer.outcome(NewOutcome(quote, asked.sender.identity, demand))
+    if told.status == "unknown":
+        raise problems.unknown_quote()
+    if told.status == "conflict":
+        raise Problem(409, "conflict", "another outcome was told for this quote before", "id")
+    return Answer(202 if told.status == "late" else 200, Outcome(quote, told.status, told.repeat))
+
+
+CALLS = (
+    Call(
+        method="POST",
+        path="/v1/quotes/{id}/outcome",
+        name="outcome",
+        tag="quotes",
+        summary="What became of a quote; only for the key that got it",
+        handler=outcome,
+        roles=("shop",),
+        body=OutcomeRequest,
+        answers={200: Outcome, 202: Outcome},
+        refusals={
+            404: "no such quote for this key",
+            409: "another outcome was told before",
+            503: "the store is away; tell again",
+        },
+    ),
+)

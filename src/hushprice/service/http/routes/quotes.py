@@ -1,0 +1,196 @@
+"""Quotes: a price for a customer, one or many at once."""
+
+from __future__ import annotations
+
+import hmac
+import time
+from asyncio import Future
+from functools import lru_cache
+
+import msgspec
+
+from hushprice.service.http import endpoint
+from hushprice.service.http.call import Answer, Asked, Call
+from hushprice.service.quoting.priced_product import Held
+from hushprice.service.quoting.randomness import random_bytes
+from hushprice.service.quoting.state import Service
+from hushprice.service.quoting.writer import BUFFER
+from hushprice.service.shared import problems
+from hushprice.service.shared.keys import customer_digest
+from hushprice.service.shared.limits import LARGEST_BATCH
+from hushprice.service.shared.messages import Batch, BatchRequest, Quote, QuoteRequest, RawBatch
+from hushprice.service.shared.problems import Complaint, ErrorBody, Problem
+from hushprice.service.shared.times import rfc3339
+from hushprice.service.store.protocol import Given, NewQuote, StoreUnavailable
+
+_HIGHEST = 2.0**-53
+_decode = msgspec.json.Decoder(QuoteRequest).decode
+_canonical = msgspec.json.Encoder(order="deterministic").encode
+
+
+async def quote(service: Service, asked: Asked) -> Answer:
+    """One quote. Stored before it is answered, unless quotes.durable is off or the store is away."""
+    answer = await _answered(service, asked.body, asked.sender.identity, asked.idempotency)
+    service.latencies.add(time.perf_counter() - asked.started)
+    return answer
+
+
+async def _answered(service: Service, request: QuoteRequest, key: str, idempotency: bytes | None) -> Answer:
+    held = service.board.products.get(request.product)
+    if held is None:
+        raise problems.unknown_product("product")
+    new = priced(service, held, request, key, idempotency)
+    writer = service.writer
+    if service.settings.quotes.durable or idempotency is not None or writer.backlog > BUFFER:
+        given = await _stored(service, new)
+        if given is not None:
+            return _known(held, given)
+        recorded = False
+    else:
+        writer.quote_later(new)
+        recorded = not writer.away
+    return Answer(201, shown(held, new.id, new.charged, new.expires, new.version, recorded))
+
+
+async def _stored(service: Service, new: NewQuote) -> Given | None:
+    """What the store says of a quote; None where it is away, and the quote stands as it is.
+
+    An Idempotency-Key's quote is the store's, or the one that this process remembers from it. Where neither can be
+    asked, none is given: it might be the key's second one, which no outcome could be told of.
+    """
+    try:
+        given = await service.writer.quote(new)
+    except StoreUnavailable:
+        given = service.recent.find(new)
+        if given is None:
+            raise problems.key_not_looked_up() from None
+    if given is not None:
+        service.recent.note(new, given)
+    return given
+
+
+def _known(held: Held, given: Given) -> Answer:
+    """What the store says: the new quote, or for an Idempotency-Key seen before, the old one."""
+    if given.conflict:
+        raise Problem(409, "idempotency_conflict", "this Idempotency-Key came with another request", "Idempotency-Key")
+    body = shown(held, given.id, given.charged, given.expires, given.version, True)
+    return Answer(201 if given.fresh else 200, body)
+
+
+def priced(service: Service, held: Held, request: QuoteRequest, key: str, idempotency: bytes | None) -> NewQuote:
+    """The quote for one customer. Its randomness is the operating system's: nobody can foretell or repeat it."""
+    product = held.product
+    customer = _customer(service, product.records_per_customer, request.customer)
+    context = held.context(request.attributes, request.context)
+    drawn = random_bytes()
+    # The coin of the holdout reads no attribute: who is in it says nothing about a customer.
+    holdout = _uniform(drawn[16:24]) < product.holdout
+    charged = held.reference if holdout else held.price(context, _uniform(drawn[24:]))
+    return NewQuote(
+        drawn[:16].hex(),
+        product.name,
+        key,
+        context,
+        charged.share,
+        charged.charged,
+        float(int(time.time() + product.quote_seconds)),
+        held.version,
+        holdout,
+        product.outcome_seconds,
+        product.records_per_customer,
+        customer,
+        # Keyed, both: a shop may put a customer's name into the one, and attributes are in the other.
+        None if idempotency is None else hmac.digest(service.customer_secret, b"idempotency " + idempotency, "sha256"),
+        None if idempotency is None else hmac.digest(service.customer_secret, _canonical(request), "sha256"),
+    )
+
+
+def _uniform(drawn: bytes) -> float:
+    """A number in [0, 1) from 8 random bytes."""
+    return (int.from_bytes(drawn, "little") >> 11) * _HIGHEST
+
+
+def _customer(service: Service, cap: int | None, customer: str | None) -> bytes | None:
+    if customer is not None:
+        return customer_digest(service.customer_secret, customer)
+    if cap is not None:
+        raise problems.invalid(
+            "customer", "this product has a cap on records per customer, so a customer key is needed"
+        )
+    return None
+
+
+def shown(held: Held, id: str, charged: str, expires: float, version: int, recorded: bool) -> Quote:
+    """A quote as its asker sees it."""
+    product = held.product
+    return Quote(id, product.name, float(charged), product.currency, rfc3339(expires), version, recorded)
+
+
+async def batch(service: Service, asked: Asked) -> Answer:
+    """Many quotes; a bad item gets its error in its place."""
+    if asked.idempotency is not None:  # ignored, it would be a promise not kept
+        raise problems.invalid("Idempotency-Key", "is for single quotes; a batch has none")
+    items: list[msgspec.Raw] = asked.body.quotes
+    wait = service.limits.take(asked.sender.name, asked.started, len(items) - 1)
+    if wait:
+        raise problems.too_many(wait)
+    pending: list[tuple[Held, NewQuote, Future[Given | None]] | Complaint] = []
+    for index, raw in enumerate(items):
+        try:
+            request: QuoteRequest = endpoint.decoded(_decode, raw)
+            held = service.board.products.get(request.product)
+            if held is None:
+                raise problems.unknown_product("product")
+            new = priced(service, held, request, asked.sender.identity, None)
+            pending.append((held, new, service.writer.quote(new)))
+        except Problem as problem:
+            complaint = msgspec.structs.replace(problem.complaint, field=_item(index, problem.complaint.field))
+            pending.append(complaint)
+    answers: list[Quote | ErrorBody] = []
+    for each in pending:
+        if not isinstance(each, tuple):
+            answers.append(ErrorBody(each))
+            continue
+        held, new, future = each
+        recorded = await future is not None
+        answers.append(shown(held, new.id, new.charged, new.expires, new.version, recorded))
+    service.latencies.add(time.perf_counter() - asked.started)
+    return Answer(200, Batch(answers))
+
+
+@lru_cache(maxsize=1024)
+def _item(index: int, field: str | None) -> str:
+    return f"quotes.{index}" + (f".{field}" if field else "")
+
+
+CALLS = (
+    Call(
+        method="POST",
+        path="/v1/quotes",
+        name="quote",
+        tag="quotes",
+        summary="A price for one customer",
+        handler=quote,
+        roles=("shop",),
+        body=QuoteRequest,
+        answers={201: Quote, 200: Quote},
+        refusals={
+            404: "unknown product",
+            409: "the Idempotency-Key came with another request",
+            503: "the store is away, and the Idempotency-Key cannot be looked up; ask again, or without it",
+        },
+        idempotent=True,
+    ),
+    Call(
+        method="POST",
+        path="/v1/quotes/batch",
+        name="quote_batch",
+        tag="quotes",
+        summary=f"Prices for up to {LARGEST_BATCH} customers, each answered in its place",
+        handler=batch,
+        roles=("shop",),
+        body=BatchRequest,
+        decoder=msgspec.json.Decoder(RawBatch),
+        answers={200: Batch},
+    ),
+)

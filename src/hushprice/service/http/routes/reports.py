@@ -1,0 +1,144 @@
+"""What anybody may know: privacy, certificate, history, prices and demand. All of it is made of releases."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import parse_qsl
+
+from hushprice.service.http.call import Answer, Asked, Call, Query
+from hushprice.service.http.routes.products import find
+from hushprice.service.quoting.price_maps import demand_curve, price_map
+from hushprice.service.quoting.privacy_figures import privacy_of, privacy_of_all
+from hushprice.service.quoting.state import Service
+from hushprice.service.shared import problems
+from hushprice.service.shared.messages import (
+    AllPrivacy,
+    Certificate,
+    ChangeView,
+    DemandCurve,
+    PriceMap,
+    Privacy,
+    Release,
+    Report,
+)
+from hushprice.service.shared.problems import Problem
+from hushprice.service.shared.times import rfc3339
+
+MOST_STEPS = 48
+_STEPS = 24
+
+
+async def all_privacy(service: Service, asked: Asked) -> Answer:
+    """Every product's promise, and that to a customer of all of them."""
+    return Answer(200, privacy_of_all(service.board.products.values()))
+
+
+async def privacy(service: Service, asked: Asked) -> Answer:
+    """One product's promise."""
+    return Answer(200, privacy_of(find(service, asked)))
+
+
+async def certificate(service: Service, asked: Asked) -> Answer:
+    """The newest certificate, as the learner signed it."""
+    held = find(service, asked)
+    name = held.product.name
+    if held.quoter is None:
+        raise Problem(404, "no_certificate", "policy fixed learns nothing, so there is nothing to certify", "name")
+    found = await service.reader.call(lambda store: service.board.certificate(store, name))
+    if found is None:
+        raise Problem(404, "no_certificate", "there is none yet: the learner writes the first one", "name")
+    return Answer(200, bytes(found))
+
+
+async def report(service: Service, asked: Asked) -> Answer:
+    """A product's history."""
+    held = find(service, asked)
+    name = held.product.name
+    changes = await service.reader.call(lambda store: store.changes(name))
+    body = Report(
+        product=name,
+        status=held.stored.status,
+        learning=held.ended is None,
+        learning_ended=held.ended,
+        quotes=held.slots,
+        learned=held.learned,
+        versions=held.version,
+        # Those that are held, not those of the store: what is shown was noted, so a restored backup charges it.
+        releases=[
+            Release(each.sequence, each.version, each.kind, each.records, rfc3339(each.at)) for each in held.history
+        ],
+        reference_price=float(held.reference.charged),
+        changes=[ChangeView(rfc3339(each.at), each.what, each.detail) for each in changes],
+        label=held.label,
+    )
+    return Answer(200, body)
+
+
+async def prices(service: Service, asked: Asked) -> Answer:
+    """Prices over one or two features."""
+    held, query = find(service, asked), _query(asked)
+    unknown = set(query) - {"x", "y", "steps"}
+    if unknown:
+        raise problems.invalid("query", "parameters are x, y and steps")
+    text = query.get("steps", str(_STEPS))
+    steps = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+    if not 2 <= steps <= MOST_STEPS:
+        raise problems.invalid("steps", f"must be a whole number from 2 to {MOST_STEPS}")
+    # In a thread: a map is thousands of prices, and quotes must not wait for it.
+    return Answer(200, await asyncio.to_thread(price_map, held, query.get("x"), query.get("y"), steps))
+
+
+async def demand(service: Service, asked: Asked) -> Answer:
+    """Believed demand over price."""
+    return Answer(200, demand_curve(find(service, asked), _query(asked)))
+
+
+def _query(asked: Asked) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(asked.query.decode("ascii"), keep_blank_values=True, max_num_fields=64, errors="strict")
+    except (ValueError, UnicodeError):
+        raise problems.invalid("query", "cannot be read") from None
+    return dict(pairs)
+
+
+def _read(path: str, name: str, summary: str, handler: object, answer: object, **more: object) -> Call:
+    return Call(
+        method="GET",
+        path=path,
+        name=name,
+        tag="reports",
+        summary=summary,
+        handler=handler,  # type: ignore[arg-type]
+        roles=("auditor",),
+        reads=True,
+        answers={200: answer},
+        refusals={404: "unknown product", 503: "the store is away"} if "{name}" in path else {},
+        **more,  # type: ignore[arg-type]
+    )
+
+
+_AXES = (
+    Query(name="x", description="a feature; the first one without it", schema={"type": "string"}),
+    Query(name="y", description="another feature, for a map instead of a line", schema={"type": "string"}),
+    Query(
+        name="steps",
+        description="values of a number",
+        schema={"type": "integer", "minimum": 2, "maximum": MOST_STEPS, "default": _STEPS},
+    ),
+)
+_ONE = "/v1/products/{name}"
+READS = (
+    _read("/v1/privacy", "all_privacy", "What all products promise", all_privacy, AllPrivacy),
+    _read(f"{_ONE}/privacy", "privacy", "What a product promises, and what of it is spent", privacy, Privacy),
+    _read(f"{_ONE}/certificate", "certificate", "The newest signed certificate", certificate, Certificate),
+    _read(f"{_ONE}/report", "report", "Releases and changes by hand", report, Report),
+    _read(f"{_ONE}/prices", "prices", "Prices over one or two features", prices, PriceMap, query=_AXES),
+    _read(
+        f"{_ONE}/demand",
+        "demand",
+        "Believed demand over price",
+        demand,
+        DemandCurve,
+        free_query="a feature's name and value; those not named are in the middle",
+    ),
+)

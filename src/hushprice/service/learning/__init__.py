@@ -1,0 +1,1 @@
+"""The process that learns. It alone reads records."""

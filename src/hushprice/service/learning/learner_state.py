@@ -1,0 +1,59 @@
+"""A product's learner as bytes: one line of text (what it is, the format, a checksum), then MessagePack. Sensitive."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import msgspec
+
+from hushprice.errors import InvalidInput
+from hushprice.live.saved_state import array, plain
+from hushprice.policies.newton.saved import EngineState
+
+FORMAT = 3  # sums are in units of the noise's grid: a state made with other noise must not be taken up
+_HEAD = re.compile(rb"hushprice learner ([0-9]{1,9}) ([0-9a-f]{64})\n")
+
+
+class Clipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often a record had to be held to its bounds, or was none: raw counts, for the operator alone."""
+
+    features: int = 0
+    demands: int = 0
+    unreadable: int = 0
+
+
+class Saved(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """All of a learner. `engine` is None once learning has ended: sums that no release will come of are erased."""
+
+    product: bytes  # SHA-256 of it as declared
+    learned: int
+    sequence: int
+    version: int
+    clipped: Clipped
+    engine: EngineState | None
+
+    def __repr__(self) -> str:
+        return "Saved(<sensitive>)"
+
+
+def pack(saved: Saved) -> bytes:
+    """What `unpack` reads."""
+    body = msgspec.msgpack.encode(saved, enc_hook=plain)
+    return f"hushprice learner {FORMAT} {hashlib.sha256(body).hexdigest()}\n".encode() + body
+
+
+def unpack(state: bytes) -> Saved:
+    """What was packed; anything else is refused, and no message says what was in it."""
+    head, line, body = state.partition(b"\n")
+    found = _HEAD.fullmatch(head + line)
+    if found is None:
+        raise InvalidInput("the stored state is not a learner's")
+    if int(found[1]) != FORMAT:
+        raise InvalidInput(f"the stored state has format {int(found[1])}; this version reads format {FORMAT}")
+    if hashlib.sha256(body).hexdigest().encode() != found[2]:
+        raise InvalidInput("the stored state is damaged: its checksum does not match")
+    try:
+        return msgspec.msgpack.decode(body, type=Saved, dec_hook=array)
+    except (msgspec.DecodeError, ValueError, TypeError, OverflowError):
+        raise InvalidInput("the stored state does not describe a learner") from None

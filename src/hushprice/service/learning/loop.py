@@ -1,0 +1,219 @@
+"""The learner's loop: one process, under a lease, learns what is due of every product and stores what it releases.
+
+A release leaves this process only through `commit`, together with the state it came from. Whatever goes wrong before,
+what is held in memory is forgotten and read back: a release that was stored is used as it is, and noise that was not
+stored was seen by nobody. docs/proofs/operation.md says why that is enough.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hushprice.errors import HushpriceError
+from hushprice.service.learning.certifier import Certifier
+from hushprice.service.learning.learner_state import Clipped
+from hushprice.service.learning.product_learner import ProductLearner
+from hushprice.service.store.protocol import (
+    LEASE,
+    LearnerStore,
+    LeaseLost,
+    Seen,
+    StoredProduct,
+    StoreUnavailable,
+)
+
+# While a chunk is stored, quotes wait. With one commit a chunk and a pause after it, about one quote in a hundred meets
+# one, and a small chunk is soon stored: so a refit hardly moves the slowest hundredth of quotes.
+CHUNK = 2000  # slots between two commits, at most
+RENEW = 1.0  # seconds between two renewals of the lease
+PAUSE = 0.2  # seconds to wait where nothing is due
+BREATH = 0.15  # seconds between two chunks where more is due
+RETRY = 60.0  # seconds that a product which failed is left alone
+NICE = 10  # quoting comes first
+
+_log = logging.getLogger(__name__)
+
+
+class FitSeconds(msgspec.Struct):
+    """How long learning a chunk and storing its releases took: for the operator alone, it depends on records."""
+
+    count: int = 0
+    total: float = 0.0
+    largest: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.count += 1
+        self.total += seconds
+        self.largest = max(self.largest, seconds)
+
+
+class Learning:
+    """Learns for one store. `turn` is one pass over all products, `run` goes on until it is stopped."""
+
+    def __init__(
+        self,
+        store: LearnerStore,
+        *,
+        signing_key: Ed25519PrivateKey | None = None,
+        now: Callable[[], float] = time.time,
+        chunk: int = CHUNK,
+    ) -> None:
+        self.holder = secrets.token_hex(16)
+        self.fit_seconds: dict[str, FitSeconds] = {}
+        self.set_aside: dict[str, float] = {}  # products that failed, and when each is tried again
+        self._uncertified: dict[str, float] = {}
+        self._store = store
+        self._now = now
+        self._chunk = chunk
+        self._renewed = -math.inf
+        self._said = ""  # why it starts over
+        self._learners: dict[str, ProductLearner] = {}
+        # Reading and fitting give way to quotes. Storing does not: who holds the store and waits for a processor makes
+        # every quote wait for it too.
+        self._aside = ThreadPoolExecutor(1, "hushprice-fit", _step_back)
+        self._certifier = None if signing_key is None else Certifier(store, signing_key)
+
+    def run(self, stop: threading.Event) -> None:
+        """Learn until `stop` is set, then let go of the lease."""
+        try:
+            while not stop.is_set():
+                stop.wait(BREATH if self.turn() else PAUSE)
+        finally:
+            with contextlib.suppress(StoreUnavailable):
+                self._store.drop_lease(self.holder)
+
+    def turn(self) -> bool:
+        """Learn a chunk of every product; is more due? A lost lease or a failing store forgets what is in memory."""
+        try:
+            self._keep_lease()
+            more = [self._tried(product) for product in self._store.products()]
+            self._said = ""
+            return any(more)
+        except (LeaseLost, StoreUnavailable) as problem:
+            if self._said != type(problem).__name__:  # once, not at every try
+                self._said = type(problem).__name__
+                _log.warning("learning starts over: %s", self._said)
+            self._forget()
+            return False
+
+    def clipped(self, product: str) -> Clipped:
+        """Raw counts of a product, for the operator alone."""
+        learner = self._learners.get(product)
+        return Clipped() if learner is None else learner.clipped
+
+    def _tried(self, product: StoredProduct) -> bool:
+        """One product's failure never stops the others, and is not explained: an error may quote a record."""
+        name = product.name
+        if self._now() < self.set_aside.get(name, -math.inf):
+            return False
+        try:
+            self._keep_lease()
+            return self._advance(product)
+        except (LeaseLost, StoreUnavailable):
+            raise
+        except Exception as problem:
+            _log.error("product %s is set aside: %s", name, type(problem).__name__)
+            learner = self._learners.pop(name, None)
+            # Noise may have caused it. Drawing again until it does not would be a choice among draws.
+            drawn = learner is not None and learner.drawn
+            self.set_aside[name] = math.inf if drawn else self._now() + RETRY
+            return False
+
+    def _advance(self, product: StoredProduct) -> bool:
+        learner = self._learner(product)
+        started = time.perf_counter()
+        taken = self._aside.submit(self._fit, learner).result()
+        if taken:
+            self._commit(learner, started)
+        self._certify(learner)
+        return taken == self._chunk
+
+    def _fit(self, learner: ProductLearner) -> int:
+        """Learn what is due, a chunk at most; how many slots? What is released on the way is pending until it ends."""
+        slots = self._store.due(learner.product.name, learner.learned, self._chunk)
+        taken = 0
+        while taken < len(slots):
+            taken += learner.learn(slots[taken:], self._now())
+        return taken
+
+    def _certify(self, learner: ProductLearner) -> None:
+        """A certificate that cannot be issued stops no learning."""
+        name = learner.product.name
+        if self._certifier is None or self._now() < self._uncertified.get(name, -math.inf):
+            return
+        try:
+            self._certifier.issue_if_due(learner, self._now())
+        except HushpriceError as problem:  # made of public numbers, so its text may be told
+            _log.error("product %s has no new certificate: %s", name, problem)
+            self._uncertified[name] = self._now() + RETRY
+
+    def _commit(self, learner: ProductLearner, started: float) -> None:
+        released = bool(learner.pending)
+        self._store.commit(self.holder, learner.state(), learner.pending, self._now())
+        learner.committed()
+        if released:
+            name = learner.product.name
+            self.fit_seconds.setdefault(name, FitSeconds()).add(time.perf_counter() - started)
+
+    def _learner(self, product: StoredProduct) -> ProductLearner:
+        """The product's learner as it is stored, at or past the highest release that any quoter has used."""
+        learner = self._learners.get(product.name) or self._read(product)
+        seen = self._store.highest_seen(product.name)
+        if seen is not None or product.skipped_releases > learner.sequence:
+            learner = self._behind(product, seen or Seen(product.name, product.skipped_releases, 0))
+        self._learners[product.name] = learner
+        return learner
+
+    def _read(self, product: StoredProduct) -> ProductLearner:
+        learner = ProductLearner(product.spec)
+        stored = self._store.state(product.name)
+        if stored is not None:
+            learner.restore(stored)
+        return learner
+
+    def _behind(self, product: StoredProduct, seen: Seen) -> ProductLearner:
+        """The store lacks a release that was used: an older backup was restored. What was charged is not learned again.
+
+        A crash between the two commits leaves a state behind what the product has skipped, which leads here again.
+        """
+        learner = self._read(product)  # not from memory, which may itself be what is old
+        to = self._store.skip_to(self.holder, seen, self._now())
+        if to.sequence > learner.sequence:
+            _log.warning("product %s: an older backup was restored, going on after slot %d", product.name, to.records)
+            learner.jump(to)
+            self._store.commit(self.holder, learner.state(), [], self._now())
+        return learner
+
+    def _keep_lease(self) -> None:
+        now = self._now()
+        if 0.0 <= now - self._renewed < RENEW:
+            return
+        if not self._store.take_lease(self.holder, now):
+            raise LeaseLost("another learner holds the lease")
+        if not 0.0 <= now - self._renewed < LEASE:
+            self._learners.clear()  # another may have held it in between, and have released
+        self._renewed = now
+
+    def _forget(self) -> None:
+        self._learners.clear()
+        self._renewed = -math.inf
+
+
+def _step_back() -> None:
+    """Let others have the processor first; on Linux this is about the calling thread alone.
+
+    Not SCHED_IDLE: that gets what nobody else wants, which on a busy machine is nothing, and releases would not come.
+    """
+    if hasattr(os, "setpriority"):
+        os.setpriority(os.PRIO_PROCESS, 0, max(NICE, os.getpriority(os.PRIO_PROCESS, 0)))

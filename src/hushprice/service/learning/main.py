@@ -1,0 +1,117 @@
+"""The learning process: learns under a lease, and serves the operator's port. Its side of the wall holds records."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+
+import uvloop
+
+from hushprice.errors import HushpriceError, InvalidInput
+from hushprice.privacy.certificates import signing
+from hushprice.service.http import server, sockets
+from hushprice.service.http.app import Application
+from hushprice.service.http.routes.table import READS
+from hushprice.service.learning.child import Parent
+from hushprice.service.learning.loop import Learning
+from hushprice.service.learning.operator_port import operator_calls
+from hushprice.service.quoting import state
+from hushprice.service.quoting.product_table import Board
+from hushprice.service.shared import setup
+from hushprice.service.shared.config import Settings
+from hushprice.service.shared.processes import heard
+from hushprice.service.store import open_store
+from hushprice.service.store.protocol import StoreUnavailable
+
+_FAREWELL = 10.0  # seconds to end cleanly after the parent is gone
+
+
+def run(settings: Settings, say: Callable[[str], None]) -> None:
+    """Learn until a signal ends it: role learner."""
+    with sockets.listen(settings.host, settings.operator_port, "operator_port") as listening:
+        setup.customer_secret(settings, say)
+        _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"))
+
+
+def _run(
+    settings: Settings, listening: socket.socket, started: Callable[[], None], parent: Parent | None = None
+) -> None:
+    logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
+    address = settings.learner_address.reveal()
+    key_file = settings.beside_store(".signing.pem")
+    if not key_file.exists():
+        signing.new_key(key_file)
+    key = signing.read_key(key_file)
+    stopping = threading.Event()
+    clipped = {} if parent is None else parent.clipped  # by the quoter beside this process, where there is one
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        if parent is not None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the parent says when to end
+            loop.add_signal_handler(signal.SIGTERM, stop.set)
+            parent.ended = _parent_gone(loop, stop, listening)
+        else:
+            server.on_signals(stop)
+        store = open_store(address, "learner")
+        seen = setup.seen_file(settings, store)
+        store.report_seen(seen.all())  # before anything is learned
+        learning = Learning(store, signing_key=key)
+        thread = threading.Thread(target=_learn, args=(learning, stopping), name="hushprice-learner")
+        thread.start()
+        try:
+            # It notes what it shows like a quoter: a release on the operator's page is seen as well.
+            service = await state.start(
+                settings, lambda: open_store(address, "learner"), b"", Board(seen), quotes=False
+            )
+            figures = operator_calls(learning, lambda: open_store(address, "learner"), clipped)
+            await server.serve(Application(service, (*READS, *figures)), listening, started=started, stop=stop)
+            await service.stop()
+        finally:
+            stopping.set()
+            await asyncio.to_thread(thread.join)
+
+    try:
+        uvloop.run(main())
+    except StoreUnavailable as problem:
+        raise InvalidInput(f"store: {problem}") from None
+
+
+def _learn(learning: Learning, stopping: threading.Event) -> None:
+    try:
+        learning.run(stopping)
+    except BaseException as problem:  # what it says may come from a record
+        logging.getLogger("hushprice.service").error("the learner failed: %s", type(problem).__name__)
+        os._exit(1)  # started again, it reads everything back
+
+
+def _parent_gone(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, listening: socket.socket) -> Callable[[], None]:
+    def ended() -> None:
+        with contextlib.suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)  # the service may be about to start again, on the same port
+        loop.call_soon_threadsafe(stop.set)
+        threading.Event().wait(_FAREWELL)
+        os._exit(1)
+
+    return ended
+
+
+def run_child(line: bytes, parent: Parent) -> None:
+    """As a child: settings came over the pipe, with the operator's socket."""
+    child = heard(line)
+    assert child.listening is not None
+    try:
+        _run(child.settings, socket.socket(fileno=child.listening), lambda: None, parent)
+    except HushpriceError as problem:
+        sys.stderr.write(f"hushprice: learner: {problem}\n")
+        sys.exit(2)
+    sys.stderr.flush()
+    os._exit(0)  # everything is stored and closed; unloading compiled code would take another second

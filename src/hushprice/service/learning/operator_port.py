@@ -1,0 +1,157 @@
+"""Raw figures, computed from customers' records without noise: for an admin key, on a port of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+
+from hushprice.service.http.call import Answer, Asked, Call
+from hushprice.service.http.routes.products import find
+from hushprice.service.learning.loop import Learning
+from hushprice.service.quoting.state import Service
+from hushprice.service.store.protocol import Figures, LearnerStore
+
+DAYS = 60  # of the picture by day
+
+
+class Daily(Figures, frozen=True):
+    """One day's figures. Standard errors are of revenue a quote, in currency; null for fewer than two quotes."""
+
+    day: str = ""
+    personal_standard_error: float | None = None
+    holdout_standard_error: float | None = None
+
+
+class Clips(msgspec.Struct, frozen=True):
+    """How often records had to be held to their bounds."""
+
+    attributes: Annotated[
+        int | None,
+        msgspec.Meta(description="customers, since the quoter beside started; null where quoters are elsewhere"),
+    ]
+    features: int
+    demands: int
+    unreadable: int
+
+
+class FitTimes(msgspec.Struct, frozen=True):
+    """How long learning took."""
+
+    count: int
+    mean: float
+    largest: float
+
+
+class Revenue(msgspec.Struct, frozen=True):
+    """In currency a quote; the holdout pays the reference price. null where there are too few quotes to say."""
+
+    personal_per_quote: float | None
+    holdout_per_quote: float | None
+    difference: float | None
+    standard_error: float | None
+
+
+class OperatorFigures(msgspec.Struct, frozen=True):
+    """Everything raw of a product. Publishing one of these numbers is a release that nobody has paid for."""
+
+    label: Literal["operator-only"]
+    figures: Figures
+    daily: list[Daily]
+    clipped: Clips
+    fit_seconds: FitTimes
+    revenue: Revenue
+
+
+def operator_calls(
+    learning: Learning, open_store: Callable[[], LearnerStore], attributes: Mapping[str, int]
+) -> tuple[Call, ...]:
+    """The calls that only the learner's process has."""
+    thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hushprice-operator")
+    stores: list[LearnerStore] = []
+
+    def raw(name: str) -> tuple[Figures, list[tuple[str, Figures]]]:
+        if not stores:
+            stores.append(open_store())
+        return stores[0].figures(name), stores[0].daily_figures(name, DAYS)
+
+    async def figures(service: Service, asked: Asked) -> Answer:
+        held = find(service, asked)
+        name = held.product.name
+        whole, daily = await asyncio.get_running_loop().run_in_executor(thread, raw, name)
+        clipped, took = learning.clipped(name), learning.fit_seconds.get(name)
+        body = OperatorFigures(
+            "operator-only",
+            whole,
+            [daily_of(day, each, held.product.ceiling) for day, each in daily],
+            Clips(attributes.get(name), clipped.features, clipped.demands, clipped.unreadable),
+            FitTimes(0, 0.0, 0.0)
+            if took is None or not took.count
+            else FitTimes(took.count, took.total / took.count, took.largest),
+            revenue_of(whole, held.product.ceiling),
+        )
+        return Answer(200, body)
+
+    return (
+        Call(
+            method="GET",
+            path="/v1/operator/products/{name}/figures",
+            name="operator_figures",
+            tag="operator",
+            summary="Raw figures, for the operator alone",
+            handler=figures,
+            roles=("admin",),
+            answers={200: OperatorFigures},
+            refusals={404: "unknown product"},
+        ),
+    )
+
+
+def revenue_of(figures: Figures, ceiling: float) -> Revenue:
+    """Revenue a quote, personal prices against the holdout. The error takes quotes as independent of each other."""
+    personal, holdout = sides(figures, ceiling)
+    if personal.mean is None or holdout.mean is None:
+        return Revenue(personal.mean, holdout.mean, None, None)
+    unsure = personal.error is None or holdout.error is None
+    error = None if unsure else math.hypot(personal.error or 0.0, holdout.error or 0.0)
+    return Revenue(personal.mean, holdout.mean, personal.mean - holdout.mean, error)
+
+
+def daily_of(day: str, figures: Figures, ceiling: float) -> Daily:
+    """A day's figures with their standard errors."""
+    personal, holdout = sides(figures, ceiling)
+    return Daily(
+        **msgspec.structs.asdict(figures),
+        day=day,
+        personal_standard_error=personal.error,
+        holdout_standard_error=holdout.error,
+    )
+
+
+class Side(NamedTuple):
+    """Revenue a quote of one group."""
+
+    mean: float | None
+    error: float | None
+
+
+def sides(figures: Figures, ceiling: float) -> tuple[Side, Side]:
+    """Personal prices, and the holdout; in currency."""
+    return (
+        _side(figures.personal_quotes, figures.personal_revenue, figures.personal_squares, ceiling),
+        _side(figures.holdout_quotes, figures.holdout_revenue, figures.holdout_squares, ceiling),
+    )
+
+
+def _side(count: int, total: float, squares: float, ceiling: float) -> Side:
+    if count < 1:
+        return Side(None, None)
+    mean = total / count
+    if count < 2:
+        return Side(mean * ceiling, None)
+    variance = max(0.0, squares - count * mean * mean) / (count - 1)  # rounding may take it below zero
+    return Side(mean * ceiling, math.sqrt(variance / count) * ceiling)

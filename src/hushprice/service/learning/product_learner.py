@@ -1,0 +1,211 @@
+"""The live learner of one product: due slots in, releases and a durable state out.
+
+It holds exact sums of customers' records, so it lives in the learner's process and never in one that quotes. What it
+releases, and after which slot, is decided by slot numbers and earlier releases alone (docs/proofs/operation.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from hushprice.demand.features import fill
+from hushprice.errors import InvalidInput
+from hushprice.noise import NoiseSource, System
+from hushprice.policies.newton.engine import NewtonEngine, Releases
+from hushprice.policies.newton.saved import engine_state, restore_engine
+from hushprice.privacy.certificates.statements import plain
+from hushprice.privacy.ledger import Ledger
+from hushprice.releases import CurvatureRelease
+from hushprice.service.learning.learner_state import Clipped, Saved, pack, unpack
+from hushprice.service.shared.belief import Belief, belief_of
+from hushprice.service.shared.product import Product, demand_of, features_of, policy_of
+from hushprice.service.store.protocol import LearnerState, Seen, Slot, StoredRelease
+from hushprice.types import FloatArray
+
+
+class ProductLearner:
+    """Learns each slot once, in order. After a failure it is thrown away, and another begins from what is stored."""
+
+    def __init__(self, spec: bytes, *, source: NoiseSource | None = None, simulation: bool = False) -> None:
+        source = System() if source is None else source
+        if source.simulated and not simulation:
+            raise InvalidInput(f"source {source.label!r} is refused outside simulation: a known seed removes the noise")
+        product = msgspec.json.decode(spec, type=Product)
+        self.product = product
+        self._digest = hashlib.sha256(spec).digest()
+        self.learned = 0  # slots
+        self.sequence = 0  # releases
+        self.pending: list[StoredRelease] = []  # made since the last commit; nobody has seen them
+        self.drawn = False  # was noise asked for since the last commit?
+        self._features = features_of(product)
+        self._unreadable = 0
+        self._ended = Clipped()
+        self._version = 0
+        self._engine: NewtonEngine | None = None
+        self.ledger: Ledger | None = None
+        policy = policy_of(product)
+        if policy.newton is not None:
+            demand = demand_of(product)
+            self._engine = NewtonEngine(policy=policy, demand=demand, features=self._features, source=source)
+            self.ledger = self._engine.learner.ledger
+
+    @property
+    def learning(self) -> bool:
+        """Does the next slot still contribute?"""
+        return self._engine is not None
+
+    @property
+    def version(self) -> int:
+        """Batches accepted."""
+        return self._version if self._engine is None else self._engine.quoter.version
+
+    @property
+    def clipped(self) -> Clipped:
+        """How many records had to be held to their bounds: raw, for the operator alone."""
+        if self._engine is None:
+            return self._ended
+        learner = self._engine.learner
+        return Clipped(learner.clipped_features, learner.clipped_demands, self._unreadable)
+
+    @property
+    def next_release(self) -> int | None:
+        """The slot after which something is released next; None where nothing will be."""
+        look = None if self._engine is None else self._engine.quoter.look
+        return None if look is None or look > self.product.horizon else look
+
+    def learn(self, slots: Sequence[Slot], now: float) -> int:
+        """Take due slots, in order, up to the one after which something is released; returns how many were taken."""
+        self._check_order(slots)
+        if self._engine is None:  # past the horizon a slot is counted and not read
+            self.learned += len(slots)
+            return len(slots)
+        stop = min(self._engine.quoter.look, self.product.horizon)
+        taken = slots[: stop - self.learned]
+        before = belief_of(self._engine.quoter)
+        phi, demands = self._records(taken)
+        self.learned += len(taken)
+        self.drawn = self.drawn or self.learned == before.look
+        self._keep(self._engine.steps(phi, demands, len(taken) - demands.size), before, now)
+        if self.learned >= self.product.horizon:
+            self._end()
+        return len(taken)
+
+    def jump(self, seen: Seen) -> None:
+        """After a restored backup: learn no slot and number no release that somebody may have seen the effect of."""
+        if self.pending:
+            raise InvalidInput("a learner that has released something since its last commit cannot jump")
+        records = max(self.learned, seen.records)
+        if self._engine is not None:
+            self._engine.jump(records)
+        self.learned, self.sequence = records, max(self.sequence, seen.sequence)
+        if self.learned >= self.product.horizon:
+            self._end()
+
+    def committed(self) -> None:
+        """What was pending is stored."""
+        self.pending, self.drawn = [], False
+
+    def state(self) -> LearnerState:
+        """What must survive a restart. Sensitive."""
+        saved = Saved(
+            product=self._digest,
+            learned=self.learned,
+            sequence=self.sequence,
+            version=self.version,
+            clipped=self.clipped,
+            engine=None if self._engine is None else engine_state(self._engine),
+        )
+        return LearnerState(self.product.name, self.learned, self.sequence, pack(saved), self._account())
+
+    def restore(self, stored: LearnerState) -> None:
+        """Become the learner that was stored. Released noise is read back, never drawn again."""
+        saved = unpack(stored.state)
+        sound = {
+            "product": stored.product == self.product.name and saved.product == self._digest,
+            "learned": saved.learned == stored.learned >= 0,
+            "sequence": saved.sequence == stored.sequence >= 0,
+            "version": 0 <= saved.version <= saved.sequence,
+            "engine": (saved.engine is not None) == (self.learning and saved.learned < self.product.horizon),
+        }
+        for field, fits in sound.items():
+            if not fits:
+                raise InvalidInput(f"the stored {field} does not fit the rest of the learner")
+        if saved.engine is not None and self._engine is not None:
+            if (saved.engine.learned, saved.engine.version) != (saved.learned, saved.version):
+                raise InvalidInput("the stored engine does not fit the rest of the learner")
+            restore_engine(saved.engine, self._engine)
+        else:
+            self._engine = None
+        self.learned, self.sequence, self._version = saved.learned, saved.sequence, saved.version
+        self._ended, self._unreadable = saved.clipped, saved.clipped.unreadable
+
+    def _check_order(self, slots: Sequence[Slot]) -> None:
+        for expected, slot in enumerate(slots, self.learned + 1):
+            if slot.slot != expected:
+                raise InvalidInput(f"slot {expected} must come next, got slot {slot.slot}")
+
+    def _records(self, slots: Sequence[Slot]) -> tuple[FloatArray, FloatArray]:
+        """Features at the prices charged, a column a record, and what was bought, of the slots that contribute.
+
+        A slot over its customer's cap, a tombstone, and one that holds no record, all contribute nothing; an outcome
+        that did not come is no purchase.
+        """
+        width = self._features.contexts
+        usable = [slot for slot in slots if slot.counts and slot.context is not None]
+        whole = [slot for slot in usable if len(slot.context or b"") == 8 * width]
+        rows = np.frombuffer(b"".join(slot.context or b"" for slot in whole), dtype="<f8").reshape(len(whole), width)
+        u, v = np.empty((2, self._features.dimension, len(whole)))
+        fill(self._features.code, np.ascontiguousarray(rows.T, dtype=np.float64), len(whole), u, v)
+        phi = u + np.array([slot.price for slot in whole]) * v
+        demands = np.array([0.0 if slot.demand is None else slot.demand for slot in whole], dtype=np.float64)
+        finite = np.isfinite(phi).all(axis=0) & np.isfinite(demands)
+        self._unreadable += len(usable) - int(finite.sum())
+        return phi[:, finite], demands[finite]
+
+    def _keep(self, made: Releases, before: Belief, now: float) -> None:
+        """Note what was released, each with the belief after it; a curvature alone leaves the belief as it was."""
+        assert self._engine is not None
+        after = belief_of(self._engine.quoter)
+        for place, release in enumerate(made, 1):
+            self.sequence += 1
+            belief = after if place == len(made) else before
+            curvature = isinstance(release, CurvatureRelease)
+            numbers = release.packed if isinstance(release, CurvatureRelease) else release.score
+            self.pending.append(
+                StoredRelease(
+                    product=self.product.name,
+                    sequence=self.sequence,
+                    version=belief.version,
+                    kind="curvature" if curvature else "score",
+                    records=release.records,
+                    batch=before.batch,
+                    numbers=numbers.astype("<f8").tobytes(),
+                    belief=msgspec.json.encode(belief),
+                    at=now,
+                )
+            )
+
+    def _end(self) -> None:
+        self._ended, self._version = self.clipped, self.version
+        self._engine = None
+
+    def _account(self) -> bytes:
+        """What was paid for and spent, and how many releases came of it: all public."""
+        ledger = self.ledger
+        claimed = None if ledger is None or ledger.claimed is None else ledger.claimed
+        account: dict[str, Any] = {
+            "claimed": None if claimed is None else {"epsilon": claimed.epsilon, "delta": claimed.delta},
+            "allowance": [] if ledger is None else plain(ledger.allowance),
+            "spent": [] if ledger is None else plain(ledger.spent),
+            "releases": self.sequence,
+            "versions": self.version,
+        }
+        return msgspec.json.encode(account)
+
+    def __repr__(self) -> str:
+        return f"ProductLearner({self.product.name!r}, <sensitive>)"

@@ -1,0 +1,1 @@
+"""The process that quotes. It holds releases only."""

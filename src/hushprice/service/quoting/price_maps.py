@@ -1,0 +1,127 @@
+"""Prices and demand as the last release has them: post-processing, so public. No customer and no coin is in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hushprice.demand.schema import Boolean, Category, Number
+from hushprice.errors import InvalidInput
+from hushprice.service.quoting.priced_product import Held
+from hushprice.service.shared import problems
+from hushprice.service.shared.messages import Axis, DemandCurve, PriceMap
+from hushprice.service.shared.problems import Problem
+from hushprice.service.shared.product import demand_of, features_of, schema_of
+from hushprice.types import FloatArray
+
+_POINTS = 51  # of a demand curve
+_BAND = 2.0  # deviations of the belief to either side
+Feature = Number | Category | Boolean
+Value = float | bool | str
+
+
+def features(held: Held) -> dict[str, Feature]:
+    """What a map can be drawn over: declared attributes, or the numbers of a context as x1, x2, ..."""
+    schema = schema_of(held.product)
+    if schema is not None:
+        return {each.name: each for each in schema.attributes}
+    numbers = range(1, (held.product.contexts or 0) + 1)
+    return {f"x{i}": Number(name=f"x{i}", low=-1.0, high=1.0) for i in numbers}
+
+
+def price_map(held: Held, x: str | None, y: str | None, steps: int) -> PriceMap:
+    """Prices charged over one or two features, the others in the middle."""
+    known = features(held)
+    names = list(known)
+    across = _chosen(known, "x", x or (names[0] if names else None))
+    up = _chosen(known, "y", y) if y else None
+    if up is not None and up.name == across.name:
+        raise problems.invalid("y", "must be another feature than x")
+    columns, rows = _values(across, steps), [None] if up is None else _values(up, steps)
+    prices = [[_price(held, known, _point(across, value, up, other)) for value in columns] for other in rows]
+    down = None if up is None else Axis(up.name, _values(up, steps))
+    return PriceMap(Axis(across.name, columns), down, prices, held.product.currency, held.label)
+
+
+def demand_curve(held: Held, given: Mapping[str, str]) -> DemandCurve:
+    """Believed demand over price for the customer described, two deviations to either side."""
+    if held.quoter is None:
+        raise Problem(404, "no_belief", "policy fixed learns no demand")
+    known, point = features(held), {}
+    for name, text in given.items():
+        if name not in known:
+            raise problems.invalid("query", f"features are {', '.join(known)}")
+        point[name] = _parsed(known[name], text)
+    context = _context(known, point)
+    u, v = features_of(held.product).parts(context)
+    shares = np.linspace(0.0, 1.0, _POINTS)
+    phi = u + shares[:, None] * v
+    mean = phi @ held.quoter.theta
+    deviation = np.sqrt(np.einsum("ij,jk,ik->i", phi, held.quoter.inverse, phi))
+    demand = demand_of(held.product)
+    low, middle, high = (_numbers(demand.mean(mean + side * deviation)) for side in (-_BAND, 0.0, _BAND))
+    prices = _numbers(shares * held.product.ceiling)
+    best = float(held.price(context.tobytes(), 0.5).charged)
+    return DemandCurve(prices, middle, low, high, best, held.label)
+
+
+def _numbers(values: FloatArray) -> list[float]:
+    return [float(f"{value:.6g}") for value in values]
+
+
+def _chosen(known: dict[str, Feature], field: str, name: str | None) -> Feature:
+    if name is None:
+        raise Problem(404, "no_features", "this product has no features to draw prices over")
+    if name not in known:
+        raise problems.invalid(field, f"must be one of {', '.join(known)}")
+    return known[name]
+
+
+def _values(feature: Feature, steps: int) -> list[Value]:
+    if isinstance(feature, Category):
+        return list(feature.levels)
+    if isinstance(feature, Boolean):
+        return [False, True]
+    return list(_numbers(np.linspace(feature.low, feature.high, steps)))
+
+
+def _point(across: Feature, value: Value, up: Feature | None, other: Value | None) -> dict[str, Value]:
+    return {across.name: value} if up is None or other is None else {across.name: value, up.name: other}
+
+
+def _price(held: Held, known: dict[str, Feature], point: Mapping[str, Value]) -> float:
+    return float(held.price(_context(known, point).tobytes(), 0.5).charged)
+
+
+def _context(known: dict[str, Feature], point: Mapping[str, Value]) -> FloatArray:
+    """The context of a point; a feature it does not name is in the middle: 0, or the base level of a category."""
+    entries: list[float] = []
+    for name, feature in known.items():
+        if name in point:
+            entries += feature.encode(point[name])
+        else:
+            entries += [0.0] * (len(feature.levels) - 1 if isinstance(feature, Category) else 1)
+    return np.array(entries)
+
+
+def _parsed(feature: Feature, text: str) -> Value:
+    """A value from a query; the message never repeats it."""
+    try:
+        value: Value = text
+        if isinstance(feature, Number):
+            value = float(text)
+        elif isinstance(feature, Boolean):
+            value = {"true": True, "false": False}[text]
+        feature.encode(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError
+    except (InvalidInput, ValueError, KeyError):
+        raise problems.invalid(feature.name, f"must be {_wanted(feature)}") from None
+    return value
+
+
+def _wanted(feature: Feature) -> str:
+    choices: Sequence[str] = feature.levels if isinstance(feature, Category) else ("true", "false")
+    return "a number" if isinstance(feature, Number) else f"one of {', '.join(choices)}"

@@ -1,0 +1,142 @@
+"""One product as a quoting process holds it: its declaration, its rules, and the belief of the last release."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import msgspec
+import numpy as np
+
+from hushprice.errors import InvalidInput
+from hushprice.policies.newton.pricing.quoter import NewtonQuoter
+from hushprice.service.shared import problems
+from hushprice.service.shared.belief import Belief, held_to
+from hushprice.service.shared.product import Product, policy_of, quoter_of, reader_of, schema_of, tariff_of
+from hushprice.service.shared.quick_context import QuickReader
+from hushprice.service.shared.tariff import Charged, PriceRules, Tariff
+from hushprice.service.store.decisions import digest
+from hushprice.service.store.protocol import Seen, StoredProduct, StoredRelease
+
+Ended = Literal["horizon", "policy fixed"]
+_product = msgspec.json.Decoder(Product).decode
+_rules = msgspec.json.Decoder(PriceRules).decode
+_belief = msgspec.json.Decoder(Belief).decode
+
+
+class Made(NamedTuple):
+    """A release without its numbers, for the history."""
+
+    sequence: int
+    version: int
+    kind: Literal["curvature", "score"]
+    records: int
+    at: float
+
+
+def made(release: StoredRelease) -> Made:
+    """The release as the history lists it."""
+    return Made(release.sequence, release.version, release.kind, release.records, release.at)
+
+
+class Clips:
+    """Customers with a number out of its bounds; raw, for the operator alone. Counted by the event loop."""
+
+    def __init__(self) -> None:
+        self.customers = 0
+
+
+class Held:
+    """Everything a quote needs, worked out before it is asked. Replaced, never changed, except for counts."""
+
+    def __init__(
+        self,
+        stored: StoredProduct,
+        release: StoredRelease | None,
+        product: Product | None = None,
+        history: tuple[Made, ...] = (),
+        clips: Clips | None = None,
+    ) -> None:
+        self.stored = stored
+        self.release = release
+        self.history = history  # up to `release`, which is noted before it is held: nothing else is shown
+        self.product = product or _product(stored.spec)
+        self.rules = _rules(stored.rules)
+        self.slots = stored.slots
+        self.clips = clips or Clips()  # its predecessor's, which counts on until this one is in its place
+        changed = None if stored.reference_price is None else stored.reference_price * self.product.ceiling
+        # The share was made from a price with so many decimals; this is that price again.
+        changed = None if changed is None else round(changed, self.product.decimals)
+        self.tariff: Tariff = tariff_of(self.product, self.rules, changed)
+        self.reader = reader_of(self.product)
+        self._quick = QuickReader(schema_of(self.product), len(self.reader.names))
+        self.policy = policy_of(self.product)
+        self.quoter: NewtonQuoter | None = None
+        if self.product.policy != "fixed":
+            self.quoter = quoter_of(self.product, changed)
+            if release is not None:
+                held_to(self.quoter, _belief(release.belief))
+        self.personal = self.quoter is not None and stored.status == "open"
+        self.version = 0 if release is None else release.version
+
+    @property
+    def seen(self) -> Seen | None:
+        """What must be noted before this is used or shown."""
+        release = self.release
+        if release is None:
+            return None
+        name, restores = self.product.name, self.stored.restores
+        return Seen(name, release.sequence, release.records, digest(release.numbers), restores)
+
+    @property
+    def sequence(self) -> int:
+        """Releases so far."""
+        return 0 if self.release is None else self.release.sequence
+
+    @property
+    def learned(self) -> int:
+        """Slots learned up to the last release."""
+        return 0 if self.release is None else self.release.records
+
+    @property
+    def label(self) -> Literal["public", "noised"]:
+        """Where prices, demand and the history of releases come from: from declarations alone, until the first one."""
+        return "public" if self.release is None else "noised"
+
+    @property
+    def ended(self) -> Ended | None:
+        """Why nothing is learned from a new quote. Pricing goes on. (A frozen product is learned at its one price.)"""
+        if self.product.policy == "fixed":
+            return "policy fixed"
+        return "horizon" if self.slots >= self.product.horizon else None
+
+    @property
+    def reference(self) -> Charged:
+        """The public price: for a holdout, a frozen product, a fixed policy."""
+        return self.tariff.reference
+
+    def context(self, attributes: dict[str, float | bool | str] | None, context: list[float] | None) -> bytes:
+        """A customer's context as a record keeps it, or a Problem that names the field and no value."""
+        quick = self._quick.read(attributes, context)
+        if quick is not None:
+            return quick
+        try:
+            read = self.reader.read(attributes, context)
+            self.clips.customers += bool(read.clipped)
+            return read.context.astype("<f8").tobytes()
+        except InvalidInput as problem:
+            text = str(problem)
+            first = text.split(" ", 1)[0]
+            raise problems.invalid(first if first.startswith(("attributes", "context")) else None, text) from None
+
+    def price(self, context: bytes, uniform: float) -> Charged:
+        """The price charged to a customer; `uniform` in [0, 1) disperses it, and 1/2 leaves it where it is."""
+        if not self.personal:
+            return self.tariff.reference
+        assert self.quoter is not None
+        # A bytearray, because the compiled search is compiled for arrays that can be written to.
+        read = np.frombuffer(bytearray(context), dtype="<f8")
+        return self.tariff.charge(self.quoter.price_of_checked(read, uniform))
+
+    def same_but_slots(self, stored: StoredProduct, release: StoredRelease | None) -> bool:
+        """Is there nothing new about the product?"""
+        return self.release == release and msgspec.structs.replace(self.stored, slots=stored.slots) == stored

@@ -1,0 +1,67 @@
+"""The thread that reads: looks at the store twice a second, and answers questions that need it.
+
+It has a connection of its own, so that a long report never holds up a quote.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from hushprice.service.quoting.product_table import POLL, Board
+from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
+
+log = logging.getLogger("hushprice.service")
+Value = TypeVar("Value")
+
+
+class Reader:
+    """Belongs to one event loop; the thread alone uses the store."""
+
+    def __init__(self, store: QuoterStore, board: Board) -> None:
+        self._store = store
+        self._board = board
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hushprice-reader")
+        self._task: asyncio.Task[None] | None = None
+        self.away = False
+
+    async def call(self, work: Callable[[QuoterStore], Value]) -> Value:
+        """Ask the store something."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._store)
+
+    async def refresh(self) -> None:
+        """Look at the store now."""
+        await self.call(self._board.refresh)
+
+    async def catch_up(self) -> None:
+        """Look at the store after a change that is stored: a connection that broke meanwhile is made anew."""
+        try:
+            await self.refresh()
+        except StoreUnavailable:
+            await self.refresh()
+
+    async def start(self) -> None:
+        """Look once, then again and again."""
+        await self.refresh()
+        self._task = asyncio.create_task(self._poll())
+
+    async def _poll(self) -> None:
+        while True:
+            await asyncio.sleep(POLL)
+            try:
+                await self.refresh()
+                self.away = False
+            except StoreUnavailable:
+                self.away = True  # the writer says so in the log
+            except Exception as problem:
+                log.error("a look at the store failed: %s", type(problem).__name__)
+
+    async def close(self) -> None:
+        """End the thread after what it is doing."""
+        if self._task is not None:
+            self._task.cancel()
+        await self.call(lambda store: store.close())
+        self._thread.shutdown()

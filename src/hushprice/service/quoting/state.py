@@ -1,0 +1,61 @@
+"""What the calls of one process share. Nothing here is a record: quotes leave by the writer and do not come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hushprice.service.http.metrics import Latencies
+from hushprice.service.quoting.product_table import Board
+from hushprice.service.quoting.reader import Reader
+from hushprice.service.quoting.recent_keys import RecentKeys
+from hushprice.service.quoting.writer import Writer
+from hushprice.service.shared.config import Settings
+from hushprice.service.shared.limits import Limits
+from hushprice.service.shared.processes import LearnerProcess
+from hushprice.service.store.protocol import QuoterStore
+
+
+@dataclass(slots=True)
+class Service:
+    """One process's side of the service, between start and stop."""
+
+    settings: Settings
+    customer_secret: bytes
+    board: Board
+    reader: Reader
+    writer: Writer
+    limits: Limits
+    latencies: Latencies
+    recent: RecentKeys = field(default_factory=RecentKeys)
+    learner: LearnerProcess | None = None  # the child, where this process started one
+
+    @property
+    def learner_up(self) -> bool:
+        """Does somebody learn? A child that failed holds its lease for some seconds more."""
+        return self.board.learner_up and (self.learner is None or self.learner.running)
+
+    @property
+    def store_up(self) -> bool:
+        """Does the store answer, and is all of it used?"""
+        return not (self.writer.away or self.reader.away or self.board.unnoted)
+
+    async def stop(self) -> None:
+        """Store what waits, and close the store."""
+        await self.reader.close()
+        await self.writer.close()
+
+
+async def start(
+    settings: Settings,
+    open_store: Callable[[], QuoterStore],
+    customer_secret: bytes,
+    board: Board,
+    *,
+    quotes: bool = True,
+) -> Service:
+    """Open the store twice, for reading and for writing, and look at it once. `quotes`: does this process quote?"""
+    writer = Writer(open_store(), beats=quotes)
+    reader = Reader(open_store(), board)
+    await reader.start()
+    return Service(settings, customer_secret, board, reader, writer, Limits(settings.rate_per_second), Latencies())

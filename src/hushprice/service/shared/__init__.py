@@ -1,0 +1,1 @@
+"""What both processes need: configuration, keys, products, prices in currency."""

@@ -1,0 +1,77 @@
+"""What a quoter holds of a product: the belief after the last release, public and small."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from hushprice.errors import InvalidInput
+from hushprice.policies.newton.pricing.quoter import NewtonQuoter
+from hushprice.types import FloatArray
+
+
+class Belief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The belief N(theta, inverse(precision)) of policy noisy-newton, and where its batches are."""
+
+    theta: tuple[float, ...]
+    precision: tuple[tuple[float, ...], ...]
+    inverse: tuple[tuple[float, ...], ...]
+    ready: bool  # is it worth pricing by? Before that the reference price is quoted
+    version: int
+    batch: int  # the slot the batch at hand follows
+    look: int  # the slot after which the next release is due
+    end: int  # the slot after which the batch ends at the latest
+
+
+def belief_of(quoter: NewtonQuoter) -> Belief:
+    """What a quoter holds, to be handed to others."""
+    return Belief(
+        theta=tuple(quoter.theta.tolist()),
+        precision=tuple(tuple(row) for row in quoter.precision.tolist()),
+        inverse=tuple(tuple(row) for row in quoter.inverse.tolist()),
+        ready=quoter.ready,
+        version=quoter.version,
+        batch=quoter.batch,
+        look=quoter.look,
+        end=quoter.end,
+    )
+
+
+def held_to(quoter: NewtonQuoter, belief: Belief) -> NewtonQuoter:
+    """The quoter with this belief instead of its own; one of another product is refused, and nothing changes."""
+    size = quoter.theta.size
+    theta = _numbers("theta", belief.theta, (size,))
+    precision = _numbers("precision", belief.precision, (size, size))
+    inverse = _numbers("inverse", belief.inverse, (size, size))
+    before = quoter.theta, quoter.precision, quoter.inverse, quoter.ready, quoter.version, quoter.batch, quoter.look
+    _hold(quoter, theta, precision, inverse, belief.ready, belief.version, belief.batch, belief.look)
+    if belief.end != quoter.end or not belief.batch < belief.look <= belief.end:
+        _hold(quoter, *before)
+        raise InvalidInput(f"belief.end and belief.look must fit a batch after slot {belief.batch} of this product")
+    return quoter
+
+
+def _hold(
+    quoter: NewtonQuoter,
+    theta: FloatArray,
+    precision: FloatArray,
+    inverse: FloatArray,
+    ready: bool,
+    version: int,
+    batch: int,
+    look: int,
+) -> None:
+    quoter.theta, quoter.precision, quoter.inverse = theta, precision, inverse
+    quoter.ready, quoter.version = ready, version
+    quoter.follow(batch)  # by the belief: the batch may be a probe, and its tilt is made anew wherever it is used
+    quoter.look = look
+
+
+def _numbers(field: str, values: object, shape: tuple[int, ...]) -> FloatArray:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except ValueError:  # rows of unequal length
+        array = np.empty(0)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise InvalidInput(f"belief.{field} must have the shape {shape} and finite numbers")
+    return array

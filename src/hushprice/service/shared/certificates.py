@@ -1,0 +1,118 @@
+"""What a product promises, as figures and as a signed certificate.
+
+Both follow from its declaration, its learner's ledger and the changes made by hand; no record is reached.
+docs/guide/certificates.md says what is in a certificate.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from hushprice.errors import InvalidInput
+from hushprice.policies.newton.statements import LONGEST_DETAIL, BatchFacts, ManualChange, ServiceFacts
+from hushprice.privacy.certificates.statements import versions
+from hushprice.privacy.customers import CustomerGuarantee, guarantee_of, most_records
+from hushprice.privacy.ledger import Ledger
+from hushprice.privacy.loss import Loss, loss_of
+from hushprice.service.shared.product import Product, delta_of, demand_of, features_of, policy_of
+from hushprice.service.store.protocol import Change
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from hushprice.privacy.certificates.certificate import Certificate
+
+
+def loss_of_product(product: Product) -> Loss:
+    """The privacy loss of everything that is ever released of a product; none for a fixed price."""
+    policy = policy_of(product)
+    if policy.newton is None:
+        return Loss()
+    event = policy.newton.noise.event(features_of(product).dimension, live=True)
+    return loss_of(event, 1, policy.adjacency)
+
+
+def customer_of(product: Product, restores: int = 0) -> CustomerGuarantee | None:
+    """What is proven for all records of a customer in a product; None without a cap, or where that proves nothing.
+
+    After `restores` restored backups: each time the records of a customer were counted anew (docs/proofs/operation.md,
+    section 9).
+    """
+    return customers_of([(product, restores)], None if product.policy == "fixed" else delta_of(product))
+
+
+def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = None) -> CustomerGuarantee | None:
+    """The same over all products, each with its restored backups. One that learns without a cap leaves nothing.
+
+    At this delta; by default at the smallest of those that the products claim.
+    """
+    capped = [(each, each.records_per_customer, restores) for each, restores in products if each.policy != "fixed"]
+    learning = [each for each, _, _ in capped]
+    known = [most_records(cap, restores) for _, cap, restores in capped if cap is not None]
+    if len(known) < len(capped) or not learning:
+        return None
+    stated = min(delta_of(product) for product in learning) if delta is None else delta
+    found = guarantee_of([(loss_of_product(each), cap) for each, cap in zip(learning, known, strict=True)], stated)
+    return found if math.isfinite(found.epsilon) else None
+
+
+def facts_of(product: Product, changes: Sequence[Change], issued: datetime.date) -> BatchFacts:
+    """What a certificate of this product is calculated from. Changes in the order in which they were made."""
+    policy = policy_of(product)
+    if policy.newton is None:
+        raise InvalidInput(
+            f"policy {product.policy!r} cannot be certified: it learns nothing, so there is nothing to say"
+        )
+    listed = _manual(changes)
+    return BatchFacts(
+        issued=max(issued, listed[-1].date) if listed else issued,
+        versions=versions(),
+        adjacency=policy.adjacency,
+        horizon=product.horizon,
+        demand=demand_of(product),
+        features=features_of(product),
+        cap=policy.newton.cap,
+        noise=policy.newton.noise,
+        service=ServiceFacts(
+            product=product.name,
+            outcome_seconds=product.outcome_seconds,
+            records_per_customer=product.records_per_customer,
+            changes=listed,
+        ),
+    )
+
+
+def certify(
+    product: Product,
+    *,
+    ledger: Ledger,
+    changes: Sequence[Change],
+    key: Ed25519PrivateKey,
+    issued: datetime.date | None = None,
+    previous: Certificate | None = None,
+) -> Certificate:
+    """A certificate of what the product's learner has paid for and spent, checked once before it is handed out."""
+    from hushprice.privacy.certificates.certificate import (
+        issue,  # loads the cryptography library, which quoters do not need
+    )
+    from hushprice.privacy.certificates.verification import verify
+
+    date = datetime.datetime.now(datetime.UTC).date() if issued is None else issued
+    certificate = issue(facts_of(product, changes, date), ledger, key, previous)
+    verify(certificate, previous=previous)
+    return certificate
+
+
+def _manual(changes: Sequence[Change]) -> tuple[ManualChange, ...]:
+    """With dates that never go back, whatever the clock did: what is listed once keeps its place."""
+    listed: list[ManualChange] = []
+    for change in changes:
+        date = datetime.datetime.fromtimestamp(change.at, datetime.UTC).date()
+        date = max(date, listed[-1].date) if listed else date
+        cut = len(change.detail) > LONGEST_DETAIL
+        detail = change.detail[: LONGEST_DETAIL - 3] + "..." if cut else change.detail
+        listed.append(ManualChange(date=date, what=change.what, detail=detail))
+    return tuple(listed)

@@ -1,0 +1,270 @@
+"""The bodies of requests and answers. The OpenAPI document is made from these types, so it says what is checked."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from hushprice.service.shared.limits import LARGEST_BATCH
+from hushprice.service.shared.product_view import ProductView
+
+QuoteId = Annotated[
+    str, Meta(pattern="^[0-9a-f]{32}$", description="128 random bits", examples=["9f86d081884c7d65" * 2])
+]
+Attributes = Annotated[
+    dict[str, float | bool | str],
+    Meta(description="every attribute that the product's schema declares", examples=[{"age": 41, "member": True}]),
+]
+Context = Annotated[list[float], Meta(max_length=1000, description="numbers in [-1, 1]", examples=[[0.5, -0.25]])]
+CustomerKey = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        description="the shop's own key for a customer; stored as a keyed digest, never as it is",
+        examples=["customer-1017"],
+    ),
+]
+Price = Annotated[float, Meta(description="in currency", examples=[12.99])]
+Label = Annotated[
+    Literal["public", "noised", "operator-only"],
+    Meta(
+        description="public: declared, or counted without reading what any customer is like or did. noised: computed "
+        "from records, with noise that the budget has paid for. operator-only: raw"
+    ),
+]
+LearningEnded = Annotated[
+    Literal["horizon", "policy fixed"] | None,
+    Meta(description="why nothing more is learned from new quotes; null while learning goes on"),
+]
+
+
+class QuoteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A customer asks for a price: named attributes where the product has a schema, otherwise a context."""
+
+    product: Annotated[str, Meta(examples=["umbrella"])]
+    attributes: Attributes | None = None
+    context: Context | None = None
+    customer: CustomerKey | None = None
+
+    def __repr__(self) -> str:
+        return "QuoteRequest(<sensitive>)"
+
+
+class Quote(msgspec.Struct, frozen=True):
+    """A price for one customer."""
+
+    id: QuoteId
+    product: str
+    price: Price
+    currency: str
+    expires_at: Annotated[str, Meta(description="UTC, RFC 3339", examples=["2026-05-01T12:00:00Z"])]
+    version: Annotated[int, Meta(ge=0, description="of the belief that made the price")]
+    recorded: Annotated[
+        bool, Meta(description="false: the store is away. The price stands; the quote is stored when the store is back")
+    ]
+
+
+class BatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Many quotes at once; each is checked on its own, and answered in its place."""
+
+    quotes: Annotated[list[QuoteRequest], Meta(min_length=1, max_length=LARGEST_BATCH)]
+
+
+class RawBatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A BatchRequest as it is read first, so that one bad item does not spoil the others."""
+
+    quotes: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=LARGEST_BATCH)]
+
+
+_EITHER = {"anyOf": [{"$ref": "#/components/schemas/Quote"}, {"$ref": "#/components/schemas/ErrorBody"}]}
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Answers in the order asked: a quote, or {"error": ...}."""
+
+    quotes: Annotated[list[Any], Meta(extra_json_schema={"items": _EITHER})]
+
+
+class OutcomeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What became of a quote: `purchased`, or `quantity` where several can be bought."""
+
+    purchased: bool | None = None
+    quantity: Annotated[float, Meta(ge=0, le=1e6)] | None = None
+
+    def __repr__(self) -> str:
+        return "OutcomeRequest(<sensitive>)"
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """That an outcome was noted. late: it came after the deadline, is logged, and is not learned from."""
+
+    quote: QuoteId
+    status: Literal["recorded", "late"]
+    repeat: Annotated[bool, Meta(description="true: the same was told before")]
+
+
+class ProductList(msgspec.Struct, frozen=True):
+    """All products, by name."""
+
+    products: list[ProductView]
+
+
+class ReferencePrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A new reference price."""
+
+    price: Annotated[float, Meta(ge=0, description="in currency", examples=[12.5])]
+
+
+class ForgetRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which customer to forget."""
+
+    customer: CustomerKey
+
+    def __repr__(self) -> str:
+        return "ForgetRequest(<sensitive>)"
+
+
+class Forgotten(msgspec.Struct, frozen=True):
+    """That a customer's records are erased, and what remains where. The same whether there were any."""
+
+    forgotten: bool
+    remains: list[str]
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """(epsilon, delta)."""
+
+    epsilon: float
+    delta: float
+
+
+class Left(msgspec.Struct, frozen=True):
+    """What is not spent."""
+
+    epsilon: float
+
+
+class CustomerLevel(msgspec.Struct, frozen=True):
+    """The promise for a whole customer with at most `records` records."""
+
+    records: int
+    epsilon: float
+    delta: float
+    mu: float
+
+
+class Privacy(msgspec.Struct, frozen=True, kw_only=True):
+    """What a product promises, and what of it is spent."""
+
+    product: str
+    policy: str
+    adjacency: str
+    claimed: Pair | None
+    proven: Pair | None
+    spent: Pair | None
+    left: Left | None
+    customer: CustomerLevel | None
+    horizon: int
+    quotes: int
+    learned: int
+    learning: bool
+    learning_ended: LearningEnded
+    releases: int
+    versions: int
+    next_release_after_slot: int | None
+    note: str
+    labels: dict[str, Label]
+
+
+class AllPrivacy(msgspec.Struct, frozen=True):
+    """All products, and what they promise a customer of all of them together."""
+
+    products: list[Privacy]
+    customer: Annotated[
+        CustomerLevel | None,
+        Meta(description="over all products: root of the sum of squares of mu. null where some product has no cap"),
+    ]
+    label: Label
+
+
+class Release(msgspec.Struct, frozen=True):
+    """One release."""
+
+    sequence: int
+    version: int
+    kind: Literal["curvature", "score"]
+    records: int
+    at: str
+
+
+class ChangeView(msgspec.Struct, frozen=True):
+    """What somebody did by hand that moves prices."""
+
+    at: str
+    what: Literal["freeze", "resume", "rules", "reference price", "restored backup"]
+    detail: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """A product's history, public."""
+
+    product: str
+    status: Literal["open", "frozen"]
+    learning: bool
+    learning_ended: LearningEnded
+    quotes: int
+    learned: int
+    versions: int
+    releases: list[Release]
+    reference_price: float
+    changes: list[ChangeView]
+    label: Label
+
+
+class Axis(msgspec.Struct, frozen=True):
+    """One side of a price map."""
+
+    name: str
+    values: list[float | bool | str]
+
+
+class PriceMap(msgspec.Struct, frozen=True):
+    """Prices over two attributes, the others in the middle; prices[row of y][column of x], without dispersion."""
+
+    x: Axis
+    y: Axis | None
+    prices: list[list[float]]
+    currency: str
+    label: Label
+
+
+class DemandCurve(msgspec.Struct, frozen=True):
+    """Believed demand over price for one kind of customer, with a band of two deviations."""
+
+    prices: list[float]
+    demand: list[float]
+    low: list[float]
+    high: list[float]
+    best_price: float
+    label: Label
+
+
+class Health(msgspec.Struct, frozen=True):
+    """The process is up."""
+
+    status: Literal["ok"]
+
+
+class Readiness(msgspec.Struct, frozen=True):
+    """Can everything be done that the service is for?"""
+
+    ready: bool
+    store: Literal["up", "away"]
+    learner: Literal["up", "away"]
+    products: int
+
+
+Certificate = dict[str, Any]

@@ -1,0 +1,110 @@
+"""The processes: this one quotes, a child learns. The child is started again when it fails, and ends with this one.
+
+The child reads its settings from a pipe and then watches it. When this process ends, in whatever way, the pipe closes,
+and the child ends too: a learner without a quoter would go on with nobody to see it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import sys
+import time
+
+import msgspec
+
+from hushprice.service.shared.config import Settings
+from hushprice.service.shared.secret import Secret
+
+log = logging.getLogger("hushprice.service")
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds before a failed child is started again
+_HEALTHY = 60.0  # seconds after which a child counts as well, and the next pause is short again
+_FAREWELL = 15.0  # seconds a child has to end
+
+
+class Child(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the learner's process is told, over a pipe: arguments and environment can be read by others."""
+
+    settings: Settings
+    listening: int | None  # the operator's socket
+
+
+def told(child: Child) -> bytes:
+    """As one line."""
+    return msgspec.json.encode(child, enc_hook=_reveal) + b"\n"
+
+
+def heard(line: bytes) -> Child:
+    """The same again."""
+    return msgspec.json.decode(line, type=Child, dec_hook=lambda kind, value: kind(value))
+
+
+def _reveal(value: object) -> str:
+    if isinstance(value, Secret):
+        return value.reveal()
+    raise TypeError(type(value).__name__)
+
+
+class LearnerProcess:
+    """Keeps a learner's process running."""
+
+    def __init__(self, settings: Settings, listening: socket.socket) -> None:
+        self._child = Child(settings, listening.fileno())
+        self._process: asyncio.subprocess.Process | None = None
+        self._task: asyncio.Task[None] | None = None
+        self.running = False
+
+    def start(self) -> None:
+        """Start it, and keep it."""
+        self._task = asyncio.create_task(self._keep())
+
+    async def _keep(self) -> None:
+        pause = _FIRST_PAUSE
+        while True:
+            began = time.monotonic()
+            code = await self._run()
+            self.running = False
+            if time.monotonic() - began > _HEALTHY:
+                pause = _FIRST_PAUSE
+            log.error("the learner's process ended with code %s; starting it again in %g s", code, pause)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _run(self) -> int:
+        assert self._child.listening is not None
+        self._process = process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "hushprice.service.learning.child",
+            stdin=asyncio.subprocess.PIPE,
+            pass_fds=[self._child.listening],
+        )
+        assert process.stdin is not None
+        with contextlib.suppress(ConnectionError):
+            process.stdin.write(told(self._child))
+            await process.stdin.drain()
+        self.running = True
+        return await process.wait()
+
+    def tell(self, clipped: dict[str, int]) -> None:
+        """Hand on what only this process can count, for the operator's port."""
+        process = self._process
+        if self.running and process is not None and process.stdin is not None and not process.stdin.is_closing():
+            process.stdin.write(msgspec.json.encode(clipped) + b"\n")
+
+    async def stop(self) -> None:
+        """Close the pipe and wait; a child that does not end is killed: it loses nothing that was released."""
+        if self._task is not None:
+            self._task.cancel()
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), _FAREWELL)
+        except TimeoutError:
+            process.kill()
+            await process.wait()

@@ -1,0 +1,269 @@
+"""A product as an admin declares it: everything public, everything fixed before the first customer.
+
+What a product is made of (demand, features, policy, a quoter) is built here, the same for quoters and the learner.
+Nothing in this module can reach a record.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from hushprice import checks
+from hushprice.demand.families import Logistic, Poisson
+from hushprice.demand.features import MAPS, FeatureMap, by_name
+from hushprice.demand.schema import Schema
+from hushprice.errors import InvalidInput
+from hushprice.policies import baselines
+from hushprice.policies.newton.policy import noisy_newton
+from hushprice.policies.newton.pricing.quoter import NewtonQuoter
+from hushprice.policies.newton.rules import newton
+from hushprice.policies.newton.statements import MOST_RECORDS
+from hushprice.policies.protocol import Policy
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.delta import parse_delta
+from hushprice.service.shared.belief import held_to
+from hushprice.service.shared.contexts import ContextReader
+from hushprice.service.shared.tariff import HIGHEST, MOST_DECIMALS, PriceRules, Tariff, check_rules, lowest_units, units
+from hushprice.types import FloatArray
+
+__all__ = ["Name", "Product", "check", "context_of", "demand_of", "features_of", "held_to", "policy_of", "quoter_of"]
+
+MOST_FEATURES = 32  # a release has half their square numbers; a quote reads all of them
+LONGEST = 366 * 86400.0  # seconds that a quote or its outcome may take
+MOST_QUOTES = 10**12  # of a horizon
+_NAME, _CURRENCY = "^[a-z0-9][a-z0-9_-]{0,63}$", "^[A-Z]{3}$"
+
+Name = Annotated[str, Meta(pattern=_NAME, description="a-z, 0-9, - and _; at most 64")]
+
+
+class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The body of POST /v1/products."""
+
+    name: Name
+    currency: Annotated[str, Meta(pattern=_CURRENCY, description="three letters")]
+    ceiling: Annotated[float, Meta(description="the highest price there can be: price = ceiling x p, p in [0, 1]")]
+    schema: Annotated[
+        dict[str, Any] | None,
+        Meta(description="the attributes of a customer, with their bounds and levels; either this or contexts"),
+    ] = None
+    contexts: Annotated[int | None, Meta(description="how many numbers in [-1, 1] describe a customer")] = None
+    decimals: Annotated[int, Meta(description="of the currency")] = 2
+    unit_cost: Annotated[
+        float, Meta(description="in currency; (price - unit_cost) x demand is maximized, and no price is below it")
+    ] = 0.0
+    reference_price: Annotated[
+        float | None,
+        Meta(
+            description="in currency; prices lie around it before anything is known, and the holdout pays it. "
+            "Default: half way from the unit cost to the ceiling"
+        ),
+    ] = None
+    epsilon: Annotated[float, Meta(description="promised to a record, over the product's whole life")] = 1.0
+    delta: Annotated[float | str, Meta(description="the same; a formula may name the horizon T")] = "2/T^2"
+    horizon: Annotated[int, Meta(description="quotes learned from")] = 1_000_000
+    policy: Annotated[
+        Literal["noisy-newton", "fixed"], Meta(description="fixed: everybody pays the reference price")
+    ] = "noisy-newton"
+    features: Annotated[
+        Literal["main", "intercept", "interactions"],
+        Meta(description="how attributes and price act on demand: main effects; with an intercept; also together"),
+    ] = "intercept"
+    family: Annotated[Literal["logistic", "poisson"], Meta(description="one unit or none is bought; or a quantity")] = (
+        "logistic"
+    )
+    slope: Annotated[float | None, Meta(description="of demand. Default: 4 for logistic demand, 1 for poisson")] = None
+    bound: Annotated[float | None, Meta(description="poisson only: the largest quantity that counts. Default: 10")] = (
+        None
+    )
+    quote_seconds: Annotated[float, Meta(description="how long a price holds")] = 900.0
+    outcome_seconds: Annotated[float, Meta(description="the deadline for outcomes; at least quote_seconds")] = 3600.0
+    holdout: Annotated[float, Meta(description="share of quotes at the reference price, by a secret coin")] = 0.0
+    records_per_customer: Annotated[
+        int | None, Meta(description="how many records of a customer count; then every quote needs a customer key")
+    ] = None
+    rules: Annotated[PriceRules, Meta(description="what is done to a price before it is charged")] = PriceRules()
+
+
+def check(product: Product) -> None:
+    """Refuse what cannot be sold, learned or promised, by the field and its value."""
+    _check_words(product)
+    checks.whole(0, decimals=product.decimals)
+    checks.within(0, MOST_DECIMALS, decimals=product.decimals)
+    checks.positive(ceiling=product.ceiling)
+    checks.within(0.0, HIGHEST, ceiling=product.ceiling)
+    units(product.ceiling, product.decimals, "ceiling")
+    checks.non_negative(unit_cost=product.unit_cost)
+    if not product.unit_cost < product.ceiling:
+        raise InvalidInput(f"unit_cost must be below ceiling, {product.ceiling!r}, got {product.unit_cost!r}")
+    if product.reference_price is not None:
+        check_reference(product, product.reference_price)
+    _check_times(product)
+    checks.within(0.0, 0.5, holdout=product.holdout)
+    if product.records_per_customer is not None:
+        checks.whole(1, records_per_customer=product.records_per_customer)
+        checks.within(1, MOST_RECORDS, records_per_customer=product.records_per_customer)
+    check_rules(product.rules, product, reference_price_of(product))
+    _check_contexts(product)
+    demand_of(product)
+    checks.positive(epsilon=product.epsilon)
+    delta_of(product)
+    policy_of(product)  # refuses a budget that no noise can keep
+
+
+def check_reference(product: Product, price: float) -> None:
+    """Refuse a reference price (in currency) that cannot be charged."""
+    checks.positive(reference_price=price)
+    units(price, product.decimals, "reference_price")
+    for bound, fits in {"ceiling": price <= product.ceiling, "unit_cost": price >= product.unit_cost}.items():
+        if not fits:
+            side = "below" if bound == "ceiling" else "above"
+            raise InvalidInput(
+                f"reference_price must be at or {side} {bound}, {getattr(product, bound)!r}, got {price!r}"
+            )
+
+
+def _check_words(product: Product) -> None:
+    for field, pattern in (("name", _NAME), ("currency", _CURRENCY)):
+        value = getattr(product, field)
+        if not isinstance(value, str) or re.fullmatch(pattern.rstrip("$"), value) is None:
+            raise InvalidInput(f"{field} must match {pattern}, got {checks.shown(value)}")
+    choices = {"policy": ("noisy-newton", "fixed"), "features": tuple(MAPS), "family": ("logistic", "poisson")}
+    for field, allowed in choices.items():
+        value = getattr(product, field)
+        if value not in allowed:
+            raise InvalidInput(f"{field} must be one of {', '.join(allowed)}, got {checks.shown(value)}")
+
+
+def _check_times(product: Product) -> None:
+    checks.whole(1, horizon=product.horizon)
+    checks.within(1, MOST_QUOTES, horizon=product.horizon)
+    for field in ("quote_seconds", "outcome_seconds"):
+        checks.positive(**{field: getattr(product, field)})
+        checks.within(0.0, LONGEST, **{field: getattr(product, field)})
+    if product.outcome_seconds < product.quote_seconds:
+        least, given = product.quote_seconds, product.outcome_seconds
+        raise InvalidInput(f"outcome_seconds must be at least quote_seconds, {least!r}, got {given!r}")
+
+
+def _check_contexts(product: Product) -> None:
+    if (product.schema is None) == (product.contexts is None):
+        given = "neither" if product.schema is None else "both"
+        raise InvalidInput(f"schema or contexts must be given, one of them, got {given}")
+    if product.contexts is not None:
+        checks.whole(0, contexts=product.contexts)
+        checks.within(0, MOST_FEATURES, contexts=product.contexts)  # before any array is made
+    schema_of(product)
+    dimension = features_of(product).dimension
+    if dimension > MOST_FEATURES:
+        field = "contexts" if product.schema is None else "schema"
+        raise InvalidInput(f"{field} must give at most {MOST_FEATURES} features, got {dimension}")
+
+
+def schema_of(product: Product) -> Schema | None:
+    """The declared attributes; None where contexts are numbers."""
+    return None if product.schema is None else Schema.from_dict(product.schema)
+
+
+def demand_of(product: Product) -> Logistic | Poisson:
+    """The demand family."""
+    if product.family == "poisson":
+        slope, bound = 1.0 if product.slope is None else product.slope, 10.0 if product.bound is None else product.bound
+        return Poisson(slope=slope, bound=bound)
+    if product.bound is not None:
+        raise InvalidInput(f"bound is for family 'poisson', got {checks.shown(product.bound)}")
+    return Logistic(slope=4.0 if product.slope is None else product.slope)
+
+
+def features_of(product: Product) -> FeatureMap:
+    """The feature map."""
+    schema = schema_of(product)
+    return by_name(product.features, schema.dimension if schema is not None else product.contexts or 0)
+
+
+def delta_of(product: Product) -> float:
+    """delta as a number."""
+    return parse_delta(product.delta, product.horizon)
+
+
+def reference_price_of(product: Product) -> float:
+    """The reference price in currency: as declared, or the middle of what may be charged, rounded up to a price."""
+    if product.reference_price is not None:
+        return product.reference_price
+    one: int = 10**product.decimals
+    twice = units(product.ceiling, product.decimals) + lowest_units(product)
+    return (twice + 1) // 2 / one
+
+
+class _Built(NamedTuple):
+    policy: Policy
+    features: FeatureMap
+    demand: Logistic | Poisson
+
+
+@functools.lru_cache(maxsize=1024)
+def _built(spec: bytes) -> _Built:
+    product = msgspec.json.decode(spec, type=Product)
+    demand, features = demand_of(product), features_of(product)
+    reference = reference_price_of(product) / product.ceiling
+    if product.policy == "fixed":
+        return _Built(baselines.fixed(reference), features, demand)
+    rules = newton(
+        EpsilonDelta(product.epsilon, delta_of(product)),
+        demand=demand,
+        features=features,
+        reference_price=reference,
+        unit_cost=product.unit_cost / product.ceiling,
+    )
+    return _Built(noisy_newton(rules, demand=demand, dimension=features.dimension), features, demand)
+
+
+def policy_of(product: Product) -> Policy:
+    """The policy with its noise. Built once for each product."""
+    return _built(msgspec.json.encode(product)).policy
+
+
+def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQuoter:
+    """A quoter that holds no release yet. `reference_price`, in currency, is one that an admin set later.
+
+    It moves prices before anything is known and nothing else: the first belief stays that of the product as declared,
+    which the learner has.
+    """
+    policy, features, demand = _built(msgspec.json.encode(product))
+    rules = policy.newton
+    if rules is None:
+        raise InvalidInput(f"policy {product.policy!r} has no quoter: every price is the reference price")
+    if reference_price is not None:
+        check_reference(product, reference_price)
+        rules = replace(rules, reference_price=reference_price / product.ceiling)
+    return NewtonQuoter(demand=demand, features=features, rules=rules)
+
+
+def tariff_of(product: Product, rules: PriceRules | None = None, reference_price: float | None = None) -> Tariff:
+    """How p becomes a price charged; rules and reference price are those of the product unless set later."""
+    reference = reference_price_of(product) if reference_price is None else reference_price
+    return Tariff(product, product.rules if rules is None else rules, reference)
+
+
+@functools.lru_cache(maxsize=1024)
+def _reader(spec: bytes) -> ContextReader:
+    product = msgspec.json.decode(spec, type=Product)
+    return ContextReader(schema_of(product), features_of(product).contexts)
+
+
+def reader_of(product: Product) -> ContextReader:
+    """What reads a customer's context. Who quotes often keeps it."""
+    return _reader(msgspec.json.encode(product))
+
+
+def context_of(
+    product: Product, attributes: Mapping[str, object] | None = None, context: Sequence[float] | None = None
+) -> FloatArray:
+    """A customer's context, from attributes by name or a numeric context, as the product says."""
+    return reader_of(product).read(attributes, context).context

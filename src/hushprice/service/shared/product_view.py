@@ -1,0 +1,56 @@
+"""A product as GET shows it: as declared, with what was set later, and every default spelt out."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from hushprice.service.shared.product import Product, delta_of, demand_of, reference_price_of
+from hushprice.service.shared.tariff import PriceRules
+from hushprice.service.store.protocol import StoredProduct
+
+
+class ProductView(Product, frozen=True, kw_only=True):
+    """All of it is public but the unit cost, which is null for all but an admin: it is the shop's own business."""
+
+    unit_cost: float | None  # type: ignore[assignment]
+    reference_price: float
+    delta: float
+    slope: float
+    bound: float
+    rules: PriceRules
+    status: Literal["open", "frozen"]
+    quotes: int  # given
+    created: float  # wall-clock, seconds since 1970
+
+
+def product_of(stored: StoredProduct) -> Product:
+    """The product as declared."""
+    return msgspec.json.decode(stored.spec, type=Product)
+
+
+def reference_of(product: Product, stored: StoredProduct) -> float:
+    """The reference price in currency as it is now; the store has it as a share of the ceiling."""
+    if stored.reference_price is None:
+        return reference_price_of(product)
+    return round(stored.reference_price * product.ceiling, product.decimals)
+
+
+def view_of(stored: StoredProduct, *, with_cost: bool = False) -> ProductView:
+    """What anybody who may read products is told about one."""
+    product = product_of(stored)
+    demand = demand_of(product)
+    declared = {field: getattr(product, field) for field in product.__struct_fields__}
+    now = {
+        "unit_cost": product.unit_cost if with_cost else None,
+        "reference_price": reference_of(product, stored),
+        "delta": delta_of(product),
+        "slope": float(demand.slope),
+        "bound": float(demand.bound),
+        "rules": msgspec.json.decode(stored.rules, type=PriceRules),
+        "status": stored.status,
+        "quotes": stored.slots,
+        "created": stored.created,
+    }
+    return ProductView(**declared | now)

@@ -1,0 +1,115 @@
+"""What is there before the first request: the database, the keys, and files beside the store."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from hushprice.errors import InvalidInput, first_line
+from hushprice.service.shared import keys
+from hushprice.service.shared.config import Settings
+from hushprice.service.shared.seen_releases import SeenFile
+from hushprice.service.store import open_store
+from hushprice.service.store.protocol import LearnerStore, QuoterStore, Seen, StoreUnavailable
+
+Say = Callable[[str], None]
+
+
+def keys_file(settings: Settings) -> Path:
+    """Where the keys are."""
+    return settings.beside_store(".keys.toml").resolve()
+
+
+def beside(settings: Settings, ending: str) -> Path:
+    """A file beside the store, in a folder that is there."""
+    path = settings.beside_store(ending)
+    if not path.parent.is_dir():
+        raise InvalidInput(f"folder {str(path.parent)!r} does not exist")
+    return path
+
+
+def seen_path(settings: Settings, store: QuoterStore) -> Path:
+    """Where this machine notes what it has seen of a store: in a file for each, by what a restored backup has too."""
+    return settings.own_dir / f"seen-{hashlib.sha256(store.identity()).hexdigest()[:32]}.json"
+
+
+def seen_file(settings: Settings, store: QuoterStore) -> SeenFile:
+    """That file, in a folder that is there."""
+    path = seen_path(settings, store)
+    folder = path.parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InvalidInput(
+            f"state_dir: folder {str(folder)!r} cannot be made: {first_line(problem)}; set another"
+        ) from None
+    return SeenFile(path)
+
+
+def quoters_seen_file(settings: Settings) -> SeenFile:
+    """The same for a process that quotes, before it has the store open."""
+    try:
+        store = open_store(settings.store.reveal(), "quoter")
+        try:
+            return seen_file(settings, store)
+        finally:
+            store.close()
+    except StoreUnavailable as problem:
+        raise InvalidInput(f"store: {first_line(problem)}") from None
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[LearnerStore]:
+    """The store, with everything that may be done to it; a failure is one line."""
+    try:
+        store = open_store(settings.learner_address.reveal(), "learner")
+        try:
+            yield store
+        finally:
+            store.close()
+    except StoreUnavailable as problem:
+        raise InvalidInput(f"store: {first_line(problem)}") from None
+
+
+def customer_secret(settings: Settings, say: Say) -> bytes:
+    """The secret for customer keys. On a first start all keys are made, which a quoter's role on PostgreSQL cannot."""
+    file = beside(settings, ".keys.toml")
+    if settings.postgres and settings.role == "quoter":
+        if settings.customer_secret is None and not file.exists():
+            raise InvalidInput(
+                f"keys file {str(file)!r} is missing: copy it from where the service was first started, or set "
+                "HUSHPRICE_CUSTOMER_SECRET to the secret in it"
+            )
+        return keys.read_secret(file, settings.customer_secret)
+    with opened(settings) as store:
+        first = keys.make_missing(file, store, settings.customer_secret)
+    if first:
+        say(f"made the keys of a new service: {keys_file(settings)}")
+    return keys.read_secret(file, settings.customer_secret)
+
+
+def report_seen(settings: Settings, seen: Sequence[Seen]) -> None:
+    """Tell the store what this machine has priced by, before the learner starts.
+
+    A store restored from an older backup would otherwise let it learn slots again, before it is told that they were.
+    """
+    if seen:
+        with opened(settings) as store:
+            store.report_seen(seen)
+
+
+def prepare_database(settings: Settings, say: Say) -> None:
+    """Tables, functions and roles of a PostgreSQL database, and the keys."""
+    if not settings.postgres:
+        raise InvalidInput("--init prepares a PostgreSQL database; a SQLite file needs no preparation")
+    from hushprice.service.store import postgres_setup
+
+    password = settings.quoter_password
+    try:
+        postgres_setup.prepare(settings.learner_address.reveal(), None if password is None else password.reveal())
+    except StoreUnavailable as problem:
+        raise InvalidInput(f"store: {first_line(problem)}") from None
+    customer_secret(settings, say)
+    say(f"the database is ready; quoters log in as {postgres_setup.QUOTER}, keys are in {keys_file(settings)}")

@@ -1,0 +1,1 @@
+"""One trial, compiled: the customers, alg:framework, noisy-newton."""
