@@ -23,7 +23,7 @@ TABLES = ("tab:non-private", "tab:diffeps", "tab:input-perturbation")
 def steps(out: Path) -> dict[str, tuple[int, list[str]]]:
     """By name: seconds at most, and the command. The first three need neither polars nor matplotlib."""
     here, verb = str(out), ["-c", "from hushprice.cli import main; main()", "reproduce"]
-    gpu = ["--backend", "gpu"]
+    gpu = ["--device", "gpu"]
     drawn = ["benchmarks/map.py", *gpu, "--precision", "single", "--store", str(ROOT / "build" / "map")]
     speed = ["benchmarks/gpu.py", "--repeats", "2", "--paper-trials", "65536", "--output", here]
     return {

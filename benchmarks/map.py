@@ -9,7 +9,7 @@ with its own luck; delta is 2/T^2. There are two kinds of it:
             markets of the prior one price is nearly as good as knowing demand, so nothing can beat it
 
     python benchmarks/map.py --output map                     # the whole map on all cores: hours
-    python benchmarks/map.py --output map --backend gpu --precision single
+    python benchmarks/map.py --output map --device gpu --precision single
     python benchmarks/map.py --output map --quick             # a small one, a minute or two
     python benchmarks/map.py --output map --install           # measures nothing: puts a map into the package and docs
 
@@ -90,7 +90,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--store", type=Path, help="folder of finished trials; default: in the output's")
     parser.add_argument("--install", action="store_true", help="measure nothing; copy what lies in the output's folder")
-    parser.add_argument("--backend", default="cpu", choices=["cpu", "gpu", "auto"])
+    parser.add_argument("--device", default="cpu", choices=["cpu", "gpu", "auto"])
     parser.add_argument("--precision", default="double", choices=["double", "single"])
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="repeat for more; default: both")
     parser.add_argument("--markets", type=int, help="default: 50 of the prior, 20 with something to gain")
@@ -119,7 +119,7 @@ def main() -> None:
         args.markets, args.trials = args.markets or 8, args.trials or 4
     grid = args.horizon or HORIZONS, args.epsilon or EPSILONS, args.dimension or DIMENSIONS
     started = time.perf_counter()
-    executor, store = open_executor(device=args.backend, precision=args.precision), args.store or args.output / "store"
+    executor, store = open_executor(device=args.device, precision=args.precision), args.store or args.output / "store"
     kinds: dict[str, Kind] = {}
     for name in args.kind or KINDS:
         kind = dataclasses.replace(

@@ -1,7 +1,7 @@
 """A demand family of your own: every customer buys zero, one or two units.
 
 Any law of the form exp{slope (y z - m(z)) + h(y)} will do (eq:exp-family). Write its functions and declare its
-constants; `violations` compares the two. It runs on the plain-Python backend.
+constants; `violations` compares the two. It runs on the plain-Python engine.
 
 Run: python examples/own_demand_family.py
 """
@@ -65,7 +65,7 @@ def main() -> None:
     print("Careless breaks its word:", *violations(Careless()))
     market = Market(demand=TwoUnits(), features=main_effects(1), theta=np.array([0.4, 0.9]), name="two units")
     for policy in ("clairvoyant", "nonprivate", "random"):
-        result = simulate(policy, market=market, horizon=1500, trials=2, seed=3, backend="python")
+        result = simulate(policy, market=market, horizon=1500, trials=2, seed=3, engine="python")
         print(f"{policy:12} earns {result.revenue.mean():.3f} per customer, loses {result.regret.mean():.3f}")
 
 

@@ -74,7 +74,7 @@ def test_no_price_before_the_changed_record_moves(settings: dict[str, Any]) -> N
 def test_both_backends_change_the_same_record(change: Change | None, customers: int | None) -> None:
     settings: dict[str, Any] = {"policy": "paper", "epsilon": 200.0, "change": change, "customers": customers}
     np.testing.assert_array_equal(
-        prices(**settings, backend="compiled", trials=2), prices(**settings, backend="python", trials=2)
+        prices(**settings, engine="compiled", trials=2), prices(**settings, engine="python", trials=2)
     )
 
 

@@ -64,7 +64,7 @@ def test_every_policy_is_made_before_the_first_one_runs(
         {"epsilon_estimate": 0.7},
         {"market": paper_market(3)},
         {"dimension": 3, "delta": 1e-6},
-        {"epsilon": None, "market": None, "dimension": None, "max_estimates": None, "backend": "compiled"},
+        {"epsilon": None, "market": None, "dimension": None, "max_estimates": None, "engine": "compiled"},
     ],
 )
 def test_what_simulate_takes_passes_the_check(settings: dict[str, Any]) -> None:

@@ -71,7 +71,7 @@ def test_auto_takes_a_gpu_that_can_run_the_jobs(gpu: Callable[[str | None], None
     assert place.content == {"device": "gpu", "precision": "single", "library": "numba-cuda 9"}
     assert place.note == "running on a fine GPU, in single precision"
     assert choose("gpu", jobs=[job]).note == ""
-    assert choose("auto", jobs=[job, own]).note.startswith("backend 'gpu' takes built-in policies")
+    assert choose("auto", jobs=[job, own]).note.startswith("device 'gpu' takes built-in policies")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_auto_takes_a_gpu_that_can_run_the_jobs(gpu: Callable[[str | None], None
         ({"market": BARE}, "at least one attribute"),
         ({"change": Change(period=3, demand=1.0)}, "takes no changed record"),
         ({"policy": Half}, "takes built-in policies, demand and features only"),
-        ({"backend": "python"}, "takes built-in policies, demand and features only"),
+        ({"engine": "python"}, "takes built-in policies, demand and features only"),
     ],
 )
 def test_what_a_gpu_cannot_run_is_refused_in_one_line(
@@ -110,7 +110,7 @@ def test_a_bad_name_is_refused(device: str, precision: str, message: str) -> Non
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert device.trouble() == "backend 'gpu' needs the extra 'gpu': pip install 'hushprice[gpu]'"
+    assert device.trouble() == "device 'gpu' needs the extra 'gpu': pip install 'hushprice[gpu]'"
 
 
 def test_a_broken_driver_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ Neighbours = Annotated[
 Trials = Annotated[int, typer.Option(parser=count, metavar="N", help="Independent trials.")]
 Seed = Annotated[int, typer.Option(parser=count, metavar="S", help="Trial i depends on (seed, i) alone.")]
 Workers = Annotated[int | None, typer.Option(parser=count, metavar="N", help="Threads.  [default: all cores]")]
-Backend = Annotated[
+Device = Annotated[
     str,
     typer.Option(metavar="NAME", help="What computes: cpu, gpu, or auto, which takes a GPU where there is one."),
 ]

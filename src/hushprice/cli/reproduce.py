@@ -36,7 +36,7 @@ def reproduce(
         str | None, typer.Option(metavar="HOST:PORT", help="A Ray cluster; without it, this machine's.")
     ] = None,
     workers: options.Workers = None,
-    backend: options.Backend = "cpu",
+    device: options.Device = "cpu",
     precision: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="On a GPU: single, or double.  [default: single, equal in distribution]"),
@@ -56,13 +56,13 @@ def reproduce(
     """
     from hushprice.cli.run_reproduce import run_reproduce
 
-    chosen = precision or ("double" if backend == "cpu" else "single")  # means and their errors are all that is shown
+    chosen = precision or ("double" if device == "cpu" else "single")  # means and their errors are all that is shown
     run_reproduce(
         name,
         quick=quick,
         trials=trials,
         seed=seed,
         output=output,
-        where={"name": executor, "address": address, "workers": workers, "device": backend, "precision": chosen},
+        where={"name": executor, "address": address, "workers": workers, "device": device, "precision": chosen},
         as_json=format is options.Format.json,
     )

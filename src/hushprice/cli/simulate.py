@@ -31,7 +31,7 @@ def simulate(
     trials: options.Trials = 20,
     seed: options.Seed = 0,
     workers: options.Workers = None,
-    backend: options.Backend = "cpu",
+    device: options.Device = "cpu",
     precision: options.Precision = "double",
     price: options.Price = None,
     exploration_periods: options.Exploration = None,
@@ -54,7 +54,7 @@ def simulate(
       hushprice simulate --policy paper --horizon 1e5 --dimension 2 --epsilon 2
       hushprice simulate --policy noisy-newton --epsilon 0.5 --reference-price 0.4
       hushprice simulate --policy fixed --price 1 --format json
-      hushprice simulate --trials 65536 --backend gpu --precision single
+      hushprice simulate --trials 65536 --device gpu --precision single
       hushprice simulate --policy nonprivate --market shop.toml --output runs.parquet
     """
     from hushprice.cli import show
@@ -88,7 +88,7 @@ def simulate(
         bonus=bonus,
         noise=noise,
     )
-    place = choose(backend, precision, [job])
+    place = choose(device, precision, [job])
     show.note(place.note)
     where = {"device": place.device, "precision": place.precision}
     with show.progress() as advance:

@@ -51,7 +51,7 @@ def sweep(
         str | None, typer.Option(metavar="HOST:PORT", help="A Ray cluster; without it, this machine's.")
     ] = None,
     workers: options.Workers = None,
-    backend: options.Backend = "cpu",
+    device: options.Device = "cpu",
     precision: options.Precision = "double",
     format: options.Printed = options.Format.table,
 ) -> None:
@@ -67,13 +67,13 @@ def sweep(
     """
     from hushprice.cli.run_sweep import run_sweep
 
-    plan = ("output", "grid", "trials", "executor", "address", "workers", "backend", "precision", "format")
+    plan = ("output", "grid", "trials", "executor", "address", "workers", "device", "precision", "format")
     given: dict[str, Any] = {name: value for name, value in context.params.items() if name not in plan and value}
     run_sweep(
         given,
         file=grid,
         trials=trials,
         output=output,
-        where={"name": executor, "address": address, "workers": workers, "device": backend, "precision": precision},
+        where={"name": executor, "address": address, "workers": workers, "device": device, "precision": precision},
         as_json=format is options.Format.json,
     )

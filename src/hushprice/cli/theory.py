@@ -15,7 +15,7 @@ def theory(
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: under a minute for all checks.")] = False,
     seed: options.Seed = 0,
     workers: options.Workers = None,
-    backend: options.Backend = "cpu",
+    device: options.Device = "cpu",
     precision: options.Precision = "double",
     output: Annotated[
         Path | None,
@@ -25,7 +25,7 @@ def theory(
 ) -> None:
     """Check the paper's lemmas, bounds, rates and statements on simulated markets.
 
-    With --backend gpu the growth rates and regret bounds are measured on a GPU. Checks that need every price, or time a
+    With --device gpu the growth rates and regret bounds are measured on a GPU. Checks that need every price, or time a
     period, stay on the CPU.
 
     Examples:
@@ -43,7 +43,7 @@ def theory(
 
     if output is not None:
         check_folder(output)
-    names, place = registry.chosen(name or []), choose(backend, precision)
+    names, place = registry.chosen(name or []), choose(device, precision)
     size = Size(quick=quick, seed=seed, workers=workers, device=place.device, precision=place.precision)
     show.note(place.note)
     findings = []

@@ -2,7 +2,7 @@
 
 Demand given z = phi'theta follows exp{zeta (y z - m(z)) + h(y)} (eq:exp-family), with mean f = m'. The family objects
 in families.py run these functions over arrays (the fill_ loops); a user's own family has code CUSTOM and runs on the
-plain-Python backend through its object's methods.
+plain-Python engine through its object's methods.
 """
 
 from __future__ import annotations

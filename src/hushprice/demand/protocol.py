@@ -1,6 +1,6 @@
 """What a demand family must offer (sec:models, eq:exp-family and conditions 1-5).
 
-Bring your own by writing a class with these members and family = CUSTOM; it then runs on the plain-Python backend.
+Bring your own by writing a class with these members and family = CUSTOM; it then runs on the plain-Python engine.
 `demand/conformance.py` checks a family's constants against its functions.
 """
 

@@ -1,7 +1,7 @@
 """The random tape of a simulation: `draw(seed, trial, period, stream)` by counter, never by state.
 
 A value depends on its address alone, so a result depends on (seed, trial) and not on workers, order, chunks or
-backend, and a policy that draws more never shifts another's luck. The generator is Philox4x32-10 (Salmon et al.,
+engine, and a policy that draws more never shifts another's luck. The generator is Philox4x32-10 (Salmon et al.,
 "Parallel random numbers: as easy as 1, 2, 3", SC 2011). It is fast and reproducible, and for that very reason it is
 never used to protect anybody: production noise comes from the operating system (`noise.py`).
 """

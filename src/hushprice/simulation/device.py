@@ -62,12 +62,12 @@ def choose(device: str, precision: str = "double", jobs: Iterable[Job] = ()) -> 
 
 def unfit(job: Job) -> str | None:
     """Why a job cannot run on any GPU, in one line; None where it can."""
-    if job.backend != "compiled" or not isinstance(job.policy, Policy):
-        return "backend 'gpu' takes built-in policies, demand and features only; run parts of your own on the CPU"
+    if job.engine != "compiled" or not isinstance(job.policy, Policy):
+        return "device 'gpu' takes built-in policies, demand and features only; run parts of your own on the CPU"
     if job.market.features.contexts == 0:
-        return "backend 'gpu' needs customers with at least one attribute; run this market on the CPU"
+        return "device 'gpu' needs customers with at least one attribute; run this market on the CPU"
     if job.keep_prices:
-        return "backend 'gpu' keeps no prices (keep_prices); run such trials on the CPU"
+        return "device 'gpu' keeps no prices (keep_prices); run such trials on the CPU"
     if job.change is not None:
-        return "backend 'gpu' takes no changed record (change); run such trials on the CPU"
+        return "device 'gpu' takes no changed record (change); run such trials on the CPU"
     return None

@@ -57,7 +57,7 @@ class Market:
 
     @property
     def compiled(self) -> bool:
-        """Can the kernels run it, or only the plain-Python backend?"""
+        """Can the kernels run it, or only the plain-Python engine?"""
         return self.demand.family != family.CUSTOM and self.features.code != CUSTOM_MAP
 
     def stream(self, horizon: int) -> Stream:

@@ -1,7 +1,7 @@
-"""The plain-Python backend: one customer at a time through the engine object itself, or through a policy of your own.
+"""The plain-Python engine: one customer at a time through the live pricer itself, or through a policy of your own.
 
 Slow and readable. It runs parts the kernels cannot (a user's own demand family, feature map or policy), and it is the
-reference the compiled backend is tested against: the same tape gives the same prices.
+reference the compiled engine is tested against: the same tape gives the same prices.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _best_fixed(job: Job, number: int) -> float:
 
 def _learning(job: Job, policy: Policy, source: Tape) -> tuple[Quote, Learn, Pricer]:
     if policy.input_noise > 0.0:
-        raise InvalidInput("policy 'input-perturbation' runs on backend 'compiled' alone")
+        raise InvalidInput("policy 'input-perturbation' runs on engine 'compiled' alone")
     pricer = Pricer(
         policy=policy,
         demand=job.market.demand,

@@ -97,7 +97,7 @@ class SimulationResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The machine interface of `hushprice simulate --format json`; off the CPU it also says where it was run."""
-        place = {} if self.device == "cpu" else {"backend": self.device, "precision": self.precision}
+        place = {} if self.device == "cpu" else {"device": self.device, "precision": self.precision}
         return {
             "policy": self.policy,
             "calibration": self.calibration,

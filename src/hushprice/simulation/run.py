@@ -47,7 +47,7 @@ def simulate(
     They run on all cores, on `workers` of them, or with device "gpu" on a GPU (docs/guide/gpu.md): "auto" takes one
     where there is one. `precision` is "double", or on a GPU "single". `setting` is what `prepare` takes, `horizon`
     first of all: dimension or market; epsilon, delta, epsilon_covariance, epsilon_estimate; calibration, adjacency;
-    price; exploration_periods, ridge, width, max_estimates; seed; backend; keep_prices; change; customers.
+    price; exploration_periods, ridge, width, max_estimates; seed; engine; keep_prices; change; customers.
 
     >>> result = simulate("fixed", price=1.0, horizon=1000, trials=2, workers=1)
     >>> result.trials, result.claimed
@@ -79,7 +79,7 @@ def prepare(
     bonus: bool = True,
     noise: bool = True,
     seed: int = 0,
-    backend: str = "auto",
+    engine: str = "auto",
     keep_prices: bool = False,
     change: Change | None = None,
     customers: int | None = None,
@@ -88,7 +88,7 @@ def prepare(
 
     Without a market it is the paper's instance in `dimension` (default 2). `epsilon` (default 1) and `delta` are the
     totals eps1 + eps2 and delta1 + delta2; a cell "eps = 0.1" of the paper's tables is epsilon=0.2, delta="2/T^2".
-    `backend` is "compiled", "python" (the engine object itself, slow, for parts of your own), or "auto". `change` gives
+    `engine` is "compiled", "python" (the live pricer itself, slow, for parts of your own), or "auto". `change` gives
     one record instead of drawing it; with `customers`, the customers of that trial come in every trial. For policy
     noisy-newton: `reference_price` is quoted before anything is known, and `trigger`, `bonus` and `noise` turn parts of
     it off for study; without noise nothing is claimed.
@@ -150,7 +150,7 @@ def prepare(
         budget=budget,
         horizon=horizon,
         seed=seed,
-        backend=_backend(backend, market, policy),
+        engine=_engine(engine, market, policy),
         keep_prices=keep_prices,
         change=change,
         customers=customers,
@@ -193,7 +193,7 @@ def _run_on_gpu(job: Job, trials: int, place: Place, progress: Progress | None) 
 
 def warm_up(job: Job) -> None:
     """Compile, or read compiled code, once and outside the clock."""
-    if job.backend == "compiled":
+    if job.engine == "compiled":
         _compile()
 
 
@@ -205,15 +205,15 @@ def _compile() -> None:
     run_one(job, 0, np.zeros(2, dtype=np.int64), 1)
 
 
-def _backend(backend: str, market: Market, policy: Policy | PlainFactory) -> str:
+def _engine(engine: str, market: Market, policy: Policy | PlainFactory) -> str:
     able = market.compiled and isinstance(policy, Policy)
-    if backend == "auto":
+    if engine == "auto":
         return "compiled" if able else "python"
-    if backend not in ("compiled", "python"):
-        raise InvalidInput(f"backend must be one of auto, compiled, python, got {backend!r}")
-    if backend == "compiled" and not able:
-        raise InvalidInput("backend 'compiled' takes built-in parts only; use 'python' for parts of your own")
-    return backend
+    if engine not in ("compiled", "python"):
+        raise InvalidInput(f"engine must be one of auto, compiled, python, got {engine!r}")
+    if engine == "compiled" and not able:
+        raise InvalidInput("engine 'compiled' takes built-in parts only; use 'python' for parts of your own")
+    return engine
 
 
 def run_trials(job: Job, numbers: range, workers: int, progress: Progress | None) -> list[Trial]:
@@ -239,8 +239,8 @@ def run_trials(job: Job, numbers: range, workers: int, progress: Progress | None
 
 
 def run_one(job: Job, number: int, control: IntArray, counter: int) -> Trial:
-    """One trial, on the job's backend."""
-    if job.backend == "compiled" and isinstance(job.policy, Policy):
+    """One trial, on the job's engine."""
+    if job.engine == "compiled" and isinstance(job.policy, Policy):
         return run_compiled(job, job.policy, number, control, counter)
     return run_plain(job, number, control, counter)
 

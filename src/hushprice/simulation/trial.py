@@ -1,4 +1,4 @@
-"""One trial: what it depends on, what it leaves, and how the compiled backend runs it."""
+"""One trial: what it depends on, what it leaves, and how the compiled engine runs it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Job:
     budget: PrivacyBudget
     horizon: int
     seed: int
-    backend: str = "compiled"
+    engine: str = "compiled"
     keep_prices: bool = False
     change: Change | None = None  # one record given instead of drawn
     customers: int | None = None  # the trial whose customers come in every trial, so that noise alone differs

@@ -158,14 +158,14 @@ def command(*words: str) -> dict[str, Any]:
 
 
 def commands(folder: Path) -> dict[str, Any]:
-    """Verbs with --backend."""
+    """Verbs with --device."""
     small = ("--horizon", "20", "--trials", "3")
     return {
-        "simulate": command("simulate", *small, "--backend", "gpu", "--format", "json"),
-        "single": command("simulate", *small, "--policy", "random", "--backend", "gpu", "--precision", "single"),
-        "auto": command("simulate", *small, "--policy", "random", "--backend", "auto", "--format", "json"),
+        "simulate": command("simulate", *small, "--device", "gpu", "--format", "json"),
+        "single": command("simulate", *small, "--policy", "random", "--device", "gpu", "--precision", "single"),
+        "auto": command("simulate", *small, "--policy", "random", "--device", "auto", "--format", "json"),
         "sweep": command(
-            "sweep", "--policy", "random", *small, "--backend", "gpu", "--format", "json", "--output", str(folder)
+            "sweep", "--policy", "random", *small, "--device", "gpu", "--format", "json", "--output", str(folder)
         ),
     }
 

@@ -118,13 +118,13 @@ def test_results_of_a_gpu_never_meet_those_of_a_cpu(report: dict[str, Any]) -> N
 def test_the_command_line_says_where_it_ran(report: dict[str, Any]) -> None:
     found = report["commands"]
     assert {name: each["code"] for name, each in found.items()} == dict.fromkeys(found, 0)
-    assert json.loads(found["simulate"]["out"])["backend"] == "gpu"
+    assert json.loads(found["simulate"]["out"])["device"] == "gpu"
     assert found["simulate"]["err"] == ""
     assert "on a GPU in single precision" in found["single"]["out"]
     assert found["auto"]["err"] == "hushprice: running on numba's CUDA simulator, in double precision\n"
     assert json.loads(found["auto"]["out"])["precision"] == "double"
     (row,) = json.loads(found["sweep"]["out"])
-    assert (row["backend"], row["precision"]) == ("gpu", "double")
+    assert (row["device"], row["precision"]) == ("gpu", "double")
 
 
 def test_a_driver_s_complaint_is_one_line(report: dict[str, Any]) -> None:

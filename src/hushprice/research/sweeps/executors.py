@@ -125,7 +125,7 @@ def open_executor(
         return Local(workers, place)
     if name == "ray":
         if device != "cpu":
-            raise InvalidInput(f"backend {device!r} is for executor 'local' alone; a cluster computes on CPUs")
+            raise InvalidInput(f"device {device!r} is for executor 'local' alone; a cluster computes on CPUs")
         if workers is not None:
             raise InvalidInput(f"workers is for executor 'local' alone, got {workers!r} with executor 'ray'")
         from hushprice.research.sweeps.ray_executor import Ray

@@ -46,7 +46,7 @@ def summary_row(cell: Cell, result: SimulationResult, place: Place = CPU) -> dic
         "max_estimates": None if tuning is None else tuning.max_estimates,
         "seed": result.seed,
         "trials": result.trials,
-        "backend": result.device,
+        "device": result.device,
         "precision": result.precision,
     }
     for name in _MEANS:
@@ -66,7 +66,7 @@ def summary_frame(results: Mapping[Cell, SimulationResult], place: Place = CPU) 
     """One row a cell, in the order given."""
     import polars
 
-    texts = ("policy", "calibration", "market", "features", "adjacency", "backend", "precision", "key")
+    texts = ("policy", "calibration", "market", "features", "adjacency", "device", "precision", "key")
     flags = ("hindsight", "trigger", "bonus", "noise")
     counts = ("horizon", "dimension", "exploration_periods", "max_estimates", "seed", "trials")
     rows = [summary_row(cell, result, place) for cell, result in results.items()]

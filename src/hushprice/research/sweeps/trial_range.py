@@ -37,7 +37,7 @@ class Piece:
 
 def trial_cost(job: Job) -> int:
     """What one trial takes, in periods of compiled code at d = 2."""
-    return max(1, job.horizon * job.market.dimension // 2) * (1 if job.backend == "compiled" else PLAIN)
+    return max(1, job.horizon * job.market.dimension // 2) * (1 if job.engine == "compiled" else PLAIN)
 
 
 def gaps(blocks: Sequence[Block], trials: int) -> list[range]:

@@ -20,7 +20,7 @@ _SIMULATED = bool(int(os.environ.get("NUMBA_ENABLE_CUDASIM", "0") or 0))
 def trouble() -> str | None:
     """Why trials cannot run on a GPU here, in one line; None where they can."""
     if not _SIMULATED and importlib.util.find_spec("numba_cuda") is None:
-        return "backend 'gpu' needs the extra 'gpu': pip install 'hushprice[gpu]'"
+        return "device 'gpu' needs the extra 'gpu': pip install 'hushprice[gpu]'"
     try:
         cuda = _cuda()
         if not cuda.is_available():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.simulation.test_backends import assert_same, both
+from tests.simulation.test_engines import assert_same, both
 
 from hushprice.numerics.jit import COMPILED
 from hushprice.simulation.market import Market, paper_market
@@ -56,7 +56,7 @@ def test_every_setting_is_priced_as_the_engine_prices_it(settings: dict[str, Any
 @pytest.mark.parametrize("features", ["intercept", "interactions"])
 @pytest.mark.parametrize("name", ["logistic", "gaussian"])
 def test_probes_are_the_same(make_market: MarketMaker, name: str, features: str) -> None:
-    """Level and slope are confounded; batches that are probes are shorter, on both backends."""
+    """Level and slope are confounded; batches that are probes are shorter, on both engines."""
     compiled, python = both(make_market(name, features), **NEWTON | {"epsilon": 50.0, "horizon": 3000, "seed": 5})
     growth = compiled.estimate_periods[0][1:] / compiled.estimate_periods[0][:-1]
     assert np.any(growth[5:] < 1.2)
@@ -67,7 +67,7 @@ def test_probes_are_the_same(make_market: MarketMaker, name: str, features: str)
 @pytest.mark.parametrize(("k", "kind"), [(1, "sorted"), (2, "late"), (2, "blocks")])
 @pytest.mark.parametrize("seed", [3, 4])
 def test_batches_that_a_trigger_ended_are_the_same(make_market: MarketMaker, k: int, kind: str, seed: int) -> None:
-    """A direction opens late; batches then end where released curvatures say so, on both backends."""
+    """A direction opens late; batches then end where released curvatures say so, on both engines."""
     settings = NEWTON | {"epsilon": 50.0, "horizon": 3000, "seed": seed}
     market = make_market(kind=kind, k=k)
     compiled, python = both(market, **settings)

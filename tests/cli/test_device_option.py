@@ -1,4 +1,4 @@
-"""--backend and --precision: what they say and refuse where there is no GPU."""
+"""--device and --precision: what they say and refuse where there is no GPU."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_gpu_that_is_not_there_is_one_line(call: Callable, verb: str) -> None:
-    assert call(f"{VERBS[verb]} --backend gpu") == (2, "", f"hushprice: {WHY}\n")
+    assert call(f"{VERBS[verb]} --device gpu") == (2, "", f"hushprice: {WHY}\n")
     assert list(Path.cwd().iterdir()) == []
 
 
 @pytest.mark.parametrize("verb", ["simulate", "sweep"])
 def test_auto_falls_back_and_says_so(call: Callable, verb: str) -> None:
-    code, out, err = call(f"{VERBS[verb]} --backend auto --precision single")
+    code, out, err = call(f"{VERBS[verb]} --device auto --precision single")
     assert code == 0
     assert err.splitlines()[0] == f"hushprice: {WHY}; running on the CPU, in double precision"
     assert json.loads(out)
@@ -43,9 +43,9 @@ def test_auto_falls_back_and_says_so(call: Callable, verb: str) -> None:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ("--backend tpu", "must be one of cpu, gpu, auto, got 'tpu'"),
+        ("--device tpu", "must be one of cpu, gpu, auto, got 'tpu'"),
         ("--precision single", "precision must be double on the CPU, got 'single'"),
-        ("--backend gpu --precision half", "precision must be one of double, single, got 'half'"),
+        ("--device gpu --precision half", "precision must be one of double, single, got 'half'"),
     ],
 )
 def test_bad_names_are_one_line(call: Callable, verb: str, flags: str, message: str) -> None:
@@ -58,12 +58,12 @@ def test_a_cluster_computes_on_cpus(call: Callable, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(device, "trouble", lambda: None)
     monkeypatch.setattr(device, "name", lambda: "a fine GPU")
     monkeypatch.setattr(device, "library", lambda: "numba-cuda 9")
-    code, _, err = call(f"{VERBS['sweep']} --executor ray --backend gpu")
+    code, _, err = call(f"{VERBS['sweep']} --executor ray --device gpu")
     assert code == 2
-    assert "backend 'gpu' is for executor 'local' alone" in err
+    assert "device 'gpu' is for executor 'local' alone" in err
 
 
 def test_without_the_flag_nothing_is_said(call: Callable) -> None:
     code, out, err = call(VERBS["simulate"])
     assert (code, err) == (0, "")
-    assert "backend" not in json.loads(out)
+    assert "device" not in json.loads(out)

@@ -37,7 +37,7 @@ MarketMaker = Callable[..., Market]
 def both(market: Market, trials: int = 1, **settings: Any) -> tuple[SimulationResult, SimulationResult]:
     common: dict[str, Any] = {"horizon": HORIZON, "delta": 1e-3, "seed": 3, "workers": 1, "keep_prices": True}
     common |= {"market": market, "trials": trials} | settings
-    return simulate(backend="compiled", **common), simulate(backend="python", **common)
+    return simulate(engine="compiled", **common), simulate(engine="python", **common)
 
 
 def assert_same(compiled: SimulationResult, python: SimulationResult) -> None:
@@ -162,7 +162,7 @@ def test_a_map_of_your_own_learns_as_the_built_in_one_it_repeats() -> None:
 
 def test_a_family_of_your_own_has_the_clairvoyant_price_of_the_built_in_one_it_repeats() -> None:
     class Own:
-        """The logistic family, as the plain-Python backend sees somebody's own."""
+        """The logistic family, as the plain-Python engine sees somebody's own."""
 
         family = family.CUSTOM
 
@@ -180,9 +180,9 @@ def test_a_family_of_your_own_has_the_clairvoyant_price_of_the_built_in_one_it_r
 
 
 def test_backends_are_refused_where_they_cannot_run(make_market: MarketMaker) -> None:
-    with pytest.raises(InvalidInput, match="backend"):
-        simulate("random", horizon=5, trials=1, backend="gpu?")
+    with pytest.raises(InvalidInput, match="engine"):
+        simulate("random", horizon=5, trials=1, engine="gpu?")
     with pytest.raises(InvalidInput, match="'compiled'"):
-        simulate(Half, market=make_market(), horizon=5, trials=1, backend="compiled")
+        simulate(Half, market=make_market(), horizon=5, trials=1, engine="compiled")
     with pytest.raises(InvalidInput, match="input-perturbation"):
-        simulate("input-perturbation", horizon=5, trials=1, backend="python")
+        simulate("input-perturbation", horizon=5, trials=1, engine="python")
