@@ -23,16 +23,18 @@ from typing import Any
 import naive
 import numpy as np
 
-from hushprice.simulation.gpu import device
-from hushprice.simulation.gpu.ahead import compile_ahead
-from hushprice.simulation.gpu.run import Runner, fits
-from hushprice.simulation.gpu.toolkit import wait
+from hushprice.simulation.gpu import device_facts
+from hushprice.simulation.gpu.policy_batches import most_trials
+from hushprice.simulation.gpu.precompile import precompile
+from hushprice.simulation.gpu.session import Workspace, process_session
+from hushprice.simulation.gpu.trial_batches import BatchRunner
 from hushprice.simulation.run import prepare, run
 from hushprice.simulation.trial import Job
 
 POLICIES = {"noisy-newton": "tight", "paper": "published", "random": "tight"}
 HEADS = ("GPU single", "GPU double", "all cores", "one core", "NumPy")
 CPU_PERIODS = 20_000_000  # enough for a steady rate of all cores
+UNUSED = {"registers": 0, "local_bytes": 0, "shared_bytes": 0}  # a policy without estimates never launches some
 
 
 def job_of(policy: str, horizon: int, dimension: int) -> Job:
@@ -42,9 +44,9 @@ def job_of(policy: str, horizon: int, dimension: int) -> Job:
 
 def on_gpu(job: Job, trials: int, precision: str, repeats: int) -> dict[str, Any]:
     """Rate, compilation, the share of turns, and what the kernels take."""
-    most = min(trials, fits(job, precision=precision))
+    most = min(trials, most_trials(job, precision=precision, free=process_session().free_bytes()))
     started = time.perf_counter()
-    runner = Runner(job, precision=precision, most=most)
+    runner = BatchRunner(process_session(), job, precision=precision, most=most)
     compiled = time.perf_counter() - started
     times, turns = [], [0]
 
@@ -64,42 +66,46 @@ def on_gpu(job: Job, trials: int, precision: str, repeats: int) -> dict[str, Any
         "compile_seconds": compiled,
         "batch": most,
         "turns": turns[0],
-        "kernels": {name: taken(kernel) for name, kernel in runner.turns.kernels._asdict().items()},
+        "kernels": {name: kernel.resources() or UNUSED for name, kernel in runner.batch.kernels.items()},
     }
 
 
 class Timed:
     """A kernel that is waited for after every launch, and how long that took in all."""
 
-    def __init__(self, kernel: Any) -> None:
-        self.kernel, self.seconds, self.launches = kernel, 0.0, 0
+    def __init__(self, kernel: Any, workspace: Workspace) -> None:
+        self.kernel, self.workspace, self.seconds, self.launches = kernel, workspace, 0.0, 0
 
-    def __getitem__(self, launch: Any) -> Any:
-        def call(*arguments: Any) -> None:
-            wait()
+    def prepare(self, grid: Any, *arguments: Any) -> Any:
+        """A launch, as a kernel prepares it."""
+        launch = self.kernel.prepare(grid, *arguments)
+
+        def call() -> None:
+            self.workspace.synchronize()
             started = time.perf_counter()
-            self.kernel[launch](*arguments)
-            wait()
+            launch()
+            self.workspace.synchronize()
             self.seconds += time.perf_counter() - started
             self.launches += 1
 
         return call
 
 
-def seconds_of_kernels(runner: Runner, numbers: range) -> dict[str, Any]:
+def seconds_of_kernels(runner: BatchRunner, numbers: range) -> dict[str, Any]:
     """Where the time of one batch goes, launch by launch; the sum is a little longer than without waiting."""
-    real, kept, whole = runner.turns.kernels, runner.kept, len(numbers) * runner.job.horizon
-    timed = {name: Timed(kernel) for name, kernel in real._asdict().items()}
-    runner.turns.kernels = real._replace(**timed)
+    batch, outputs, workspace = runner.batch, runner.outputs, runner.workspace
+    real, whole = batch.kernels, len(numbers) * runner.job.horizon
+    timed = {name: Timed(kernel, workspace) for name, kernel in real.items()}
+    batch.kernels = timed  # type: ignore[assignment]
     try:
-        kept.done.copy_to_device(np.zeros(1, dtype=np.int64))
-        runner.turns.begin(numbers, kept)
-        while int(kept.done.copy_to_host()[0]) < whole:
-            runner.turns.advance(numbers, kept)
-            if runner.turns.settles:
-                runner.turns.settle(numbers, kept)
+        workspace.copy(np.zeros(1, dtype=np.int64), outputs.done)
+        batch.begin(numbers, outputs)
+        launches = [batch.advance(numbers, outputs), *([batch.settle(numbers, outputs)] if batch.settles else [])]
+        while int(workspace.to_host(outputs.done)[0]) < whole:
+            for launch in launches:
+                launch()
     finally:
-        runner.turns.kernels = real
+        batch.kernels = real
     return {name: {"seconds": each.seconds, "launches": each.launches} for name, each in timed.items()}
 
 
@@ -108,25 +114,13 @@ def occupancy(registers: int, threads: int = 128, most: int = 65_536) -> int:
     return min(64, most // max(1, registers * threads) * threads // 32) if registers else 0
 
 
-def taken(kernel: Any) -> dict[str, int]:
-    """Registers and bytes of local memory a thread, and shared memory a block, of the one compiled version."""
-    asked = {
-        "registers": "get_regs_per_thread",
-        "local_bytes": "get_local_mem_per_thread",
-        "shared_bytes": "get_shared_mem_per_block",
-    }
-    found = dict.fromkeys(asked, 0)
-    for name, method in asked.items() if kernel.overloads else ():  # a policy without estimates never launches some
-        values = getattr(kernel, method)()
-        found[name] = max(values.values(), default=0) if isinstance(values, dict) else int(values)
-    return found
-
-
 def compile_all(jobs: Sequence[Job]) -> None:
     """Kernels of both precisions in processes of their own, and meanwhile the CPU's in this one."""
     started = time.perf_counter()
     with ThreadPoolExecutor(2) as pool:
-        ended = [pool.submit(compile_ahead, jobs, precision=precision) for precision in ("single", "double")]
+        ended = [
+            pool.submit(precompile, process_session(), jobs, precision=precision) for precision in ("single", "double")
+        ]
         for job in jobs:
             run(job, trials=1, workers=1)
         for each in ended:
@@ -160,14 +154,14 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="a folder for the line of JSON, as gpu.json")
     parser.add_argument("--policy", action="append", choices=list(POLICIES), help="repeat for more; default: all")
     args = parser.parse_args()
-    why = device.trouble()
+    why = device_facts.trouble()
     if why is not None:
         raise SystemExit(why)
     cores = len(os.sched_getaffinity(0))
-    report: dict[str, Any] = {"device": device.name(), "library": device.library(), "cores": cores}
+    report: dict[str, Any] = {"device": device_facts.name(), "library": device_facts.library(), "cores": cores}
     report |= {"numpy": np.__version__, "python": platform.python_version(), **vars(args), "rows": []}
     compile_all([job_of(policy, args.horizon, args.dimension) for policy in args.policy or POLICIES])
-    print(f"{device.name()}, {device.library()}, {cores} cores; d = {args.dimension}, T = {args.horizon:,}")
+    print(f"{device_facts.name()}, {device_facts.library()}, {cores} cores; d = {args.dimension}, T = {args.horizon:,}")
     print(f"{'trial-periods a second':24}" + "".join(f" {head:>12}" for head in HEADS))
     for policy in args.policy or POLICIES:
         job, trials = (

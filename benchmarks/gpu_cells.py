@@ -15,9 +15,10 @@ from typing import Any
 
 from gpu import seconds_of_kernels
 
-from hushprice.simulation.gpu import device
-from hushprice.simulation.gpu.ahead import compile_ahead
-from hushprice.simulation.gpu.run import Runner
+from hushprice.simulation.gpu import device_facts
+from hushprice.simulation.gpu.precompile import precompile
+from hushprice.simulation.gpu.session import process_session
+from hushprice.simulation.gpu.trial_batches import BatchRunner
 from hushprice.simulation.run import prepare
 from hushprice.simulation.trial import Job
 
@@ -32,7 +33,7 @@ CELLS = {
 }
 
 
-def seconds_of(runner: Runner, trials: int) -> float:
+def seconds_of(runner: BatchRunner, trials: int) -> float:
     """Of one run."""
     started = time.perf_counter()
     runner.run(range(trials), lambda done: None)
@@ -40,11 +41,12 @@ def seconds_of(runner: Runner, trials: int) -> float:
 
 
 def in_a_thread(job: Job, args: Any, taken: dict[str, float], name: str) -> threading.Thread:
-    """With a queue of its own, as a sweep runs it."""
+    """With a stream of its own, as a sweep runs it."""
 
     def run() -> None:
         started = time.perf_counter()
-        Runner(job, precision=args.precision, most=args.trials).run(range(args.trials), lambda done: None)
+        runner = BatchRunner(process_session(), job, precision=args.precision, most=args.trials)
+        runner.run(range(args.trials), lambda done: None)
         taken[name] = time.perf_counter() - started
 
     return threading.Thread(target=run)
@@ -58,16 +60,16 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--precision", default="single", choices=["double", "single"])
     args = parser.parse_args()
-    why = device.trouble()
+    why = device_facts.trouble()
     if why is not None:
         raise SystemExit(why)
     common = {"horizon": args.horizon, "dimension": args.dimension, "epsilon": 2.0, "seed": 1}
     jobs = {name: prepare(policy, calibration=how, **common) for name, (policy, how) in CELLS.items()}
     started = time.perf_counter()
-    compile_ahead(list(jobs.values()), precision=args.precision)
+    precompile(process_session(), list(jobs.values()), precision=args.precision)
     print(f"compiled in {time.perf_counter() - started:.0f} s; seconds of {args.trials} trials, T = {args.horizon:,}:")
     for name, job in jobs.items():
-        runner = Runner(job, precision=args.precision, most=args.trials)
+        runner = BatchRunner(process_session(), job, precision=args.precision, most=args.trials)
         alone = [seconds_of(runner, args.trials) for _ in range(2)]
         parts = seconds_of_kernels(runner, range(args.trials))
         spent = ", ".join(f"{part} {each['seconds']:.3f} in {each['launches']}" for part, each in parts.items())

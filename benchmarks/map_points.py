@@ -99,10 +99,11 @@ def kernels_aside(executor: Executor | None, horizon: int, dimensions: Sequence[
     """A GPU's kernels take most of a minute to compile: the host draws its markets meanwhile. Leaving waits."""
     with ThreadPoolExecutor(1) as aside:
         if executor is not None and executor.place.device == "gpu":
-            from hushprice.simulation.gpu.ahead import compile_ahead
+            from hushprice.simulation.gpu.precompile import precompile
+            from hushprice.simulation.gpu.session import process_session
 
             jobs = [cells_of(horizon, 1.0, prior.markets(d - 1, count=1))[0].prepare() for d in dimensions]
-            aside.submit(compile_ahead, jobs, precision=executor.place.precision)  # what fails, the run does again
+            aside.submit(precompile, process_session(), jobs, precision=executor.place.precision)  # a run tries again
         yield
 
 

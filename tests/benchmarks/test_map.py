@@ -19,7 +19,8 @@ from hushprice.research.sweeps.executors import Advance, Ended, Local
 from hushprice.research.sweeps.store import Store
 from hushprice.research.sweeps.trial_range import Piece
 from hushprice.simulation.device import Place
-from hushprice.simulation.gpu import ahead
+from hushprice.simulation.gpu import precompile
+from hushprice.simulation.gpu.policy_batches import kernel_names
 from hushprice.simulation.trial import Job
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "map.py"
@@ -81,7 +82,9 @@ def test_the_kernels_compiled_while_markets_are_drawn_are_all_that_a_gpu_needs(
     points_of: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiled: list[str] = []
-    monkeypatch.setattr(ahead, "compile_ahead", lambda jobs, precision: compiled.extend(names(jobs, precision)))
+    monkeypatch.setattr(
+        precompile, "precompile", lambda session, jobs, precision: compiled.extend(names(jobs, precision))
+    )
     needed: list[str] = []
 
     class Stand(Local):
@@ -90,7 +93,7 @@ def test_the_kernels_compiled_while_markets_are_drawn_are_all_that_a_gpu_needs(
             return super().run(pieces, advance)
 
     def names(jobs: Sequence[Job], precision: str) -> list[str]:
-        return [kernel for job in jobs for kernel in ahead.kernels_of(job, precision)]
+        return [kernel for job in jobs for kernel in kernel_names(job, precision)]
 
     kinds = {"prior": points_of.Kind("all", 2, 1), "gain": points_of.Kind("some", 1, 1, 1e-4)}
     stand = Stand(2, Place(device="gpu", precision="single", library="a stand-in"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hushprice.simulation.gpu import device
+from hushprice.simulation.gpu import device_facts
 
 WHY = "no GPU can be used: CUDA driver library cannot be found."
 VERBS = {
@@ -21,7 +21,7 @@ VERBS = {
 
 @pytest.fixture(autouse=True)
 def no_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(device, "trouble", lambda: WHY)
+    monkeypatch.setattr(device_facts, "trouble", lambda: WHY)
     monkeypatch.chdir(tmp_path)
 
 
@@ -55,9 +55,9 @@ def test_bad_names_are_one_line(call: Callable, verb: str, flags: str, message: 
 
 
 def test_a_cluster_computes_on_cpus(call: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "trouble", lambda: None)
-    monkeypatch.setattr(device, "name", lambda: "a fine GPU")
-    monkeypatch.setattr(device, "library", lambda: "numba-cuda 9")
+    monkeypatch.setattr(device_facts, "trouble", lambda: None)
+    monkeypatch.setattr(device_facts, "name", lambda: "a fine GPU")
+    monkeypatch.setattr(device_facts, "library", lambda: "numba-cuda 9")
     code, _, err = call(f"{VERBS['sweep']} --executor ray --device gpu")
     assert code == 2
     assert "device 'gpu' is for executor 'local' alone" in err

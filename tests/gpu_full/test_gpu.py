@@ -16,9 +16,9 @@ import numpy as np
 
 from hushprice.numerics import tape
 from hushprice.simulation import scratch
-from hushprice.simulation.gpu import device
+from hushprice.simulation.gpu import device_facts
 
-WHY = device.trouble()
+WHY = device_facts.trouble()
 try:
     import pytest
 except ImportError:  # pragma: no cover
@@ -37,10 +37,11 @@ from tests.simulation.gpu.agreement import (  # noqa: E402
     on_cpu,
 )
 
-from hushprice.simulation.gpu.ahead import compile_ahead  # noqa: E402
-from hushprice.simulation.gpu.run import Runner, run_trials  # noqa: E402
-from hushprice.simulation.gpu.steps import twins  # noqa: E402
-from hushprice.simulation.gpu.toolkit import cuda  # noqa: E402
+from hushprice.simulation.gpu.cuda import cuda  # noqa: E402
+from hushprice.simulation.gpu.precompile import precompile  # noqa: E402
+from hushprice.simulation.gpu.session import GpuSession, process_session  # noqa: E402
+from hushprice.simulation.gpu.substitutes import device_steps  # noqa: E402
+from hushprice.simulation.gpu.trial_batches import BatchRunner, run_trials  # noqa: E402
 from hushprice.simulation.run import simulate  # noqa: E402
 
 CALM, ALARM = 1e-3, 1e-9
@@ -67,7 +68,7 @@ def samples(name: str, precision: str, first: int, **setting: Any) -> Any:
     job, numbers = job_of(name, 2000, epsilon=4.0, **setting), range(first, first + SAMPLE)
     if precision == "cpu":
         return on_cpu(job, numbers).totals[:, scratch.REGRET]
-    return run_trials(job, numbers, precision=precision, advance=idle)[0].totals[:, scratch.REGRET]
+    return run_trials(process_session(), job, numbers, precision=precision, advance=idle)[0].totals[:, scratch.REGRET]
 
 
 def check_single(name: str) -> str:
@@ -87,7 +88,8 @@ def check_single(name: str) -> str:
 def check_same_luck_in_single(name: str) -> str:
     """Trial by trial the same customers with the same luck: most trials end near the CPU's."""
     job = job_of(name, 2000, epsilon=4.0)
-    here, (there, _) = on_cpu(job, range(SAMPLE)), run_trials(job, range(SAMPLE), precision="single", advance=idle)
+    here = on_cpu(job, range(SAMPLE))
+    there, _ = run_trials(process_session(), job, range(SAMPLE), precision="single", advance=idle)
     apart = np.abs(there.totals - here.totals)[:, scratch.REGRET] / (1.0 + here.totals[:, scratch.REGRET])
     assert np.median(apart) < 1e-3, f"{name}: the median trial is {np.median(apart):g} away"
     return f"{name}: median {np.median(apart):.1g}, largest {apart.max():.1g}"
@@ -95,7 +97,7 @@ def check_same_luck_in_single(name: str) -> str:
 
 def check_philox() -> str:
     """Philox in words of 32 bits gives the bits of the CPU's."""
-    philox, rng = twins(False)(tape.philox), np.random.default_rng(4)
+    philox, rng = device_steps(False)(tape.philox), np.random.default_rng(4)
     words = rng.integers(0, 2**32, (4, 1000), dtype=np.uint64)
     keys = rng.integers(0, 2**63, 1000, dtype=np.uint64)
     words[:, :2], keys[:2] = np.array([[0, 2**32 - 1]] * 4, dtype=np.uint64), [0, 2**64 - 1]
@@ -116,16 +118,21 @@ def check_philox() -> str:
 
 
 def check_batches() -> str:
-    """However trials are cut into batches, and rooms used again, they are the same to the last digit."""
-    job = job_of("paper published", 800, epsilon=4.0)
-    whole = Runner(job, precision="double", most=60).run(range(60), idle)
-    runner = Runner(job, precision="double", most=25)
+    """However trials are cut into batches, arrays used again, or launched, they are the same to the last digit."""
+    job, session = job_of("paper published", 800, epsilon=4.0), process_session()
+    whole = BatchRunner(session, job, precision="double", most=60).run(range(60), idle)
+    runner = BatchRunner(session, job, precision="double", most=25)
     parts = [runner.run(range(start, min(start + 25, 60)), idle) for start in range(0, 60, 25)]
     assert np.concatenate([part.regret_at for part in parts]).tolist() == whole.regret_at.tolist()
+    short = job_of("random", 800)
+    both = [BatchRunner(each, short, precision="double", most=60) for each in (session, GpuSession(plain=True))]
+    ours, numba = (each.run(range(60), idle) for each in both)
+    assert not session.plain, "numba launches the kernels here: other versions than were read"
+    assert ours.regret_at.tolist() == numba.regret_at.tolist(), "kernels that numba launches compute something else"
     progress: list[tuple[int, int]] = []
     simulate("noisy-newton", horizon=1000, trials=50, device="gpu", progress=lambda *at: progress.append(at))
     assert progress[-1] == (50_000, 50_000)
-    return f"batches: {len(parts)} like one; progress in {len(progress)} steps"
+    return f"batches: {len(parts)} like one, numba's launches like ours; progress in {len(progress)} steps"
 
 
 def check_side_by_side() -> str:
@@ -144,9 +151,9 @@ def compile_everything() -> None:
     double += [job_of(name, HORIZON, contexts=4, epsilon=4.0) for name in MORE]
     double += [job_of("noisy-newton, gaussian", HORIZON, contexts=18, epsilon=4.0), *jobs_of_the_prior(1, HORIZON)]
     double += jobs_of_the_framework(HORIZON)
-    compile_ahead(double, precision="double")
+    precompile(process_session(), double, precision="double")
     single = ("noisy-newton", "paper tight", "nonprivate", "random", "fixed")
-    compile_ahead([job_of(name, 2000, epsilon=4.0) for name in single], precision="single")
+    precompile(process_session(), [job_of(name, 2000, epsilon=4.0) for name in single], precision="single")
 
 
 CHECKS: dict[str, Any] = {
@@ -189,5 +196,5 @@ if __name__ == "__main__":
             failed, line = failed + 1, f"FAILED  {title}: {problem}"
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
-    sys.stdout.write(f"{len(CHECKS) - failed} of {len(CHECKS)} passed on {device.name()}\n")
+    sys.stdout.write(f"{len(CHECKS) - failed} of {len(CHECKS)} passed on {device_facts.name()}\n")
     sys.exit(1 if failed else 0)

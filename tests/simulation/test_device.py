@@ -15,7 +15,7 @@ from hushprice.demand.features import by_name
 from hushprice.errors import InvalidInput, NotAvailable
 from hushprice.simulation.change import Change
 from hushprice.simulation.device import CPU, choose, unfit
-from hushprice.simulation.gpu import device
+from hushprice.simulation.gpu import device_facts
 from hushprice.simulation.market import Market
 from hushprice.simulation.run import prepare, run, simulate
 
@@ -29,9 +29,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], None]:
     """gpu(trouble): a machine whose GPU has that trouble, or none."""
 
     def place(trouble: str | None) -> None:
-        monkeypatch.setattr(device, "trouble", lambda: trouble)
-        monkeypatch.setattr(device, "name", lambda: "a fine GPU")
-        monkeypatch.setattr(device, "library", lambda: "numba-cuda 9")
+        monkeypatch.setattr(device_facts, "trouble", lambda: trouble)
+        monkeypatch.setattr(device_facts, "name", lambda: "a fine GPU")
+        monkeypatch.setattr(device_facts, "library", lambda: "numba-cuda 9")
 
     return place
 
@@ -110,7 +110,7 @@ def test_a_bad_name_is_refused(device: str, precision: str, message: str) -> Non
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert device.trouble() == "device 'gpu' needs the extra 'gpu': pip install 'hushprice[gpu]'"
+    assert device_facts.trouble() == "device 'gpu' needs the extra 'gpu': pip install 'hushprice[gpu]'"
 
 
 def test_a_broken_driver_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,10 +125,10 @@ def test_a_broken_driver_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
             raise RuntimeError("driver too old\nsee the manual")
 
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
-    monkeypatch.setattr(device, "_cuda", Broken)
-    assert device.trouble() == "no GPU can be used: CUDA driver library cannot be found."
+    monkeypatch.setattr(device_facts, "_cuda", Broken)
+    assert device_facts.trouble() == "no GPU can be used: CUDA driver library cannot be found."
     monkeypatch.setattr(Broken, "is_available", lambda self: True)
-    assert device.trouble() == "no GPU can be used: driver too old"
+    assert device_facts.trouble() == "no GPU can be used: driver too old"
 
 
 @pytest.mark.parametrize("blocked", [(), ("polars", "opendp", "cryptography", "matplotlib")])
@@ -140,9 +140,9 @@ for name in {blocked!r}:
     sys.modules[name] = None
 import hushprice
 hushprice.simulate("random", horizon=10, trials=1)
-import hushprice.sweeps.run, hushprice.cli
+import hushprice.research.sweeps.run, hushprice.cli
 print([name for name in sys.modules if "cuda" in name or name.startswith("hushprice.simulation.gpu")])
-import hushprice.simulation.gpu.run, hushprice.sweeps.gpu_executor
+import hushprice.simulation.gpu.trial_batches, hushprice.research.sweeps.gpu_executor
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
     assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr

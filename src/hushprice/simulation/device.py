@@ -49,15 +49,15 @@ def choose(device: str, precision: str = "double", jobs: Iterable[Job] = ()) -> 
     misfit = next(filter(None, map(unfit, jobs)), None)
     if device == "gpu" and misfit is not None:
         raise InvalidInput(misfit)
-    from hushprice.simulation.gpu import device as found
+    from hushprice.simulation.gpu import device_facts
 
-    why = misfit or found.trouble()
+    why = misfit or device_facts.trouble()
     if device == "gpu" and why is not None:
         raise NotAvailable(why)
     if why is not None:
         return Place(note=f"{why}; running on the CPU, in double precision")
-    note = f"running on {found.name()}, in {precision} precision" if device == "auto" else ""
-    return Place(device="gpu", precision=precision, library=found.library(), note=note)
+    note = f"running on {device_facts.name()}, in {precision} precision" if device == "auto" else ""
+    return Place(device="gpu", precision=precision, library=device_facts.library(), note=note)
 
 
 def unfit(job: Job) -> str | None:

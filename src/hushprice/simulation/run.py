@@ -181,14 +181,15 @@ def run(
 
 
 def _run_on_gpu(job: Job, trials: int, place: Place, progress: Progress | None) -> SimulationResult:
-    from hushprice.simulation.gpu.run import run_trials as run_batches
+    from hushprice.simulation.gpu.session import process_session
+    from hushprice.simulation.gpu.trial_batches import run_trials as run_batches
 
     def advance(done: int) -> None:
         if progress is not None:
             progress(done, trials * job.horizon)
 
-    found, seconds = run_batches(job, range(trials), precision=place.precision, advance=advance)
-    return summarize(job, found, seconds, place)
+    results, seconds = run_batches(process_session(), job, range(trials), precision=place.precision, advance=advance)
+    return summarize(job, results, seconds, place)
 
 
 def warm_up(job: Job) -> None:

@@ -17,28 +17,34 @@ from hushprice.research.sweeps.gpu_executor import Gpu
 from hushprice.research.sweeps.trial_range import Piece
 from hushprice.simulation import scratch
 from hushprice.simulation.device import Place
-from hushprice.simulation.gpu import device
-from hushprice.simulation.gpu.memory import Memory
-from hushprice.simulation.gpu.memory import Piece as Bytes
+from hushprice.simulation.gpu.memory_pool import MemoryBlock, MemoryPool
+from hushprice.simulation.gpu.session import GpuSession
 from hushprice.simulation.trial import Trials
 
 BYTES = 512  # of a trial
 CELLS = [Cell(policy="random", horizon=30 + i) for i in range(5)]
 
 
-class Device:
+class Device(GpuSession):
     """Counts what runs at once."""
 
     def __init__(self) -> None:
+        super().__init__(plain=True)
         self.lock, self.running, self.most, self.together = threading.Lock(), 0, 0, threading.Event()
         self.wanted = 1
         self.batches: list[int] = []
-        self.queues: list[str] = []
+        self.used: list[str] = []  # streams
+        self.free = 100 * BYTES
+        self.times_asked = 0
         self.asked: list[int] = []  # bytes, of the driver
-        self.memory = Memory(self.allocate, lambda: None)
+        self.memory = MemoryPool(self.allocate, lambda: None)
 
-    def work_in(self, queue: str) -> None:
-        self.queues.append(queue)
+    def streams(self, count: int, *, urgent: bool = False) -> list[Any]:
+        return [f"{urgent} {i}" for i in range(count)]
+
+    def free_bytes(self) -> int:
+        self.times_asked += 1
+        return self.free
 
     def allocate(self, size: int) -> SimpleNamespace:
         self.asked.append(size)
@@ -62,9 +68,21 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Device:
     found = Device()
 
     class Runner:
-        def __init__(self, job: Any, *, precision: str, most: int, beside: Sequence[Any], piece: Bytes | None) -> None:
-            self.horizon, self.jobs, self.piece = job.horizon, [job, *beside], piece
-            assert piece is None or piece.size >= BYTES * most * len(self.jobs)
+        def __init__(
+            self,
+            session: GpuSession,
+            job: Any,
+            *,
+            precision: str,
+            most: int,
+            beside: Sequence[Any],
+            stream: str,
+            block: MemoryBlock | None,
+        ) -> None:
+            self.horizon, self.jobs = job.horizon, [job, *beside]
+            assert block is None or block.size >= BYTES * most * len(self.jobs)
+            assert session is found
+            found.used.append(stream)
             found.batches.append(len(self.jobs))
 
         def run(self, numbers: range, advance: Callable[[int], None]) -> Trials:
@@ -81,16 +99,13 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Device:
             finally:
                 found.leave()
 
-    monkeypatch.setattr(gpu_executor, "Runner", Runner)
+    monkeypatch.setattr(gpu_executor, "BatchRunner", Runner)
     monkeypatch.setattr(gpu_executor, "AT_ONCE", 3)
-    monkeypatch.setattr(gpu_executor, "Ahead", Compiled)
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 4 * gpu_executor.SHARES)
-    monkeypatch.setattr(gpu_executor, "bytes_of", lambda job, trials, precision: BYTES * trials)
+    monkeypatch.setattr(gpu_executor, "Precompiler", Compiled)
+    monkeypatch.setattr(gpu_executor, "most_trials", lambda job, precision, free: 4 * gpu_executor.SHARES)
+    monkeypatch.setattr(gpu_executor, "batch_bytes", lambda job, trials, precision: BYTES * trials)
     monkeypatch.setattr(gpu_executor, "SMALL", 2 * BYTES)
-    monkeypatch.setattr(gpu_executor, "MEMORY", found.memory)
-    monkeypatch.setattr(gpu_executor, "queues", lambda count, urgent: [f"{urgent} {i}" for i in range(count)])
-    monkeypatch.setattr(gpu_executor, "work_in", found.work_in)
-    monkeypatch.setattr(device, "free_bytes", lambda: 100 * BYTES)
+    monkeypatch.setattr(gpu_executor, "process_session", lambda: found)
     return found
 
 
@@ -99,8 +114,8 @@ class Compiled:
 
     late: frozenset[str] = frozenset()  # roles
 
-    def __init__(self, precision: str) -> None:
-        self.told: Callable[[], None] = lambda: None
+    def __init__(self, session: Any, precision: str) -> None:
+        self.on_ready: Callable[[], None] = lambda: None
         self.jobs: list[Any] = []
 
     def need(self, jobs: Sequence[Any]) -> None:
@@ -124,7 +139,7 @@ def test_cells_run_side_by_side_and_all_come_back(gpu: Device) -> None:
     ended = list(executor().run(pieces, seen.append))
     assert {(piece.cell, piece.numbers) for piece, _ in ended} == {(piece.cell, piece.numbers) for piece in pieces}
     assert gpu.most == 3
-    assert set(gpu.queues) <= {"True 0", "True 1", "True 2"}
+    assert set(gpu.used) <= {"True 0", "True 1", "True 2"}
     assert seen == sorted(seen)
     assert seen[-1] == 6 * sum(cell.horizon for cell in CELLS)
 
@@ -133,11 +148,11 @@ def test_the_longest_are_urgent(gpu: Device) -> None:
     cells = [Cell(policy="random", horizon=horizon) for horizon in (30, 60, 61, 120)]
     one = executor()
     list(one.run(one.cut({cell: [range(2)] for cell in cells}), lambda done: None))
-    assert sorted(queue.partition(" ")[0] for queue in gpu.queues) == ["False", "False", "True", "True"]
+    assert sorted(queue.partition(" ")[0] for queue in gpu.used) == ["False", "False", "True", "True"]
 
 
 def test_no_more_than_memory_holds(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "free_bytes", lambda: 7 * BYTES)  # 4 a cell: one, and never two
+    gpu.free = 7 * BYTES  # 4 a cell: one, and never two
     pieces = executor().cut({cell: [range(4)] for cell in CELLS})
     assert len(list(executor().run(pieces, lambda done: None))) == len(CELLS)
     assert gpu.most == 1
@@ -148,7 +163,7 @@ def test_no_more_than_memory_holds(gpu: Device, monkeypatch: pytest.MonkeyPatch)
 def test_small_ones_go_first_where_a_large_one_has_to_wait_and_others_do_not(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device, "free_bytes", lambda: 7 * BYTES)
+    gpu.free = 7 * BYTES
     first, second, third, small, last = CELLS
     asked = {first: range(4), second: range(4), third: range(3), small: range(2), last: range(2)}
     executed = executor()
@@ -156,28 +171,26 @@ def test_small_ones_go_first_where_a_large_one_has_to_wait_and_others_do_not(
         executed._work(batches)
         for batches in executed._together(executed.cut({c: [r] for c, r in asked.items()}), 100 * BYTES)
     ]
-    gpu.memory.hold(7 * BYTES)
-    ahead, begun = Compiled("double"), []
-    while (work := gpu_executor._next(waiting, begun, ahead)) is not None:  # type: ignore[arg-type]
-        begun.append(work)
+    gpu.memory.reserve(7 * BYTES)
+    begun = all_that_begin(waiting, executed)
     assert [work.batches[0][0].cell for work in begun] == [first, small]
-    begun[0].give()
-    assert gpu_executor._next(waiting, begun, ahead).batches[0][0].cell == second  # type: ignore[arg-type, union-attr]
+    begun[0].give(gpu.memory)
+    assert executed._next(waiting, begun).batches[0][0].cell == second  # type: ignore[union-attr]
 
 
 def test_one_much_shorter_at_a_time_takes_the_memory_that_a_long_one_waits_for(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    horizons = 100, 100, 21, 20, 10, 10  # four trials each; there is room for two
+    horizons = 100, 100, 21, 20, 10, 10  # four trials each; there is memory for two
     cells = [Cell(policy="random", horizon=horizon, seed=seed) for seed, horizon in enumerate(horizons)]
     waiting = [
         gpu_executor.Work([[Piece(cell, range(4))]], (6 if i == 1 else 4) * BYTES, []) for i, cell in enumerate(cells)
     ]
-    gpu.memory.hold(9 * BYTES)
-    ahead, running = Compiled("double"), list[gpu_executor.Work]()
+    gpu.memory.reserve(9 * BYTES)
+    one, running = executor(), list[gpu_executor.Work]()
 
     def begun() -> int | None:
-        work = gpu_executor._next(waiting, running, ahead)  # type: ignore[arg-type]
+        work = one._next(waiting, running)
         if work is None:
             return None
         running.append(work)
@@ -186,7 +199,7 @@ def test_one_much_shorter_at_a_time_takes_the_memory_that_a_long_one_waits_for(
     def end(seed: int) -> None:
         (work,) = [work for work in running if work.batches[0][0].cell.seed == seed]
         running.remove(work)
-        work.give()
+        work.give(gpu.memory)
 
     assert [begun(), begun(), begun()] == [0, 3, None]  # 21 is not a fifth of 100
     end(0)
@@ -203,28 +216,29 @@ def test_half_of_the_memory_is_left_for_a_large_one_that_comes_first_and_is_not_
     waiting = [work_of(size, horizon) for horizon, size in sizes.items()]
     for work in waiting[:2]:
         work.kernels = ["estimate of it"]
-    gpu.memory.hold(20 * BYTES)
-    ahead = Compiled("double")
-    ahead.late = frozenset({"estimate"})
-    running = all_that_begin(waiting, ahead)
+    gpu.memory.reserve(20 * BYTES)
+    one = executor()
+    compiled: Any = one._compiler
+    compiled.late = frozenset({"estimate"})
+    running = all_that_begin(waiting, one)
     assert [work.horizon for work in running] == begun
-    ahead.late = frozenset()
-    assert gpu_executor._next(waiting, running, ahead).horizon == 99  # type: ignore[arg-type, union-attr]
+    compiled.late = frozenset()
+    assert one._next(waiting, running).horizon == 99  # type: ignore[union-attr]
 
 
 def test_only_one_that_is_large_and_began_before_the_first_that_waits_keeps_others_from_it(gpu: Device) -> None:
     waiting = [work_of(6, 100), work_of(8, 100), work_of(7, 20), work_of(2, 50), work_of(3, 10), work_of(1, 10)]
-    gpu.memory.hold(12 * BYTES)
-    # 8 waits, and 7 that may go before it finds no room; 2 and 1 are small.
-    assert [work.bytes // BYTES for work in all_that_begin(waiting, Compiled("double"))] == [6, 2, 3, 1]
+    gpu.memory.reserve(12 * BYTES)
+    # 8 waits, and 7 that may go before it finds no memory; 2 and 1 are small.
+    assert [work.bytes // BYTES for work in all_that_begin(waiting, executor())] == [6, 2, 3, 1]
 
 
 def test_the_longest_lie_at_the_beginning_of_the_memory_and_others_at_the_end(gpu: Device) -> None:
     waiting = [work_of(3, 30), work_of(4, 60), work_of(2, 30), work_of(5, 60)]
     for work in waiting:
         work.urgent = work.horizon == 60
-    gpu.memory.hold(20 * BYTES)
-    assert [work.memory.start // BYTES for work in all_that_begin(waiting, Compiled("double"))] == [17, 0, 15, 4]
+    gpu.memory.reserve(20 * BYTES)
+    assert [work.memory.start // BYTES for work in all_that_begin(waiting, executor())] == [17, 0, 15, 4]
 
 
 def work_of(trials: int, horizon: int) -> gpu_executor.Work:
@@ -232,9 +246,9 @@ def work_of(trials: int, horizon: int) -> gpu_executor.Work:
     return gpu_executor.Work([[Piece(cell, range(trials))]], trials * BYTES, ["advance of it"])
 
 
-def all_that_begin(waiting: list[gpu_executor.Work], ahead: Compiled) -> list[gpu_executor.Work]:
+def all_that_begin(waiting: list[gpu_executor.Work], one: Gpu) -> list[gpu_executor.Work]:
     begun: list[gpu_executor.Work] = []
-    while (work := gpu_executor._next(waiting, begun, ahead)) is not None:  # type: ignore[arg-type]
+    while (work := one._next(waiting, begun)) is not None:
         begun.append(work)
     return begun
 
@@ -242,18 +256,18 @@ def all_that_begin(waiting: list[gpu_executor.Work], ahead: Compiled) -> list[gp
 def test_a_batch_larger_than_what_is_held_runs_alone_in_memory_of_its_own(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device, "free_bytes", lambda: BYTES)
+    gpu.free = BYTES
     pieces = executor().cut({cell: [range(4)] for cell in CELLS})
     assert len(list(executor().run(pieces, lambda done: None))) == len(CELLS)
     assert gpu.most == 1
 
 
 def test_nobody_takes_what_is_idle_while_a_batch_asks_the_driver_for_memory_of_its_own(gpu: Device) -> None:
-    waiting, ahead = [work_of(9, 30), work_of(1, 30)], Compiled("double")
-    gpu.memory.hold(8 * BYTES)  # which the driver has to get back before it can give 9
-    (alone,) = all_that_begin(waiting, ahead)
+    waiting, one = [work_of(9, 30), work_of(1, 30)], executor()
+    gpu.memory.reserve(8 * BYTES)  # which the driver has to get back before it can give 9
+    (alone,) = all_that_begin(waiting, one)
     assert (alone.bytes, alone.memory) == (9 * BYTES, None)
-    (other,) = all_that_begin(waiting, ahead)
+    (other,) = all_that_begin(waiting, one)
     assert other.memory is not None
 
 
@@ -262,17 +276,17 @@ def test_what_is_compiled_runs_while_the_rest_is_not(gpu: Device, monkeypatch: p
     made: list[Compiled] = []
 
     class Late(Compiled):
-        def __init__(self, precision: str) -> None:
-            super().__init__(precision)
+        def __init__(self, session: Any, precision: str) -> None:
+            super().__init__(session, precision)
             made.append(self)
 
-    monkeypatch.setattr(gpu_executor, "Ahead", Late)
+    monkeypatch.setattr(gpu_executor, "Precompiler", Late)
     late, early = Cell(policy="noisy-newton", horizon=50), CELLS[0]
     one = executor()
     ended = one.run(one.cut({late: [range(2)], early: [range(2)]}), lambda done: None)
     assert next(ended)[0].cell == early
     made[0].late = frozenset()
-    made[0].told()
+    made[0].on_ready()
     assert [piece.cell for piece, _ in ended] == [late]
 
 
@@ -286,21 +300,20 @@ def test_one_cell_of_each_kind_that_lacks_results_says_what_to_compile(gpu: Devi
     ]
     one = executor()
     one.expect(cells, lambda cell: cell.policy != "fixed")
-    asked = [(job.policy.name, job.horizon) for job in one._ahead.jobs]  # type: ignore[attr-defined]
+    asked = [(job.policy.name, job.horizon) for job in one._compiler.jobs]  # type: ignore[attr-defined]
     assert asked == [("random", 30), ("paper", 30)]
     one.close()
-    assert not one._ahead.jobs  # type: ignore[attr-defined]
+    assert not one._compiler.jobs  # type: ignore[attr-defined]
 
 
 def test_the_driver_is_not_asked_for_every_cell_how_much_memory_is_free(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(device, "free_bytes", lambda: asked.append(1) or 1000)
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: free)
-    pieces = executor().cut({cell: [range(4)] for cell in twins(50)})
+    gpu.free = 1000
+    monkeypatch.setattr(gpu_executor, "most_trials", lambda job, precision, free: free)
+    pieces = executor().cut({cell: [range(4)] for cell in alike_cells(50)})
     assert len(list(executor().run(pieces, lambda done: None))) == 50
-    assert len(asked) == 2
+    assert gpu.times_asked == 2
 
 
 def test_an_error_on_the_device_is_an_error_here(gpu: Device) -> None:
@@ -320,7 +333,7 @@ def test_a_stop_reaches_every_thread(gpu: Device) -> None:
     assert gpu.running == 0
 
 
-def twins(count: int, horizon: int = 50, epsilon: float = 1.0) -> list[Cell]:
+def alike_cells(count: int, horizon: int = 50, epsilon: float = 1.0) -> list[Cell]:
     markets = prior.markets(1, count=count)
     return [
         Cell(policy="noisy-newton", horizon=horizon, epsilon=epsilon, market=market, seed=seed)
@@ -331,8 +344,8 @@ def twins(count: int, horizon: int = 50, epsilon: float = 1.0) -> list[Cell]:
 def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_trials(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 1000 * gpu_executor.SHARES)
-    cells, seen = [*twins(5), *twins(2, horizon=51), *twins(2, epsilon=2.0), CELLS[0]], list[int]()
+    monkeypatch.setattr(gpu_executor, "most_trials", lambda job, precision, free: 1000 * gpu_executor.SHARES)
+    cells, seen = [*alike_cells(5), *alike_cells(2, horizon=51), *alike_cells(2, epsilon=2.0), CELLS[0]], list[int]()
     pieces = executor().cut({cell: [range(3, 7)] for cell in cells})
     ended = list(executor().run(pieces, seen.append))
     assert sorted(gpu.batches) == [1, 2, 2, 5]
@@ -346,8 +359,8 @@ def test_cells_that_differ_by_theta_and_seed_share_a_batch_and_get_their_own_tri
 def test_cells_of_other_trials_or_several_pieces_or_too_many_stay_apart(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 8 * gpu_executor.SHARES)
-    one, two, three, four, five = twins(5)
+    monkeypatch.setattr(gpu_executor, "most_trials", lambda job, precision, free: 8 * gpu_executor.SHARES)
+    one, two, three, four, five = alike_cells(5)
     asked = {
         one: [range(4)],
         two: [range(1, 5)],
@@ -356,13 +369,13 @@ def test_cells_of_other_trials_or_several_pieces_or_too_many_stay_apart(
         five: [range(4)],
     }
     assert sizes(asked) == [[2], [1], [1, 1], [1, 1]]
-    assert sizes({cell: [range(4)] for cell in twins(5)}) == [[2], [2], [1]]
+    assert sizes({cell: [range(4)] for cell in alike_cells(5)}) == [[2], [2], [1]]
 
 
-def test_cells_of_the_framework_share_a_batch_where_their_rooms_are_alike(
+def test_cells_of_the_framework_share_a_batch_where_their_arrays_are_alike(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_executor, "fits", lambda job, precision, free: 1000 * gpu_executor.SHARES)
+    monkeypatch.setattr(gpu_executor, "most_trials", lambda job, precision, free: 1000 * gpu_executor.SHARES)
     alike = [
         Cell(policy="paper", calibration=how, horizon=64, epsilon=epsilon)
         for how in ("published", "printed")

@@ -13,7 +13,9 @@ from hushprice.demand.features import by_name
 from hushprice.demand.protocol import Demand
 from hushprice.research.planner import prior
 from hushprice.simulation import scratch
-from hushprice.simulation.gpu.run import Runner, kin, run_trials
+from hushprice.simulation.gpu.policy_batches import batch_key
+from hushprice.simulation.gpu.session import process_session
+from hushprice.simulation.gpu.trial_batches import BatchRunner, run_trials
 from hushprice.simulation.market import Market
 from hushprice.simulation.run import prepare, run_one
 from hushprice.simulation.trial import Job, Trials
@@ -67,16 +69,17 @@ def on_cpu(job: Job, numbers: range) -> Trials:
 
 def compare(job: Job, numbers: range, precision: str) -> Difference:
     """The same trials on both."""
-    there, _ = run_trials(job, numbers, precision=precision, advance=lambda done: None)
+    there, _ = run_trials(process_session(), job, numbers, precision=precision, advance=lambda done: None)
     return difference(there, on_cpu(job, numbers))
 
 
 def compare_side_by_side(jobs: Sequence[Job], numbers: range) -> list[Difference]:
     """Jobs that differ by theta and seed alone, in one batch, each beside its own on the CPU."""
     first, *beside = jobs
-    assert len({kin(job) for job in jobs}) == 1
-    found = Runner(first, precision="double", most=len(numbers), beside=beside).run(numbers, lambda done: None)
-    parts = [found.part(slice(row * len(numbers), (row + 1) * len(numbers))) for row in range(len(jobs))]
+    assert len({batch_key(job) for job in jobs}) == 1
+    runner = BatchRunner(process_session(), first, precision="double", most=len(numbers), beside=beside)
+    trials = runner.run(numbers, lambda done: None)
+    parts = [trials.part(slice(row * len(numbers), (row + 1) * len(numbers))) for row in range(len(jobs))]
     return [difference(part, on_cpu(job, numbers)) for part, job in zip(parts, jobs, strict=True)]
 
 
@@ -89,7 +92,7 @@ def jobs_of_the_prior(count: int, horizon: int) -> list[Job]:
 
 
 def jobs_of_the_framework(horizon: int) -> list[Job]:
-    """Policies of alg:framework whose rooms are alike, with other noise, other seeds and other demand."""
+    """Policies of alg:framework whose arrays are alike, with other noise, other seeds and other demand."""
     settings = ("paper", "published", 8.0), ("paper", "printed", 50.0), ("nonprivate", "tight", 8.0)
     return [
         prepare(policy, calibration=how, market=market, horizon=horizon, epsilon=epsilon, seed=10 + i)

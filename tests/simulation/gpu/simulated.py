@@ -9,7 +9,6 @@ import contextlib
 import io
 import json
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -37,11 +36,12 @@ from hushprice.research.sweeps.gpu_executor import Gpu
 from hushprice.research.sweeps.run import run_cells
 from hushprice.research.sweeps.store import Store
 from hushprice.simulation.device import choose
-from hushprice.simulation.gpu import ahead, device, framework, newton
-from hushprice.simulation.gpu.ahead import compile_one
-from hushprice.simulation.gpu.run import Runner, fits
-from hushprice.simulation.gpu.steps import twins
-from hushprice.simulation.gpu.toolkit import stay_on_host
+from hushprice.simulation.gpu import precompile
+from hushprice.simulation.gpu.policy_batches import kernel_names, most_trials
+from hushprice.simulation.gpu.precompile import compile_one
+from hushprice.simulation.gpu.session import GpuSession, process_session
+from hushprice.simulation.gpu.substitutes import device_steps
+from hushprice.simulation.gpu.trial_batches import BatchRunner
 from hushprice.simulation.run import prepare, simulate
 from hushprice.simulation.trial import Job
 
@@ -78,7 +78,7 @@ def shortest(job: Job, number: int) -> float:
 
 def prices(customers: int = 400) -> dict[str, Any]:
     """The price search in single precision beside the certified one, on curves of every kind the search knows."""
-    single, rng, lost, kinds = twins(True)(one.price_alone), np.random.default_rng(2), 0.0, set()
+    single, rng, lost, kinds = device_steps(True)(one.price_alone), np.random.default_rng(2), 0.0, set()
     short, long = np.zeros(certified.STACK, dtype=np.float32), np.zeros(certified.STACK)
     for _ in range(customers):
         first, second = rng.uniform(-0.5, 1.5, 2)
@@ -98,8 +98,8 @@ def prices(customers: int = 400) -> dict[str, Any]:
 def sweeps(folder: Path) -> dict[str, Any]:
     """Cells through the store: in pieces, stopped and gone on with, beside those of the CPU."""
     cells = [Cell(policy="random", horizon=30), Cell(policy="fixed", horizon=30, price=0.5)]
-    with mock.patch.object(device, "free_bytes", return_value=3 * 10**3):
-        size = fits(cells[0].prepare(), precision="double")
+    with mock.patch.object(GpuSession, "free_bytes", return_value=3 * 10**3):
+        size = most_trials(cells[0].prepare(), precision="double", free=process_session().free_bytes())
         executor = open_executor(device="gpu")
         assert isinstance(executor, Gpu)
         sizes = [len(piece.numbers) for piece in executor.cut({cells[0]: [range(5)]})]
@@ -170,18 +170,27 @@ def commands(folder: Path) -> dict[str, Any]:
     }
 
 
-class Recorded:
-    """A kernel; what its launches were given goes into a list."""
+class RecordingSession(GpuSession):
+    """Says of every kernel what its launches were given."""
 
-    def __init__(self, role: str, kernel: Any, told: list[Any]) -> None:
-        self.role, self.kernel, self.told = role, kernel, told
+    def __init__(self) -> None:
+        super().__init__()
+        self.launched_with: list[Any] = []
 
-    def __getitem__(self, launch: Any) -> Any:
-        def run(*arguments: Any) -> None:
-            self.told.append((self.role, kinds(arguments)))
-            self.kernel[launch](*arguments)
+    def kernels(self, kind: str, makers: Any, shape: Any) -> Any:
+        real = super().kernels(kind, makers, shape)
+        return {role: RecordedKernel(role, kernel, self.launched_with) for role, kernel in real.items()}
 
-        return run
+
+class RecordedKernel:
+    """A kernel; what its launches are given goes into a list."""
+
+    def __init__(self, role: str, kernel: Any, given: list[Any]) -> None:
+        self.role, self.kernel, self.given = role, kernel, given
+
+    def prepare(self, grid: Any, *arguments: Any) -> Any:
+        self.given.append([self.role, kinds(arguments)])
+        return self.kernel.prepare(grid, *arguments)
 
 
 def kinds(value: Any) -> Any:
@@ -191,50 +200,30 @@ def kinds(value: Any) -> Any:
     return [np.dtype(value.dtype).str, value.ndim] if hasattr(value, "dtype") else type(value).__name__
 
 
-def compiled_ahead() -> dict[str, Any]:
+def precompiled() -> dict[str, Any]:
     """Each kernel by itself: what is compiled, and whether it is for what a run launches it with."""
-    found: dict[str, Any] = {}
-    for policy, names in LARGE.items():
+    results: dict[str, Any] = {}
+    for policy in ("paper", "fixed", "noisy-newton"):
         for precision in ("single", "double"):
-            job, launched = prepare(policy, horizon=20), list[Any]()
-            module = newton if policy == "noisy-newton" else framework
-            real = module.kernels
-
-            def recorded(shape: Any, real: Any = real, launched: Any = launched) -> Any:
-                return real(shape)._make(Recorded(*each, launched) for each in real(shape)._asdict().items())
-
-            with mock.patch.object(module, "kernels", recorded):
-                Runner(job, precision=precision, most=1)
-            for name in (*names, "begin"):
-                typed, before = list[Any](), len(launched)
-                with mock.patch.object(module, "kernels", recorded), mock.patch.object(ahead, "Typed", only(typed)):
-                    worker = threading.Thread(target=compile_away, args=(job, precision, name))
-                    worker.start()
-                    worker.join()
-                same = all(each in launched for each in typed) and len(launched) == before  # and nothing was launched
-                found[f"{policy} {precision} {name}"] = [*dict.fromkeys(role for role, _ in typed), same]
-    return found
+            job, session = prepare(policy, horizon=20), RecordingSession()
+            BatchRunner(session, job, precision=precision, most=1)
+            for name in kernel_names(job, precision):
+                compiled: list[Any] = []
+                with (
+                    mock.patch.object(precompile, "KernelFiles"),
+                    mock.patch.object(precompile, "argument_types", lambda given: given),
+                    mock.patch.object(precompile.Kernel, "compile", only(compiled)),
+                ):
+                    assert compile_one(job, precision, name, (9, 0))
+                role = name.partition(" ")[0]
+                same = len(compiled) > 0 and all([role, each] in session.launched_with for each in compiled)
+                results[f"{policy} {precision} {role}"] = same
+    return results
 
 
-LARGE = {"paper": ("advance", "estimate"), "fixed": ("advance", "earn"), "noisy-newton": ("advance", "release")}
-
-
-def only(typed: list[Any]) -> Any:
-    """In the place of `Typed`: nothing is compiled, and `typed` says for what it would have been."""
-
-    class Only:
-        def __init__(self, kernel: Recorded) -> None:
-            self.role = kernel.role
-
-        def __getitem__(self, launch: Any) -> Any:
-            return lambda *arguments: typed.append((self.role, kinds(arguments)))
-
-    return Only
-
-
-def compile_away(job: Job, precision: str, name: str) -> None:
-    stay_on_host()  # this thread's arrays
-    assert compile_one(job, precision, name)
+def only(compiled: list[Any]) -> Any:
+    """Instead of compiling: a list of what that would have been for."""
+    return lambda self, types: compiled.append(kinds(types))
 
 
 def failures() -> dict[str, str]:
@@ -246,7 +235,7 @@ def failures() -> dict[str, str]:
 
     Failed.__module__ = "numba.cuda.cudadrv.driver"
     for name, text in {"memory": "[2] CUDA_ERROR_OUT_OF_MEMORY\nmore", "other": "[999] unknown\nmore"}.items():
-        with mock.patch("hushprice.simulation.gpu.kept.rooms", side_effect=Failed(text)):
+        with mock.patch("hushprice.simulation.gpu.trial_outputs.allocate", side_effect=Failed(text)):
             try:
                 simulate_on_gpu(job)
             except HushpriceError as problem:
@@ -275,6 +264,6 @@ if __name__ == "__main__":
         "sweeps": sweeps(places / "store"),
         "commands": commands(places / "study"),
         "failures": failures(),
-        "compiled ahead": compiled_ahead(),
+        "precompiled": precompiled(),
     }
     sys.stdout.write(json.dumps({**report, "seconds": time.perf_counter() - started}) + "\n")

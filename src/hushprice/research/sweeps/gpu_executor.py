@@ -1,9 +1,9 @@
 """Pieces on this machine's GPU: batches of a cell's trials that fit its memory, several cells side by side.
 
-A cell of a thousand trials keeps a large GPU busy for a fiftieth. So cells of one kin (simulation/gpu/run.py) go into
-one batch, and several batches run at once, in threads of their own, each with its own queue of work on the device.
-Memory is asked for once and then cut here: the driver may wait for everything that runs. A batch begins when its
-kernels are compiled and there is room for it.
+A cell of a thousand trials occupies a fiftieth of a large GPU. So cells with one batch_key (simulation/gpu) go into one
+batch, and several batches run at once, in threads of their own, each with its own stream of work on the device. Memory
+is asked for once and then cut here: the driver may wait for everything that runs. A batch begins when its kernels are
+compiled and there is memory for it.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.executors import Advance, Ended
 from hushprice.research.sweeps.trial_range import Missing, Piece
 from hushprice.simulation.device import Place, unfit
-from hushprice.simulation.gpu import device
-from hushprice.simulation.gpu.ahead import Ahead, kernels_of
-from hushprice.simulation.gpu.run import Runner, bytes_of, fits, kin
-from hushprice.simulation.gpu.toolkit import MEMORY, SIMULATED, queues, work_in
+from hushprice.simulation.gpu.cuda import SIMULATED
+from hushprice.simulation.gpu.device_facts import errors_in_one_line
+from hushprice.simulation.gpu.memory_pool import MemoryBlock, MemoryPool
+from hushprice.simulation.gpu.policy_batches import batch_bytes, batch_key, kernel_names, most_trials
+from hushprice.simulation.gpu.precompile import Precompiler
+from hushprice.simulation.gpu.session import GpuSession, process_session
+from hushprice.simulation.gpu.trial_batches import BatchRunner
 from hushprice.simulation.trial import Job
 
 AT_ONCE = 1 if SIMULATED else 24  # batches: with more, the host cannot feed them all
 SHARES = 5  # of the device; cells share a batch up to one of them
 SHORTER = 5  # times; what may use memory that a longer one waits for
-SMALL = 1 << 30  # bytes; policies that keep no records take less
-
+SMALL = 1 << 30  # bytes; policies that store no records take less
 
 Batches: TypeAlias = list[list[Piece]]  # one after the other; the pieces of one run at once, with the same trials
 
@@ -44,19 +46,19 @@ class Work:
     batches: Batches
     bytes: int
     kernels: list[str]
-    urgent: bool = False  # among the longest: whoever comes late would keep everybody
+    urgent: bool = False  # among the longest: whoever comes late would make everybody wait
     passed: bool = False  # it went before a long one that waited for memory
-    memory: Any = None  # None: the runner asks for its own
-    queue: Any = None
+    memory: MemoryBlock | None = None  # None: the runner asks for its own
+    stream: Any = None
 
     @property
     def horizon(self) -> int:
         return self.batches[0][0].cell.horizon
 
-    def give(self) -> None:
+    def give(self, pool: MemoryPool) -> None:
         """Its memory, to others."""
         if self.memory is not None:
-            MEMORY.give([self.memory])
+            pool.give([self.memory])
 
 
 class _Stopped(Exception):
@@ -64,10 +66,11 @@ class _Stopped(Exception):
 
 
 class Gpu:
-    """One GPU. Kernels are compiled in other processes from when cells are expected; rooms are made with each batch."""
+    """One GPU. Kernels are compiled in other processes from when cells are expected; each batch makes its arrays."""
 
-    def __init__(self, place: Place) -> None:
-        self.place, self._ahead = place, Ahead(place.precision)
+    def __init__(self, place: Place, session: GpuSession | None = None) -> None:
+        self.place, self._session = place, session or process_session()
+        self._compiler = Precompiler(self._session, place.precision)
 
     def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:
         """Begin to compile, going by the first cell of each kind, while the others are being prepared."""
@@ -80,12 +83,12 @@ class Gpu:
                 with suppress(HushpriceError):  # what is refused is refused again in its turn
                     if (cell.policy == "noisy-newton") is newton and lacks(cell) and unfit(cell.prepare()) is None:
                         jobs.append(cell.prepare())
-            self._ahead.need(jobs)
+            self._compiler.need(jobs)
 
     def cut(self, missing: Missing) -> list[Piece]:
         """As few pieces as memory allows, in the order of the cells."""
         pieces: list[Piece] = []
-        free = device.free_bytes()  # once: for thousands of cells the driver would take seconds to say it
+        free = self._session.free_bytes()  # once: for thousands of cells the driver would take seconds to say it
         for cell, ranges in missing.items():
             misfit = unfit(cell.prepare())
             if misfit is not None:
@@ -96,40 +99,41 @@ class Gpu:
         return pieces
 
     def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
-        memory = device.free_bytes() if pieces else 0
+        """The pieces and their blocks as they end, in whatever order."""
+        memory = self._session.free_bytes() if pieces else 0
         waiting = [self._work(batches) for batches in self._together(pieces, memory)]
         jobs = [work.batches[0][0].cell.prepare() for work in waiting]
         news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
-        self._ahead.told = lambda: news.put((-1, None))
-        self._ahead.need(jobs)
+        self._compiler.on_ready = lambda: news.put((-1, None))
+        self._compiler.need(jobs)
         stop, running, done = threading.Event(), dict[int, Work](), dict[int, int]()
         threads: list[threading.Thread] = []
         try:
-            free = self._hold(waiting, memory)
+            free = self._reserve(waiting, memory)
             while waiting or running:
-                while len(running) < AT_ONCE and (work := _next(waiting, running.values(), self._ahead)) is not None:
+                while len(running) < AT_ONCE and (work := self._next(waiting, running.values())) is not None:
                     number = len(threads)
-                    running[number], work.queue = work, free[work.urgent].pop()
+                    running[number], work.stream = work, free[work.urgent].pop()
                     threads.append(threading.Thread(target=self._run_cell, args=(number, work, stop, news)))
                     threads[-1].start()
-                number, told = _next_of(news)
-                while isinstance(told, int):  # nothing has begun or ended: nobody else can begin
-                    done[number] = told
+                number, event = _next_of(news)
+                while isinstance(event, int):  # nothing has begun or ended: nobody else can begin
+                    done[number] = event
                     advance(sum(done.values()))
-                    number, told = _next_of(news)
-                if isinstance(told, BaseException):
-                    raise told
-                if told is not None:
-                    yield told
+                    number, event = _next_of(news)
+                if isinstance(event, BaseException):
+                    raise event
+                if event is not None:
+                    yield event
                 elif number >= 0:
-                    free[running[number].urgent].append(running[number].queue)
-                    running.pop(number).give()
+                    free[running[number].urgent].append(running[number].stream)
+                    running.pop(number).give(self._session.memory)
         finally:
             stop.set()
             for thread in threads:
                 thread.join()
             for work in running.values():
-                work.give()
+                work.give(self._session.memory)
 
     def _together(self, pieces: Sequence[Piece], free: int) -> list[Batches]:
         """What each thread runs: a cell's pieces one after the other, or the only pieces of several cells at once.
@@ -140,46 +144,75 @@ class Gpu:
         cells: dict[Cell, list[Piece]] = {}
         for piece in pieces:
             cells.setdefault(piece.cell, []).append(piece)
-        found: list[Batches] = []
+        together: list[Batches] = []
         open_to: dict[Any, list[Piece]] = {}  # batches that more cells may join
         for own in cells.values():
             job, numbers = own[0].cell.prepare(), own[0].numbers
-            key = kin(job) if len(own) == 1 else None, numbers
+            key = batch_key(job) if len(own) == 1 else None, numbers
             if key[0] is None:
-                found.append([[piece] for piece in own])
+                together.append([[piece] for piece in own])
             elif key in open_to and (len(open_to[key]) + 1) * len(numbers) <= self._most(job, free) // SHARES:
                 open_to[key] += own
             else:
                 open_to[key] = own
-                found.append([own])
-        return found
+                together.append([own])
+        return together
 
     def _most(self, job: Job, free: int) -> int:
-        return fits(job, precision=self.place.precision, free=free)
+        return most_trials(job, precision=self.place.precision, free=free)
 
     def _work(self, batches: Batches) -> Work:
         job, precision = batches[0][0].cell.prepare(), self.place.precision
         trials = _largest(batches) * len(batches[0])
-        return Work(batches, bytes_of(job, trials, precision=precision), kernels_of(job, precision))
+        return Work(batches, batch_bytes(job, trials, precision=precision), kernel_names(job, precision))
 
-    def _hold(self, waiting: Sequence[Work], memory: int) -> dict[bool, list[Any]]:
-        """Ask the driver for the memory that all of it takes together, as far as there is so much, and for queues."""
+    def _reserve(self, waiting: Sequence[Work], memory: int) -> dict[bool, list[Any]]:
+        """Ask the driver for the memory that all of it takes together, as far as there is so much; and for streams."""
         if not waiting:
             return {}
-        with device.in_one_line():
+        with errors_in_one_line():
             if not SIMULATED:
-                MEMORY.hold(min(memory, sum(work.bytes for work in waiting)))
+                self._session.memory.reserve(min(memory, sum(work.bytes for work in waiting)))
             longest = max(work.horizon for work in waiting)
             for work in waiting:
                 work.urgent = 2 * work.horizon > longest
-            return {urgent: queues(min(AT_ONCE, len(waiting)), urgent=urgent) for urgent in (False, True)}
+            count = min(AT_ONCE, len(waiting))
+            return {urgent: self._session.streams(count, urgent=urgent) for urgent in (False, True)}
+
+    def _next(self, waiting: list[Work], running: Collection[Work]) -> Work | None:
+        """Of what waits the first that can begin: compiled, and with memory set aside for it.
+
+        Where the first that is compiled has to wait for memory, small ones may go before it, and of the others one at a
+        time that is much shorter: it takes what would lie idle. More at once might take turns, and the first wait
+        forever. Where one before it is not compiled yet, it leaves half of the memory. One that is larger than what is
+        reserved runs alone.
+        """
+        if any(other.memory is None for other in running):  # it asks the driver, who may need all that is idle for it
+            return None
+        pool = self._session.memory
+        patient: Work | None = None
+        late = False
+        for at, work in enumerate(waiting):
+            large = work.bytes > SMALL
+            if not self._compiler.ready(work.kernels):
+                late = late or large
+                continue
+            if large and late and not _leaves_half(work, running, pool):
+                continue
+            if large and patient is not None and not _may_pass(work, patient, running):
+                continue
+            work.memory = None if SIMULATED else pool.take_idle(work.bytes, last=not work.urgent)
+            if work.memory is not None or not running:
+                work.passed = large and patient is not None
+                return waiting.pop(at)
+            patient = patient or work
+        return None
 
     def _run_cell(self, number: int, work: Work, stop: threading.Event, news: Any) -> None:
         """One cell, or several in one batch, in a thread; into `news` go periods done, results, the end or an error."""
-        work_in(work.queue)
         try:
-            for told in self._results(work, stop, news, number):
-                news.put((number, told))
+            for result in self._results(work, stop, news, number):
+                news.put((number, result))
             news.put((number, None))
         except _Stopped:
             return
@@ -189,68 +222,40 @@ class Gpu:
     def _results(self, work: Work, stop: threading.Event, news: Any, number: int) -> Iterator[tuple[Piece, Block]]:
         batches = work.batches
         job, *beside = (piece.cell.prepare() for piece in batches[0])
-        runner = Runner(job, precision=self.place.precision, most=_largest(batches), beside=beside, piece=work.memory)
+        given = {"most": _largest(batches), "beside": beside, "stream": work.stream, "block": work.memory}
+        runner = BatchRunner(self._session, job, precision=self.place.precision, **given)
         before = 0
         for batch in batches:
 
-            def told(done: int, before: int = before) -> None:
+            def progress(done: int, before: int = before) -> None:
                 if stop.is_set():
                     raise _Stopped
                 news.put((number, before + done))
 
             started = time.perf_counter()
             numbers = batch[0].numbers
-            found = runner.run(numbers, told)
+            trials = runner.run(numbers, progress)
             seconds = (time.perf_counter() - started) / len(batch)
             for row, piece in enumerate(batch):
-                own = found.part(slice(row * len(numbers), (row + 1) * len(numbers)))
+                own = trials.part(slice(row * len(numbers), (row + 1) * len(numbers)))
                 before += piece.periods
                 yield piece, Block.holding(own, first=numbers.start, seconds=seconds)
 
     def close(self) -> None:
         """Compile no more."""
-        self._ahead.close()
-
-
-def _next(waiting: list[Work], running: Collection[Work], ahead: Ahead) -> Work | None:
-    """Of what waits the first that can begin: compiled, and with memory set aside for it.
-
-    Where the first that is compiled has to wait for memory, small ones may go before it, and of the others one at a
-    time that is much shorter: it takes what would lie idle. More at once might take turns, and the first wait forever.
-    Where one before it is not compiled yet, it leaves half of the memory. One that is larger than what is held runs
-    alone.
-    """
-    if any(other.memory is None for other in running):  # it asks the driver, who may need all that is idle for it
-        return None
-    patient: Work | None = None
-    late = False
-    for at, work in enumerate(waiting):
-        large = work.bytes > SMALL
-        if not ahead.ready(work.kernels):
-            late = late or large
-            continue
-        if large and late and not _leaves_half(work, running):
-            continue
-        if large and patient is not None and not _may_pass(work, patient, running):
-            continue
-        work.memory = None if SIMULATED else MEMORY.take_idle(work.bytes, last=not work.urgent)
-        if work.memory is not None or not running:
-            work.passed = large and patient is not None
-            return waiting.pop(at)
-        patient = patient or work
-    return None
+        self._compiler.close()
 
 
 def _may_pass(work: Work, patient: Work, running: Collection[Work]) -> bool:
     return work.horizon * SHORTER <= patient.horizon and not any(other.passed for other in running)
 
 
-def _leaves_half(work: Work, running: Collection[Work]) -> bool:
-    return 2 * work.bytes + sum(other.bytes for other in running) <= MEMORY.idle
+def _leaves_half(work: Work, running: Collection[Work], pool: MemoryPool) -> bool:
+    return 2 * work.bytes + sum(other.bytes for other in running) <= pool.idle
 
 
 def _next_of(news: queue.SimpleQueue[tuple[int, Any]]) -> tuple[int, Any]:
-    """Waits in small steps: a library that handles Ctrl-C too may keep it from ending an endless wait (apart.py)."""
+    """Waits in small steps: a library that handles Ctrl-C too may keep it from ending an endless wait."""
     while True:
         with suppress(queue.Empty):
             return news.get(timeout=0.1)

@@ -6,7 +6,6 @@ added up in another order than on a CPU, so a fit may differ in its last digits.
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -16,8 +15,8 @@ from hushprice.demand import family
 from hushprice.numerics.linear import packed_size
 from hushprice.policies.paper.private import likelihood as passes
 from hushprice.policies.paper.private import solver
-from hushprice.simulation.gpu.steps import twins
-from hushprice.simulation.gpu.toolkit import TEAM, cuda, device_step
+from hushprice.simulation.gpu.cuda import TEAM, cuda, device_step
+from hushprice.simulation.gpu.substitutes import device_steps
 
 RECORDS = passes.BLOCK  # summed before the next ones, as on a CPU
 
@@ -39,29 +38,41 @@ def total(mine, shared):  # type: ignore[no-untyped-def]
             shared[i] += shared[i + step]
         cuda.syncthreads()
         step //= 2
-    found = shared[0]
+    result = shared[0]
     cuda.syncthreads()  # before anybody writes again
-    return found
+    return result
 
 
-@functools.cache
+@cuda.jit(device=True)
+def _largest(mine, shared):  # type: ignore[no-untyped-def]
+    """The largest of what the threads of a team have, for all of them."""
+    i, step = cuda.threadIdx.x, TEAM // 2
+    shared[i] = mine
+    cuda.syncthreads()
+    while step > 0:
+        if i < step:
+            shared[i] = max(shared[i], shared[i + step])
+        cuda.syncthreads()
+        step //= 2
+    result = shared[0]
+    cuda.syncthreads()
+    return result
+
+
 def minimize(d: int) -> Any:
-    """`objective_perturbation.minimize` for a block of threads; `fit` is room they share and each one's own."""
-    numbers, derivatives = d + packed_size(d), twins(False)(family.derivatives)
+    """`solver.minimize` for a block of threads; its `fit` is memory that they share and memory of each one's own."""
+    descend = device_steps(False, {passes.score: _score(d), passes.longest: _longest(d)})(solver.descend)
 
     @cuda.jit(device=True)
-    def most(mine, shared):  # type: ignore[no-untyped-def]
-        i, step = cuda.threadIdx.x, TEAM // 2
-        shared[i] = mine
-        cuda.syncthreads()
-        while step > 0:
-            if i < step:
-                shared[i] = max(shared[i], shared[i + step])
-            cuda.syncthreads()
-            step //= 2
-        found = shared[0]
-        cuda.syncthreads()
-        return found
+    def together(family, slope, phi, demand, count, ridge, tilt, theta, fit):  # type: ignore[no-untyped-def]
+        return descend(family, slope, phi, demand, count, ridge, tilt, theta, fit[0], fit[1])
+
+    return together
+
+
+def _score(d: int) -> Any:
+    """`likelihood.score` for a block of threads."""
+    numbers, derivatives = d + packed_size(d), device_steps(False)(family.derivatives)
 
     @cuda.jit(device=True)
     def score(family, slope, phi, demand, count, theta, gradient, hessian, shared, every=1):  # type: ignore[no-untyped-def]
@@ -103,6 +114,12 @@ def minimize(d: int) -> Any:
                 hessian[m, j] = hessian[j, m]
                 at += 1
 
+    return score
+
+
+def _longest(d: int) -> Any:
+    """`likelihood.longest` for a block of threads."""
+
     @cuda.jit(device=True)
     def longest(phi, count, shared):  # type: ignore[no-untyped-def]
         largest = 0.0
@@ -111,12 +128,6 @@ def minimize(d: int) -> Any:
             for j in range(d):
                 norm2 += phi[j, record] * phi[j, record]
             largest = max(largest, norm2)
-        return math.sqrt(most(largest, shared))
+        return math.sqrt(_largest(largest, shared))
 
-    descend = twins(False, {passes.score: score, passes.longest: longest})(solver.descend)
-
-    @cuda.jit(device=True)
-    def together(family, slope, phi, demand, count, ridge, tilt, theta, fit):  # type: ignore[no-untyped-def]
-        return descend(family, slope, phi, demand, count, ridge, tilt, theta, fit[0], fit[1])
-
-    return together
+    return longest

@@ -11,8 +11,8 @@ import pytest
 from hushprice.numerics import functions, tape
 from hushprice.numerics.jit import COMPILED, step
 from hushprice.price_search import curve
-from hushprice.simulation.gpu import steps
-from hushprice.simulation.gpu.twins import Twins
+from hushprice.simulation.gpu import substitutes
+from hushprice.simulation.gpu.device_steps import DeviceSteps
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="twins are made of compiled steps")
 SCALE = 0.1
@@ -43,7 +43,7 @@ def always(chosen: Any) -> bool:
 
 
 def test_a_twin_computes_what_its_step_computes() -> None:
-    twin = plain(Twins({})(caller))
+    twin = plain(DeviceSteps({})(caller))
     assert twin is not caller.py_func  # type: ignore[attr-defined]
     assert plain(twin.__globals__["callee"]).__code__.co_consts == callee.py_func.__code__.co_consts  # type: ignore[attr-defined]
     assert twin.__globals__["SCALE"] == SCALE
@@ -51,17 +51,17 @@ def test_a_twin_computes_what_its_step_computes() -> None:
 
 
 def test_a_twin_is_made_once() -> None:
-    twins = Twins({})
+    twins = DeviceSteps({})
     assert twins(callee) is plain(twins(caller)).__globals__["callee"] is twins(callee)
 
 
 def test_a_callee_is_swapped() -> None:
-    twin = plain(Twins({callee: math.sin})(caller))
+    twin = plain(DeviceSteps({callee: math.sin})(caller))
     assert twin(1.0) == SCALE * math.sin(1.0) + 0.25
 
 
 def test_an_attribute_of_a_module_is_swapped() -> None:
-    twin = plain(Twins({functions.exp: math.exp, np.sqrt: math.sqrt})(by_module))
+    twin = plain(DeviceSteps({functions.exp: math.exp, np.sqrt: math.sqrt})(by_module))
     assert twin(2.0) == math.exp(2.0) + math.sqrt(2.0) + 2
     assert twin.__globals__["np"].pi == math.pi
 
@@ -70,7 +70,7 @@ def test_constants_are_narrowed_where_asked() -> None:
     def is_caller(chosen: Any) -> bool:
         return chosen is caller.py_func  # type: ignore[attr-defined]
 
-    twins = Twins({}, single=is_caller, constants={"SCALE": 0.5}, quick={callee: lambda x: x})
+    twins = DeviceSteps({}, single=is_caller, constants={"SCALE": 0.5}, fast={callee: lambda x: x})
     twin = plain(twins(caller))
     floats = [each for each in twin.__code__.co_consts if isinstance(each, (float, np.floating))]
     assert floats == [np.float32(0.25)]
@@ -82,21 +82,21 @@ def test_constants_are_narrowed_where_asked() -> None:
 
 
 def test_tuples_are_narrowed_and_whole_numbers_kept() -> None:
-    twin = plain(Twins({}, single=always)(by_module))
+    twin = plain(DeviceSteps({}, single=always)(by_module))
     assert twin.__globals__["_NAMES"] == _NAMES
-    narrowed = [each for each in plain(Twins({}, single=always)(callee)).__code__.co_consts if each is not None]
+    narrowed = [each for each in plain(DeviceSteps({}, single=always)(callee)).__code__.co_consts if each is not None]
     assert [type(each) for each in narrowed if not isinstance(each, str)] == [np.float32]
 
 
 def test_what_is_too_small_for_single_precision_is_raised() -> None:
-    twin = plain(steps.twins(True)(curve.bonus_bounds))
+    twin = plain(substitutes.device_steps(True)(curve.bonus_bounds))
     assert twin.__globals__["TINY"] == np.float32(1e-20)
     assert twin.__globals__["_ROUNDING"] == np.float32(1e-6)
-    assert plain(steps.twins(False)(curve.bonus_bounds)).__globals__["TINY"] == curve.TINY
+    assert plain(substitutes.device_steps(False)(curve.bonus_bounds)).__globals__["TINY"] == curve.TINY
 
 
 def test_a_single_uniform_is_the_double_one_with_fewer_digits() -> None:
-    twin = plain(steps.twins(True)(tape.uniforms)).__globals__["unit"]
+    twin = plain(substitutes.device_steps(True)(tape.uniforms)).__globals__["unit"]
     for high in (0, 1, 511, 512, 2**31, 2**32 - 1):
         there = float(plain(twin)(np.uint64(high), np.uint64(0)))
         assert 0.0 < there < 1.0

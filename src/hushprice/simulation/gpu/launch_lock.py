@@ -1,7 +1,7 @@
-"""Who may use the device at once.
+"""Who may launch at once.
 
 The first launch of a kernel loads it, and for that the driver waits until nothing runs, while all others wait for the
-driver. With some threads always at work that took seconds each time. So kernels are loaded by one thread alone, and the
+driver. With some threads always at work that took seconds each time. So one thread loads kernels exclusively, and the
 others stay away for that moment.
 """
 
@@ -12,39 +12,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Gate:
-    """Many may be inside, or one alone; who waits to be alone goes before those that come later."""
+class LaunchLock:
+    """Many may share it, or one has it exclusively; who waits for that goes before those that come later."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._inside, self._waiting, self._alone = 0, 0, False
+        self._sharing, self._waiting, self._exclusive = 0, 0, False
 
     @contextmanager
     def shared(self) -> Iterator[None]:
         """With others."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._alone and not self._waiting)
-            self._inside += 1
+            self._changed.wait_for(lambda: not self._exclusive and not self._waiting)
+            self._sharing += 1
         try:
             yield
         finally:
             with self._changed:
-                self._inside -= 1
+                self._sharing -= 1
                 self._changed.notify_all()
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """Without anybody else."""
         with self._changed:
             self._waiting += 1
             try:
-                self._changed.wait_for(lambda: not self._alone and not self._inside)
-                self._alone = True
+                self._changed.wait_for(lambda: not self._exclusive and not self._sharing)
+                self._exclusive = True
             finally:
                 self._waiting -= 1
         try:
             yield
         finally:
             with self._changed:
-                self._alone = False
+                self._exclusive = False
                 self._changed.notify_all()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushprice.simulation.gpu.memory import ALIGNED, Memory, Piece
+from hushprice.simulation.gpu.memory_pool import ALIGNED, MemoryBlock, MemoryPool
 
 
 class Device:
@@ -16,7 +16,7 @@ class Device:
 
     def __init__(self, size: int) -> None:
         self.size, self.asked, self.cleaned = size, list[int](), 0
-        self.memory = Memory(self.allocate, self.clean)
+        self.memory = MemoryPool(self.allocate, self.clean)
 
     def allocate(self, size: int) -> SimpleNamespace:
         if size > self.size:
@@ -33,8 +33,8 @@ class Device:
 def test_memory_is_asked_for_once_and_handed_on() -> None:
     device = Device(100 * ALIGNED)
     memory = device.memory
-    memory.hold(10 * ALIGNED)
-    memory.hold(9 * ALIGNED)
+    memory.reserve(10 * ALIGNED)
+    memory.reserve(9 * ALIGNED)
     first, second = memory.take(5 * ALIGNED), memory.take(4 * ALIGNED + 1)
     assert memory.idle == 0
     assert memory.take_idle(1) is None
@@ -50,7 +50,7 @@ def test_memory_is_asked_for_once_and_handed_on() -> None:
 def test_the_smallest_hole_that_is_large_enough_is_cut() -> None:
     memory = Device(100 * ALIGNED).memory
     sizes = (9, 1, 3, 1, 4)
-    memory.hold(sum(sizes) * ALIGNED)
+    memory.reserve(sum(sizes) * ALIGNED)
     nine, _, three, _, four = (memory.take(size * ALIGNED) for size in sizes)
     places = three.start, four.start, nine.start
     memory.give([nine, three, four])
@@ -60,7 +60,7 @@ def test_the_smallest_hole_that_is_large_enough_is_cut() -> None:
 
 def test_what_is_taken_last_leaves_the_beginning_in_one_piece() -> None:
     memory = Device(100 * ALIGNED).memory
-    memory.hold(10 * ALIGNED)
+    memory.reserve(10 * ALIGNED)
     assert [memory.take_idle(2 * ALIGNED, last=True).start // ALIGNED for _ in range(2)] == [8, 6]  # type: ignore[union-attr]
     first = memory.take_idle(3 * ALIGNED)
     assert first is not None
@@ -73,15 +73,15 @@ def test_what_is_taken_last_leaves_the_beginning_in_one_piece() -> None:
 
 
 def test_a_part_of_a_piece_is_a_part_of_its_slab() -> None:
-    piece = Piece(SimpleNamespace(array=list(range(100))), 10, 50)  # type: ignore[arg-type]
+    piece = MemoryBlock(SimpleNamespace(array=list(range(100))), 10, 50)  # type: ignore[arg-type]
     assert piece.bytes(2, 5) == [12, 13, 14]
 
 
 @given(st.lists(st.integers(-6, 20), max_size=40))
 def test_no_byte_is_anybody_else_s(steps: list[int]) -> None:
     """A positive step takes so much, any other gives one of those taken back."""
-    memory, mine = Device(10**9).memory, list[Piece]()
-    memory.hold(30 * ALIGNED)
+    memory, mine = Device(10**9).memory, list[MemoryBlock]()
+    memory.reserve(30 * ALIGNED)
     for step in steps:
         if step > 0:
             piece = memory.take_idle(step * ALIGNED, last=True) if step % 2 else None
@@ -97,7 +97,7 @@ def test_no_byte_is_anybody_else_s(steps: list[int]) -> None:
 
 def test_idle_slabs_are_freed_where_there_is_no_more_memory() -> None:
     device = Device(12 * ALIGNED)
-    device.memory.hold(9 * ALIGNED)
+    device.memory.reserve(9 * ALIGNED)
     used = device.memory.take(ALIGNED)
     held = device.memory.take(10 * ALIGNED)
     assert (device.cleaned, device.memory.idle) == (1, 8 * ALIGNED)  # the slab in use stays
@@ -114,4 +114,4 @@ def test_another_trouble_is_told_as_it_is() -> None:
         raise RuntimeError("the driver is gone")
 
     with pytest.raises(RuntimeError, match="the driver is gone"):
-        Memory(broken, lambda: None).take(1)
+        MemoryPool(broken, lambda: None).take(1)

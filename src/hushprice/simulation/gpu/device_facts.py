@@ -1,10 +1,9 @@
-"""Is there a GPU, which one, how much memory is free, and one line for each thing that can be wrong with it."""
+"""Is there a GPU, which one, and one line for each thing that can be wrong with it."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +11,7 @@ from typing import Any
 
 from hushprice.errors import HushpriceError, first_line
 
-_SPARE = 0.95  # of the free memory that a run may take; the driver and kernels' stacks need some
-_ENDLESS = 2.0**40  # bytes; the simulator has as much as one likes
-_SIMULATED = bool(int(os.environ.get("NUMBA_ENABLE_CUDASIM", "0") or 0))
+_SIMULATED = bool(int(os.environ.get("NUMBA_ENABLE_CUDASIM", "0") or 0))  # cuda.py would load all of CUDA to say so
 
 
 def trouble() -> str | None:
@@ -36,25 +33,16 @@ def library() -> str:
     return "simulator" if _SIMULATED else f"numba-cuda {importlib.metadata.version('numba-cuda')}"
 
 
-def free_bytes() -> int:
-    """Device memory that a run may take now."""
-    context = _cuda().current_context()
-    if not _SIMULATED:
-        context.deallocations.clear()  # arrays nobody holds any more
-    free = float(context.get_memory_info()[0]) + _idle()
-    return int(_SPARE * (free if math.isfinite(free) else _ENDLESS))
-
-
 def name() -> str:
     """The device, as its maker calls it."""
     if _SIMULATED:
         return "numba's CUDA simulator"
-    found = _cuda().get_current_device().name
-    return found.decode() if isinstance(found, bytes) else str(found)
+    said = _cuda().get_current_device().name
+    return said.decode() if isinstance(said, bytes) else str(said)
 
 
 @contextmanager
-def in_one_line() -> Iterator[None]:
+def errors_in_one_line() -> Iterator[None]:
     """What the driver complains about, as one line of ours."""
     try:
         yield
@@ -67,14 +55,8 @@ def in_one_line() -> Iterator[None]:
         raise HushpriceError(f"the GPU failed: {said}") from problem
 
 
-def _idle() -> int:
-    from hushprice.simulation.gpu.toolkit import MEMORY
-
-    return MEMORY.idle
-
-
 def _cuda() -> Any:
-    from hushprice.simulation.gpu.toolkit import cuda
+    from hushprice.simulation.gpu.cuda import cuda
 
     return cuda
 

@@ -1,6 +1,6 @@
-"""A step with what is known about its arguments folded in, before numba sees it.
+"""A step with what is known about its arguments folded in, before numba types it.
 
-A kernel is compiled for one market and for rooms one customer wide, so many branches are never taken and most loops run
+A kernel is compiled for one market and for one customer at a time, so many branches are never taken and most loops run
 once. The device's compiler finds that out too, but only after numba has typed every line in Python, which is most of
 the time that a kernel takes to compile. So here whole numbers that are known take the place of what they are read from,
 branches on them are decided, and loops over one customer become their body. Nothing else changes: no arithmetic of a
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 from numba.core.dispatcher import Dispatcher
 
 # A whole number, or what is known of a tuple: by field, or by "[index]".
-Known: TypeAlias = "int | Mapping[str, Known]"
+Constants: TypeAlias = "int | Mapping[str, Constants]"
 
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -34,22 +34,22 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 }
 
 
-class Folded(NamedTuple):
+class FoldedStep(NamedTuple):
     """A step's new code, and the callees it knows something about: by new global name, with what is known."""
 
     code: types.CodeType
-    calls: dict[str, tuple[Any, dict[str, Known]]]
+    calls: dict[str, tuple[Any, dict[str, Constants]]]
 
 
 @functools.cache
-def fold(step: Any, told: str) -> Folded:
-    """Fold what is told about a plain function's arguments in, as JSON; other steps it calls are told what it knows."""
+def fold(step: Any, constants: str) -> FoldedStep:
+    """A plain function with constants of its arguments, given as JSON; steps it calls get those that it passes on."""
     tree = _parsed(step)
     function: Any = tree.body[0]
     stored = set(_stored(function))
     around = {name: each for name, each in step.__globals__.items() if name not in stored.union(_parameters(step))}
-    known = _Facts({name: each for name, each in json.loads(told).items() if name not in stored}, around)
-    branches = _Branches(known, set(_read_outside(function, frozenset())))
+    known = _Facts({name: each for name, each in json.loads(constants).items() if name not in stored}, around)
+    branches = _Branches(known, set(_names_read_outside(function, frozenset())))
     while True:  # a decided branch may leave a variable with one value, which decides others
         before = len(known.names)
         tree = branches.visit(tree)
@@ -59,13 +59,13 @@ def fold(step: Any, told: str) -> Folded:
     calls = _Calls(known)
     tree = ast.fix_missing_locations(_Numbers(known).visit(calls.visit(tree)))
     (code,) = (each for each in compile(tree, step.__code__.co_filename, "exec").co_consts if _is_code(each))
-    return Folded(code, calls.made)
+    return FoldedStep(code, calls.made)
 
 
 class _Facts:
     """What is known inside one function."""
 
-    def __init__(self, names: dict[str, Known], around: Mapping[str, Any]) -> None:
+    def __init__(self, names: dict[str, Constants], around: Mapping[str, Any]) -> None:
         self.names, self._around = names, around
 
     def learn(self, function: ast.FunctionDef) -> None:
@@ -76,36 +76,36 @@ class _Facts:
             if value is not None:
                 self.names[name] = value
 
-    def of(self, node: ast.expr) -> Known | None:
+    def of(self, node: ast.expr) -> Constants | None:
         """What is known of an expression, or None."""
         if isinstance(node, ast.Constant):
             return node.value if type(node.value) is int else None
         if isinstance(node, ast.Name) and node.id in self.names:
             return self.names[node.id]
         if isinstance(node, ast.Call):
-            fields = getattr(self.seen(node.func), "_fields", None)
-            found = {name: self.of(each) for name, each in zip(fields or (), node.args, strict=False)}
-            return {name: each for name, each in found.items() if each is not None} or None
+            fields = getattr(self.global_value(node.func), "_fields", None)
+            values = {name: self.of(each) for name, each in zip(fields or (), node.args, strict=False)}
+            return {name: each for name, each in values.items() if each is not None} or None
         if isinstance(node, ast.Attribute | ast.Subscript):
             whole = self.of(node.value)
             if isinstance(whole, Mapping):
                 return whole.get(node.attr if isinstance(node, ast.Attribute) else f"[{ast.unparse(node.slice)}]")
-        value = self.seen(node)
+        value = self.global_value(node)
         return value if type(value) is int else None
 
-    def seen(self, node: ast.expr) -> Any:
+    def global_value(self, node: ast.expr) -> Any:
         """What a global name, or an attribute of a module, stands for."""
         if isinstance(node, ast.Name):
             return self._around.get(node.id)
-        whole = self.seen(node.value) if isinstance(node, ast.Attribute) else None
+        whole = self.global_value(node.value) if isinstance(node, ast.Attribute) else None
         return getattr(whole, node.attr, None) if isinstance(whole, types.ModuleType) else None  # type: ignore[attr-defined]
 
     def decides(self, test: ast.expr) -> bool | None:
         """Whether a condition holds, or None."""
         if isinstance(test, ast.BoolOp):
             decisive = isinstance(test.op, ast.Or)
-            found = [self.decides(each) for each in test.values]
-            return decisive if decisive in found else (None if None in found else not decisive)
+            parts = [self.decides(each) for each in test.values]
+            return decisive if decisive in parts else (None if None in parts else not decisive)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             left, right = self.of(test.left), self.of(test.comparators[0])
             if isinstance(left, int) and isinstance(right, int) and type(test.ops[0]) in _COMPARED:
@@ -153,36 +153,38 @@ class _Calls(ast.NodeTransformer):
 
     def __init__(self, known: _Facts) -> None:
         self._known = known
-        self.made: dict[str, tuple[Any, dict[str, Known]]] = {}
+        self.made: dict[str, tuple[Any, dict[str, Constants]]] = {}
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
-        callee = self._known.seen(node.func)
+        callee = self._known.global_value(node.func)
         if not isinstance(callee, Dispatcher):
             return node
-        told: dict[str, Known] = {}
+        constants: dict[str, Constants] = {}
         for parameter, given in zip(_parameters(callee), node.args, strict=False):
             if isinstance(given, ast.Starred):
                 break
             value = None if isinstance(given, ast.Constant) else self._known.of(given)
-            if value is not None and self._known.seen(given) is None:  # a constant tells callers apart, not shapes
-                told[parameter] = value
-        if told:
+            if (
+                value is not None and self._known.global_value(given) is None
+            ):  # a constant tells callers apart, not shapes
+                constants[parameter] = value
+        if constants:
             name = f"{callee.py_func.__name__}__{len(self.made)}"
-            self.made[name] = callee, told
+            self.made[name] = callee, constants
             node.func = ast.Name(name, ast.Load())
         return node
 
 
 class _Numbers(ast.NodeTransformer):
-    """Known numbers in place of what they are read from."""
+    """Constants numbers in place of what they are read from."""
 
     def __init__(self, known: _Facts) -> None:
         self._known = known
 
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load):
-            value = None if self._known.seen(node) is not None else self._known.of(node)
+            value = None if self._known.global_value(node) is not None else self._known.of(node)
             if type(value) is int:
                 return ast.copy_location(ast.Constant(value), node)
         return self.generic_visit(node)
@@ -230,13 +232,13 @@ def _given(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
             yield from ((name.id, given) for name, given in pairs if isinstance(name, ast.Name))
 
 
-def _read_outside(node: ast.AST, loops: frozenset[str]) -> Iterator[str]:
+def _names_read_outside(node: ast.AST, loops: frozenset[str]) -> Iterator[str]:
     """Names that are read outside the loops that set them; `loops` are set around here."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in loops:
         yield node.id
     for each in ast.iter_child_nodes(node):
         is_body = isinstance(node, ast.For) and isinstance(node.target, ast.Name) and each in node.body
-        yield from _read_outside(each, loops | {node.target.id} if is_body else loops)  # type: ignore[attr-defined]
+        yield from _names_read_outside(each, loops | {node.target.id} if is_body else loops)  # type: ignore[attr-defined]
 
 
 def _is_store(node: ast.Name, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Device memory in large pieces that jobs hand on to each other, cut by us.
+"""Device memory in large slabs, cut into blocks that jobs hand on to each other.
 
 To ask the driver for more, or to give some back, may wait for everything that runs. So a sweep asks once.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-ALIGNED = 512  # bytes; pieces begin at multiples, as the driver's own do
+ALIGNED = 512  # bytes; blocks begin at multiples, as the driver's own do
 
 
 @dataclass(eq=False)
@@ -26,7 +26,7 @@ class Slab:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class MemoryBlock:
     """Some bytes of a slab."""
 
     slab: Slab
@@ -42,35 +42,35 @@ class Piece:
         return self.slab.array[self.start + start : self.start + stop]
 
 
-class Memory:
-    """Slabs; `allocate` makes one, `clean` frees those that nobody holds."""
+class MemoryPool:
+    """Slabs; `allocate` makes one, `clean` frees those that nobody uses."""
 
     def __init__(self, allocate: Callable[[int], Any], clean: Callable[[], None]) -> None:
         self._allocate, self._clean = allocate, clean
         self._lock, self._slabs = threading.Lock(), list[Slab]()
 
-    def hold(self, size: int) -> None:
+    def reserve(self, size: int) -> None:
         """Ask the driver for that much, unless so much is idle already."""
         if self.idle < size:
             self.give([self.take(size)])
 
-    def take(self, size: int) -> Piece:
-        """A piece of that many bytes, from the driver where no idle one is large enough."""
+    def take(self, size: int) -> MemoryBlock:
+        """A block of that many bytes, from the driver where no idle one is large enough."""
         with self._lock:
             wanted = aligned(size)
             return self._cut(wanted) or self._more(wanted)
 
-    def take_idle(self, size: int, *, last: bool = False) -> Piece | None:
+    def take_idle(self, size: int, *, last: bool = False) -> MemoryBlock | None:
         """The same, if that needs no driver; `last`: from the end of what is idle, where it cuts up less for others."""
         with self._lock:
             return self._cut(aligned(size), last=last)
 
-    def give(self, pieces: list[Piece]) -> None:
-        """Take pieces back, once the work that used them is done."""
+    def give(self, blocks: list[MemoryBlock]) -> None:
+        """Take blocks back, once the work that used them is done."""
         with self._lock:
-            for piece in pieces:
-                piece.slab.holes = _joined([*piece.slab.holes, (piece.start, piece.stop)])
-            pieces.clear()
+            for block in blocks:
+                block.slab.holes = _joined([*block.slab.holes, (block.start, block.stop)])
+            blocks.clear()
 
     @property
     def idle(self) -> int:
@@ -78,10 +78,10 @@ class Memory:
         with self._lock:
             return sum(stop - start for slab in self._slabs for start, stop in slab.holes)
 
-    def _cut(self, size: int, *, last: bool = False) -> Piece | None:
+    def _cut(self, size: int, *, last: bool = False) -> MemoryBlock | None:
         """Out of the smallest hole that is large enough."""
-        found = [(hole[1] - hole[0], at, hole) for at, slab in enumerate(self._slabs) for hole in slab.holes]
-        fit = min((each for each in found if each[0] >= size), default=None)
+        holes = [(hole[1] - hole[0], at, hole) for at, slab in enumerate(self._slabs) for hole in slab.holes]
+        fit = min((each for each in holes if each[0] >= size), default=None)
         if fit is None:
             return None
         _, at, (start, stop) = fit
@@ -89,9 +89,9 @@ class Memory:
         first = stop - size if last else start
         others = [hole for hole in slab.holes if hole[0] != start]
         slab.holes = _joined([*others, *(each for each in ((start, first), (first + size, stop)) if each[0] < each[1])])
-        return Piece(slab, first, first + size)
+        return MemoryBlock(slab, first, first + size)
 
-    def _more(self, size: int) -> Piece:
+    def _more(self, size: int) -> MemoryBlock:
         try:
             slab = Slab(self._allocate(size), [])
         except Exception as problem:
@@ -101,7 +101,7 @@ class Memory:
             self._clean()
             slab = Slab(self._allocate(size), [])
         self._slabs.append(slab)
-        return Piece(slab, 0, size)
+        return MemoryBlock(slab, 0, size)
 
 
 def aligned(size: int) -> int:
@@ -111,10 +111,10 @@ def aligned(size: int) -> int:
 
 def _joined(holes: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """In order, neighbours made one."""
-    found: list[tuple[int, int]] = []
+    joined: list[tuple[int, int]] = []
     for start, stop in sorted(holes):
-        if found and found[-1][1] == start:
-            found[-1] = (found[-1][0], stop)
+        if joined and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], stop)
         else:
-            found.append((start, stop))
-    return found
+            joined.append((start, stop))
+    return joined

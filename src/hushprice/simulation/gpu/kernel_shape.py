@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32, float64
 
+from hushprice.policies.protocol import Policy
+from hushprice.simulation.change import world_of
 from hushprice.simulation.contexts import Stream
-from hushprice.simulation.gpu.folded import Known
-from hushprice.simulation.gpu.toolkit import device_step
+from hushprice.simulation.gpu.constant_folding import Constants
+from hushprice.simulation.gpu.cuda import device_step
 from hushprice.simulation.scratch import World
 from hushprice.simulation.trial import Job
 
-ALONE: Known = {"shape": {"[1]": 1}}  # what is known of a room one customer wide
+ONE_CUSTOMER: Constants = {"shape": {"[1]": 1}}  # of an array with a column a customer
 
 
-class Shape(NamedTuple):
-    """One set of kernels. Branches on these cost nothing, and rooms of a known size stay in registers."""
+class KernelShape(NamedTuple):
+    """One set of kernels. Branches on these cost nothing, and arrays of a known size stay in registers."""
 
     dimension: int
     contexts: int
@@ -34,53 +35,64 @@ class Shape(NamedTuple):
         return float32 if self.single else float64
 
 
-def shape_of(world: World, single: bool) -> Shape:
+def shape_of(world: World, single: bool) -> KernelShape:
     """The kernels that this market needs."""
-    sizes = world.theta.size, world.stream.size
-    return Shape(int(sizes[0]), int(sizes[1]), int(world.family), int(world.map), int(world.stream.kind), single)
+    d, k = int(world.theta.size), int(world.stream.size)
+    return KernelShape(d, k, int(world.family), int(world.map), int(world.stream.kind), single)
 
 
-def known(shape: Shape) -> Any:
+def job_world(job: Job) -> World:
+    """The job's market as kernels take it; no record of it is changed."""
+    return world_of(job.market, job.horizon, None, job.customers)
+
+
+def built_policy(job: Job) -> Policy:
+    """The job's policy, which is built in, or the job would not have come this far (simulation/device.py)."""
+    assert isinstance(job.policy, Policy)
+    return job.policy
+
+
+def with_constants(shape: KernelShape) -> Any:
     """A step that puts the shape's constants and a trial's theta, of known size, into a world; no record is changed."""
     _, k, family, feature_map, kind, single = shape
     nan: Any = np.float32(np.nan) if single else np.nan
 
     @device_step()
-    def with_constants(world, theta):  # type: ignore[no-untyped-def]
+    def replace(world, theta):  # type: ignore[no-untyped-def]
         stream = Stream(kind, k, world.stream.horizon, world.stream.table, world.stream.weights)
         return World(
             family, world.slope, world.bound, feature_map, theta, stream, 0, world.changed_x, nan, world.customers
         )
 
-    return with_constants
+    return replace
 
 
-def told_of(shape: Shape) -> Known:
-    """What steps that take such a world may be told of it when they are compiled."""
-    stream: Known = {"kind": shape.stream, "size": shape.contexts}
+def world_constants(shape: KernelShape) -> Constants:
+    """What is known of such a world when steps that take it are compiled."""
+    stream: Constants = {"kind": shape.stream, "size": shape.contexts}
     return {"family": shape.family, "map": shape.map, "changed": 0, "stream": stream}
 
 
-class Own(NamedTuple):
+class JobTable(NamedTuple):
     """What jobs side by side have of their own, on the device; the first index is the job."""
 
     seed: Any
     theta: Any
 
 
-def own_of(jobs: Sequence[Job], single: bool) -> Own:
+def job_table(jobs: Sequence[Job], single: bool) -> JobTable:
     """Seeds and demand vectors of jobs."""
     seeds, theta = np.array([job.seed for job in jobs], dtype=np.int64), np.array([job.market.theta for job in jobs])
-    return Own(seeds, theta.astype(np.float32 if single else np.float64))
+    return JobTable(seeds, theta.astype(np.float32 if single else np.float64))
 
 
-def stacked(each: Sequence[Any]) -> Any:
+def stacked(tuples: Sequence[Any]) -> Any:
     """Named tuples of one kind as one of arrays; the first index is the tuple."""
-    return type(each[0])(*(np.stack([np.asarray(value) for value in values]) for values in zip(*each, strict=True)))
+    columns = zip(*tuples, strict=True)
+    return type(tuples[0])(*(np.stack([np.asarray(value) for value in column]) for column in columns))
 
 
-@functools.cache
-def one_of(kind: Any) -> Any:
+def row_of(kind: Any) -> Any:
     """A step that takes one of `stacked` tuples of this kind out."""
     fields = ", ".join(f"many.{name}[at]" for name in kind._fields)
     made: dict[str, Any] = {}

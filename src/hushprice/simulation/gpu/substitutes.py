@@ -22,8 +22,8 @@ from hushprice.policies.newton.pricing import dispersion, probe
 from hushprice.policies.newton.private import scores
 from hushprice.price_search import certified, climb, coefficients, curve, many, one
 from hushprice.simulation import contexts
-from hushprice.simulation.gpu.toolkit import SIMULATED, device_step
-from hushprice.simulation.gpu.twins import Twins
+from hushprice.simulation.gpu.cuda import SIMULATED, device_step
+from hushprice.simulation.gpu.device_steps import DeviceSteps
 from hushprice.simulation.kernels import newton, paper
 
 _M0, _M1 = np.uint32(0xD2511F53), np.uint32(0xCD9E8D57)
@@ -35,20 +35,20 @@ _UNIT_23 = np.float32(1.0 / 8388608.0)
 _UNIT_32 = np.float32(1.0 / 4294967296.0)
 _TURN = np.float32(2.0 * math.pi)
 
-_device, _quick = device_step(), device_step(quick=True)
+_device, _fast = device_step(), device_step(fast=True)
 
 
-@_quick
+@_fast
 def _exp(x):  # type: ignore[no-untyped-def]
     return math.exp(x)
 
 
-@_quick
+@_fast
 def _log(x):  # type: ignore[no-untyped-def]
     return math.log(x)
 
 
-@_quick
+@_fast
 def _cos_sin_turn(u):  # type: ignore[no-untyped-def]
     return math.cos(_TURN * u), math.sin(_TURN * u)
 
@@ -70,7 +70,7 @@ def _short_unit(word):  # type: ignore[no-untyped-def]
 
 @_device
 def _never(family, slope, width, count, a, b, q0, q1, q2, prices, work):  # type: ignore[no-untyped-def]
-    pass  # rooms on a device are one customer wide, so lanes are never side by side
+    pass  # a thread prices one customer at a time
 
 
 def _words() -> dict[Any, Any]:
@@ -158,15 +158,15 @@ _SINGLE_CONSTANTS = {
 }
 
 
-def twins(single: bool, instead: dict[Any, Any] | None = None) -> Twins:
+def device_steps(single: bool, instead: dict[Any, Any] | None = None) -> DeviceSteps:
     """The device's steps: all in double precision, or the ones that run in every period in single."""
     swapped: dict[Any, Any] = {many.best_prices: _never, **(instead or {})}
     if not SIMULATED:
         ours = {np.sqrt: math.sqrt, np.isfinite: math.isfinite, np.isnan: math.isnan, np.cos: math.cos}
         swapped |= {**ours, np.log: math.log, np.log1p: math.log1p, **_words()}
     if not single:
-        return Twins(swapped)
-    quick: dict[Any, Any] = {
+        return DeviceSteps(swapped)
+    fast: dict[Any, Any] = {
         functions.exp: _exp,
         functions.log: _log,
         functions.cos_sin_turn: _cos_sin_turn,
@@ -175,8 +175,8 @@ def twins(single: bool, instead: dict[Any, Any] | None = None) -> Twins:
         tape.short_unit: _short_unit,
     }
     if not SIMULATED:
-        quick |= _single_floor()
-    return Twins(swapped, single=is_single, constants=_SINGLE_CONSTANTS, quick=quick)
+        fast |= _single_floor()
+    return DeviceSteps(swapped, single=is_single, constants=_SINGLE_CONSTANTS, fast=fast)
 
 
 def is_single(step: Callable[..., Any]) -> bool:

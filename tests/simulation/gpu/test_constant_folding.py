@@ -10,7 +10,7 @@ import pytest
 
 from hushprice.demand import family
 from hushprice.numerics.jit import COMPILED, step
-from hushprice.simulation.gpu import twins
+from hushprice.simulation.gpu import device_steps
 from hushprice.types import FloatArray
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="twins are made of compiled steps")
@@ -28,11 +28,11 @@ class Market(NamedTuple):
 @pytest.fixture(autouse=True)
 def not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twins stay plain functions here, as in the simulator."""
-    monkeypatch.setattr(twins, "device_step", lambda quick: lambda function: function)
+    monkeypatch.setattr(device_steps, "device_step", lambda fast: lambda function: function)
 
 
-def twin(of: Any, told: Mapping[str, Any]) -> Any:
-    return twins.Twins({})(of, told)
+def twin(of: Any, known: Mapping[str, Any]) -> Any:
+    return device_steps.DeviceSteps({})(of, known)
 
 
 def callees(function: Any) -> set[str]:

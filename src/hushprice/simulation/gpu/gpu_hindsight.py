@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Any
-
 from numba import float64
 
 from hushprice.demand import family, features
 from hushprice.price_search import coefficients
 from hushprice.simulation import contexts
+from hushprice.simulation.gpu.cuda import TEAM, KernelDefinition, cuda
 from hushprice.simulation.gpu.fit import total
-from hushprice.simulation.gpu.shape import Shape, known
-from hushprice.simulation.gpu.steps import twins
-from hushprice.simulation.gpu.toolkit import TEAM, cuda
+from hushprice.simulation.gpu.kernel_shape import KernelShape, with_constants
+from hushprice.simulation.gpu.substitutes import device_steps
 from hushprice.simulation.hindsight import PRICES
 from hushprice.simulation.scratch import luck
 
+_REGISTERS = 128  # a thread, as where prices are searched for
 
-@functools.cache
-def earn(shape: Shape) -> Any:
+
+def revenue_kernel(shape: KernelShape) -> KernelDefinition:
     """`hindsight.revenue_curve` of every trial, for prices of its own: both are (trials, PRICES)."""
-    d, k, in_double, double = shape.dimension, shape.contexts, known(shape._replace(single=False)), twins(False)
+    d, k, constant = shape.dimension, shape.contexts, with_constants(shape._replace(single=False))
+    double = device_steps(False)
     come, describe, line = double(contexts.fill), double(features.fill), double(coefficients.demand_line)
     demanded, lucky = double(family.mean), double(luck)
 
-    def earned(world, seed, first, horizon, prices, totals):  # type: ignore[no-untyped-def]
+    def revenue(world, seed, first, horizon, prices, totals):  # type: ignore[no-untyped-def]
         t, local, shared = cuda.blockIdx.x, cuda.local.array, cuda.shared.array(TEAM, float64)
         x, u, v = local((k, 1), float64), local((d, 1), float64), local((d, 1), float64)
         a, b, sums = local(1, float64), local(1, float64), local(PRICES, float64)
-        market = in_double(world, world.theta)
+        market = constant(world, world.theta)
         trial = lucky(market, first + t)
         for m in range(PRICES):
             sums[m] = 0.0
@@ -41,8 +40,8 @@ def earn(shape: Shape) -> Any:
                 p = prices[t, m]
                 sums[m] += p * demanded(market.family, market.slope, a[0] + b[0] * p)
         for m in range(PRICES):
-            found = total(sums[m], shared)
+            sum_of_all = total(sums[m], shared)
             if cuda.threadIdx.x == 0:
-                totals[t, m] = found
+                totals[t, m] = sum_of_all
 
-    return earned
+    return KernelDefinition(revenue, _REGISTERS)

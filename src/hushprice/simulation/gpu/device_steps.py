@@ -1,0 +1,113 @@
+"""The compiled steps once more, for a GPU: the same Python functions, calling each other there.
+
+A step is a function of the package compiled for the CPU. A device step is the same code compiled for the device, with
+the steps it calls replaced by their device steps, and with a few of them replaced by something else: sums over records
+that a whole block of threads shares, or the device's own exp.
+
+In single precision the constants of a step must be single too, or every product with one would be double. What is
+known about a step's arguments is folded in (constant_folding.py).
+"""
+
+from __future__ import annotations
+
+import dis
+import json
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from hushprice.simulation.gpu.constant_folding import Constants, fold
+from hushprice.simulation.gpu.cuda import device_step
+
+Step = Callable[..., Any]
+
+
+def _none(step: Step) -> bool:
+    return False
+
+
+class DeviceSteps:
+    """Steps for the device, each made once.
+
+    `instead` maps a function to what the device calls instead. Where `single` says so a step gets constants in single
+    precision, those named in `constants` with these values, and calls what is in `fast` too.
+    """
+
+    def __init__(
+        self,
+        instead: Mapping[Step, Any],
+        single: Callable[[Step], bool] = _none,
+        constants: Mapping[str, float] | None = None,
+        fast: Mapping[Step, Any] | None = None,
+    ) -> None:
+        self._instead = {_plain(step): other for step, other in instead.items()}
+        self._fast = {_plain(step): other for step, other in (fast or {}).items()}
+        self._single = single
+        self._constants = dict(constants or {})
+        self._made: dict[tuple[Step, str], Any] = {}
+
+    def __call__(self, step: Step, known: Mapping[str, Constants] | None = None) -> Any:
+        """One step for the device, with what is known about its arguments."""
+        plain = _plain(step)
+        if plain in self._instead:
+            return self._instead[plain]
+        key = plain, json.dumps(known or {}, sort_keys=True)
+        if key not in self._made:
+            self._made[key] = self._make(plain, self._single(plain), key[1])
+        return self._made[key]
+
+    def _make(self, plain: Any, single: bool, known: str) -> Any:
+        code, calls = fold(plain, known) if known != "{}" else (plain.__code__, {})
+        constants = tuple(_narrow(each) for each in code.co_consts) if single else code.co_consts
+        names = [name for name in _globals_of(code) if name in plain.__globals__]
+        variables = {name: self._global(name, plain.__globals__[name], single) for name in names}
+        for name, (callee, arguments) in calls.items():
+            fast = single and _plain(callee) in self._fast
+            variables[name] = self._fast[_plain(callee)] if fast else self(callee, arguments)
+        variables["__builtins__"] = plain.__globals__["__builtins__"]
+        made = types.FunctionType(code.replace(co_consts=constants), variables, plain.__name__, plain.__defaults__)
+        # Inlined, so that arrays of one customer end up in registers. Fast arithmetic goes with single precision.
+        return device_step(fast=single)(made)
+
+    def _global(self, name: str, value: Any, single: bool) -> Any:
+        """What a device step has under a global name of its step."""
+        if isinstance(value, types.ModuleType):
+            return _Module(self, value, single)
+        if single and callable(value) and _plain(value) in self._fast:
+            return self._fast[_plain(value)]
+        if isinstance(value, Dispatcher) or any(value is each for each in self._instead):
+            return self(value)
+        if single and type(value) is float:
+            return np.float32(self._constants.get(name, value))
+        return value
+
+
+class _Module(types.ModuleType):
+    """A module as device steps use it."""
+
+    def __init__(self, steps: DeviceSteps, module: types.ModuleType, single: bool) -> None:
+        super().__init__(module.__name__)
+        self.__dict__["_global"] = lambda name: steps._global(name, getattr(module, name), single)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.__dict__["_global"](name)
+
+
+def _plain(step: Any) -> Any:
+    return step.py_func if isinstance(step, Dispatcher) else step
+
+
+def _globals_of(code: types.CodeType) -> list[str]:
+    """The global names that a function reads, those of built-in functions too."""
+    return sorted({each.argval for each in dis.get_instructions(code) if each.opname == "LOAD_GLOBAL"})
+
+
+def _narrow(value: Any) -> Any:
+    if type(value) is float:
+        return np.float32(value)
+    return tuple(map(_narrow, value)) if type(value) is tuple else value

@@ -1,0 +1,229 @@
+"""noisy-newton on a GPU, one thread a trial: all trials go on until a release is due, then all release, and so on.
+
+Releases are rare and need many registers; periods are many and need few. With a kernel for each, each gets what it
+needs. Jobs that differ by theta and seed alone share a launch: the first job's trials, then the second's, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float64, int64
+
+from hushprice.numerics.linear import packed_size
+from hushprice.policies.newton.pricing.probe import work_shape
+from hushprice.policies.newton.private import scores
+from hushprice.policies.newton.rules import DOUBLINGS, EARLY
+from hushprice.price_search.certified import STACK
+from hushprice.simulation.gpu.cuda import KernelDefinition, cuda
+from hushprice.simulation.gpu.kernel import Launch
+from hushprice.simulation.gpu.kernel_shape import (
+    ONE_CUSTOMER,
+    KernelShape,
+    built_policy,
+    copy,
+    copy_square,
+    job_table,
+    job_world,
+    shape_of,
+    with_constants,
+    world_constants,
+)
+from hushprice.simulation.gpu.session import GpuSession, Workspace
+from hushprice.simulation.gpu.substitutes import device_steps, narrowed
+from hushprice.simulation.gpu.trial_outputs import TrialOutputs, output_bytes
+from hushprice.simulation.kernels import newton as steps
+from hushprice.simulation.kernels.newton import PERIOD, PLACES, Desk, NewtonPlan
+from hushprice.simulation.kernels.paper import DUE
+from hushprice.simulation.scratch import TOTALS, Stretch
+from hushprice.simulation.trial import Job, newton_plan
+
+RELEASES = EARLY + DOUBLINGS  # of a trial, at most
+_HOT = ("reference_price", "dispersion", "cap", "sampling", "width", "spread", "near", "lowest")  # read in every period
+_REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with fewer more are spilled
+
+
+class NewtonState(NamedTuple):
+    """Where trials are, on the device; the first index is the trial."""
+
+    place: Any  # one entry more than a desk's: does the trial go on?
+    score: Any
+    exact: Any
+    running: Any
+    theta: Any
+    precision: Any
+    inverse: Any
+    tilt: Any
+
+
+def begin_kernel(shape: KernelShape) -> KernelDefinition:
+    """Puts trials before their first period."""
+    sit_down = device_steps(False)(steps.sit_down)
+
+    def begin(plan, trials, runs, outputs, state):  # type: ignore[no-untyped-def]
+        t = cuda.grid(1)
+        if t >= trials:
+            return
+        place, score, exact, running, theta, precision, inverse, tilt = state
+        none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
+        desk = Desk(
+            place[t], blank, blank, score[t], none, exact[t], none, running[t], theta[t], precision[t], inverse[t],
+            tilt[t], blank, blank,
+        )  # fmt: skip
+        sit_down(plan, desk)
+        place[t, PLACES] = runs
+        for i in range(TOTALS):
+            outputs.totals[t, i] = 0.0
+
+    return KernelDefinition(begin)
+
+
+def advance_kernel(shape: KernelShape) -> KernelDefinition:
+    """Lets trials go on until a release is due or the last period is over."""
+    d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
+    rows, constant = scores.ROWS, with_constants(shape)
+    known = {"world": world_constants(shape), "desk": {"phi": ONE_CUSTOMER}}
+    advance_one = device_steps(shape.single)(steps.advance, known)
+
+    def advance(world, plan, jobs, first, each, trials, horizon, outputs, state):  # type: ignore[no-untyped-def]
+        t = cuda.grid(1)
+        if t >= trials or state.place[t, PLACES] == 0:
+            return
+        local = cuda.local.array
+        none, blank = local(1, number), local((1, 1), number)
+        double_none, double_blank = local(1, float64), local((1, 1), float64)
+        room = Stretch(
+            local((k, 1), number), local((d, 1), number), local((d, 1), number), blank, blank, blank,
+            local((4, 1), number), local((7, 1), number), none, local((5, 1), number), blank, blank, blank, blank,
+            local((3, 1), number), local(STACK, number),
+        )  # fmt: skip
+        place, theta, inverse, tilt = local(PLACES, int64), local(d, number), local((d, d), number), local(d, number)
+        score, exact, totals = local(d, float64), local(size, float64), local(TOTALS, float64)
+        truth, job = local(d, number), t // each
+        copy(jobs.theta[job], truth)
+        copy(state.place[t], place)
+        copy(state.theta[t], theta)
+        copy_square(state.inverse[t], inverse)
+        copy(state.tilt[t], tilt)
+        copy(state.score[t], score)
+        copy(state.exact[t], exact)
+        copy(outputs.totals[t], totals)
+        desk = Desk(
+            place, local((d, 1), number), local((rows, 1), number), score, double_none, exact, double_none,
+            double_blank, theta, double_blank, inverse, tilt, double_blank, double_blank,
+        )  # fmt: skip
+        nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
+        left, before = (outputs.checkpoints, outputs.regret_at[t], totals, nobody, nothing), place[PERIOD]
+        why = advance_one(
+            constant(world, truth), plan, jobs.seed[job], first + t % each, horizon, left, nobody, 0, room, desk
+        )
+        for i in range(d):
+            state.score[t, i] = score[i]
+        for i in range(size):
+            state.exact[t, i] = exact[i]
+        for i in range(PLACES):
+            state.place[t, i] = place[i]
+        for i in range(TOTALS):
+            outputs.totals[t, i] = totals[i]
+        state.place[t, PLACES] = 1 if why == DUE else 0
+        cuda.atomic.add(outputs.done, 0, place[PERIOD] - before)
+
+    return KernelDefinition(advance, _REGISTERS, fast=shape.single)
+
+
+def release_kernel(shape: KernelShape) -> KernelDefinition:
+    """Makes the release of every trial that is not over."""
+    d, size, small = shape.dimension, packed_size(shape.dimension), work_shape(shape.dimension)[0]
+    release_one = device_steps(False)(steps.release)
+
+    def release(world, plan, jobs, first, each, trials, outputs, state):  # type: ignore[no-untyped-def]
+        t = cuda.grid(1)
+        if t >= trials or state.place[t, PLACES] == 0:
+            return
+        place, score, exact, running, theta, precision, inverse, tilt = state
+        local, blank = cuda.local.array, cuda.local.array((1, 1), float64)
+        desk = Desk(
+            place[t], blank, blank, score[t], local(d, float64), exact[t], local(size, float64), running[t], theta[t],
+            precision[t], inverse[t], tilt[t], local((d, d), float64), local((small, d), float64),
+        )  # fmt: skip
+        release_one(world, plan, jobs.seed[t // each], first + t % each, desk, outputs.periods[:, t])
+
+    return KernelDefinition(release)
+
+
+class NewtonBatch:
+    """Jobs of noisy-newton on the device, side by side, with memory for `most` trials at once in all."""
+
+    kind, estimates, settles = "newton", RELEASES, True
+    makers = {"advance": advance_kernel, "release": release_kernel, "begin": begin_kernel}  # noqa: RUF012
+
+    def __init__(
+        self, jobs: Sequence[Job], session: GpuSession, workspace: Workspace, *, most: int, single: bool
+    ) -> None:
+        job, plan, self._workspace = jobs[0], _plan(jobs[0]), workspace
+        world, on_device = job_world(job), workspace.to_device
+        self.kernels = session.kernels(self.kind, self.makers, shape_of(world, single))
+        self._whole, self._market = on_device(plan), on_device(world)
+        self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
+        self._world = on_device(narrowed(world)) if single else self._market
+        self._state = _state(workspace, most, job.market.dimension, plan)
+        self._jobs, self._horizon, self._table = len(jobs), job.horizon, on_device(job_table(jobs, single))
+
+    def begin(self, numbers: range, outputs: TrialOutputs, *, runs: bool = True) -> None:
+        """Put trials before their first period; those that do not run are over at once."""
+        trials = self._jobs * len(numbers)
+        grid = self._workspace.thread_each(trials)
+        self.kernels["begin"].prepare(grid, self._whole, trials, int(runs), outputs, self._state)()
+
+    def stretches(self, period: int) -> int:
+        """Releases come at the same periods for nearly all, and are short."""
+        return 1
+
+    def advance(self, numbers: range, outputs: TrialOutputs) -> Launch:
+        """All go on until a release is due."""
+        first, each, trials = numbers.start, len(numbers), self._jobs * len(numbers)
+        grid, given = self._workspace.thread_each(trials), (self._world, self._hot, self._table)
+        return self.kernels["advance"].prepare(grid, *given, first, each, trials, self._horizon, outputs, self._state)
+
+    def settle(self, numbers: range, outputs: TrialOutputs) -> Launch:
+        """All that are not over release."""
+        first, each, trials = numbers.start, len(numbers), self._jobs * len(numbers)
+        grid, given = self._workspace.thread_each(trials), (self._market, self._whole, self._table)
+        return self.kernels["release"].prepare(grid, *given, first, each, trials, outputs, self._state)
+
+    @staticmethod
+    def roles(job: Job) -> list[str]:
+        """The kernels that the job launches."""
+        return ["advance", "release", "begin"]
+
+    @staticmethod
+    def rules(job: Job) -> Hashable | None:
+        """What jobs of a batch must have alike beside their market; None where the job runs by itself."""
+        return built_policy(job).newton
+
+    @staticmethod
+    def bytes_each(job: Job, single: bool) -> int:
+        """Device memory that one trial takes; its sums are double in either precision."""
+        d, size, plan = job.market.dimension, packed_size(job.market.dimension), _plan(job)
+        state = PLACES + 1 + 3 * d + 2 * d * d + size * (plan.poles.shape[1] + 3)
+        return 8 * state + output_bytes(job, RELEASES)
+
+    @staticmethod
+    def most_trials(job: Job) -> int:
+        """Of a batch: with more, a large GPU gets no faster."""
+        return 131_072
+
+
+def _plan(job: Job) -> NewtonPlan:
+    rules = built_policy(job).newton
+    assert rules is not None
+    return newton_plan(rules, job.market)
+
+
+def _state(workspace: Workspace, trials: int, d: int, plan: NewtonPlan) -> NewtonState:
+    size = packed_size(d)
+    shapes = (d,), (size,), (plan.poles.shape[1] + 2, size), (d,), (d, d), (d, d), (d,)
+    place = workspace.empty((trials, PLACES + 1), np.int64)
+    return NewtonState(place, *(workspace.empty((trials, *shape), np.float64) for shape in shapes))
