@@ -2,7 +2,7 @@
 
 A kernel is compiled for one market and for one customer at a time, so many branches are never taken and most loops run
 once. The device's compiler finds that out too, but only after numba has typed every line in Python, which is most of
-the time that a kernel takes to compile. So here whole numbers that are known take the place of what they are read from,
+the time that a kernel takes to compile. So here whole numbers that are known replace what they are read from,
 branches on them are decided, and loops over one customer become their body. Nothing else changes: no arithmetic of a
 step is touched.
 """
@@ -114,7 +114,7 @@ class _Facts:
 
 
 class _Branches(ast.NodeTransformer):
-    """Decides branches, and puts the body in place of a loop that runs once."""
+    """Decides branches, and replaces a loop that runs once by its body."""
 
     def __init__(self, known: _Facts, read_outside: set[str]) -> None:
         self._known, self._read_outside = known, read_outside
@@ -165,9 +165,8 @@ class _Calls(ast.NodeTransformer):
             if isinstance(given, ast.Starred):
                 break
             value = None if isinstance(given, ast.Constant) else self._known.of(given)
-            if (
-                value is not None and self._known.global_value(given) is None
-            ):  # a constant tells callers apart, not shapes
+            is_global = self._known.global_value(given) is not None  # which depends on the caller, not on the shape
+            if value is not None and not is_global:
                 constants[parameter] = value
         if constants:
             name = f"{callee.py_func.__name__}__{len(self.made)}"
@@ -177,7 +176,7 @@ class _Calls(ast.NodeTransformer):
 
 
 class _Numbers(ast.NodeTransformer):
-    """Constants numbers in place of what they are read from."""
+    """Puts known numbers where they are read from a variable."""
 
     def __init__(self, known: _Facts) -> None:
         self._known = known

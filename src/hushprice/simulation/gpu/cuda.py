@@ -1,4 +1,4 @@
-"""numba's CUDA side, from one place: it has no types, and it may be numba's simulator, which runs kernels as Python."""
+"""numba's CUDA side: it has no types, and it may be numba's simulator, which runs kernels as plain Python."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ needs. Jobs that differ by theta and seed alone share a launch: the first job's 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import float64, int64
@@ -31,7 +31,7 @@ from hushprice.simulation.gpu.kernel_shape import (
     with_constants,
     world_constants,
 )
-from hushprice.simulation.gpu.session import GpuSession, Workspace
+from hushprice.simulation.gpu.session import GpuSession, KernelMakers, Workspace
 from hushprice.simulation.gpu.substitutes import device_steps, narrowed
 from hushprice.simulation.gpu.trial_outputs import TrialOutputs, output_bytes
 from hushprice.simulation.kernels import newton as steps
@@ -157,7 +157,7 @@ class NewtonBatch:
     """Jobs of noisy-newton on the device, side by side, with memory for `most` trials at once in all."""
 
     kind, estimates, settles = "newton", RELEASES, True
-    makers = {"advance": advance_kernel, "release": release_kernel, "begin": begin_kernel}  # noqa: RUF012
+    makers: ClassVar[KernelMakers] = {"advance": advance_kernel, "release": release_kernel, "begin": begin_kernel}
 
     def __init__(
         self, jobs: Sequence[Job], session: GpuSession, workspace: Workspace, *, most: int, single: bool

@@ -8,7 +8,7 @@ trials, then the second's, and so on.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import float64, int64
@@ -36,7 +36,7 @@ from hushprice.simulation.gpu.kernel_shape import (
     with_constants,
     world_constants,
 )
-from hushprice.simulation.gpu.session import GpuSession, Workspace
+from hushprice.simulation.gpu.session import GpuSession, KernelMakers, Workspace
 from hushprice.simulation.gpu.substitutes import device_steps, narrowed
 from hushprice.simulation.gpu.trial_outputs import TrialOutputs, output_bytes
 from hushprice.simulation.hindsight import PRICES, narrow_many
@@ -129,10 +129,9 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
         copy_square(state.inverse[t], inverse)
         copy(state.current[t], current)
         copy(outputs.totals[t], totals)
-        exact, running = state.exact[:, :, t], state.running[:, :, t]
         sitting = Sitting(
-            place, current, theta, inverse, exact, running, blank, blank, local((small, d), float64), state.phi[t],
-            state.demand[t],
+            place, current, theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
+            local((small, d), float64), state.phi[t], state.demand[t],
         )  # fmt: skip
         nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
         left, before = (outputs.checkpoints, outputs.regret_at[t], totals, nobody, nothing), place[PERIOD]
@@ -140,13 +139,12 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
         why = advance_one(
             constant(world, truth), mine, jobs.seed[job], first + t % each, until, left, nobody, 0, room, sitting
         )
-        next_turn = FIT if why == DUE else (GO_ON if place[PERIOD] <= horizon else 0)
         for i in range(PLACES):
             state.place[t, i] = place[i]
         for i in range(TOTALS):
             outputs.totals[t, i] = totals[i]
         state.current[t, 0] = current[0]
-        state.place[t, PLACES] = next_turn
+        state.place[t, PLACES] = FIT if why == DUE else (GO_ON if place[PERIOD] <= horizon else 0)
         cuda.atomic.add(outputs.done, 0, place[PERIOD] - before)
 
     return KernelDefinition(advance, _REGISTERS, fast=shape.single)
@@ -192,7 +190,7 @@ class PaperBatch:
     """Jobs of alg:framework, or one of a baseline, on the device, with memory for `most` trials at once in all."""
 
     kind = "paper"
-    makers = {  # noqa: RUF012
+    makers: ClassVar[KernelMakers] = {
         "advance": advance_kernel,
         "estimate": estimate_kernel,
         "begin": begin_kernel,

@@ -49,6 +49,7 @@ class KernelFiles:
 
     @property
     def empty(self) -> bool:
+        """Is there no kernel at all?"""
         return not any(self.folder.glob("*"))
 
     def read(self, name: str, types: tuple[Any, ...]) -> bytes | None:
@@ -79,12 +80,12 @@ class Kernel:
     """One kernel of a shape. Without `files` numba compiles it for this process, and launches it."""
 
     def __init__(self, name: str, define: Callable[[], KernelDefinition], files: KernelFiles | None) -> None:
-        self.name, self._define, self._files = name, define, files
+        self.name, self._define, self.files = name, define, files
         self._loaded: dict[tuple[Any, ...], Any] = {}
 
     def prepare(self, grid: LaunchGrid, *arguments: Any) -> Launch:
-        """A launch with these arguments. Whoever calls it keeps their arrays; it knows only where they are."""
-        if self._files is None:
+        """A launch with these arguments. It knows only where their arrays are: the caller must not drop them."""
+        if self.files is None:
             return functools.partial(self.jitted[tuple(grid)], *arguments)
         core: Any = importlib.import_module("cuda.core")
         types = argument_types(arguments)
@@ -97,11 +98,11 @@ class Kernel:
 
     def compile(self, types: tuple[Any, ...]) -> bytes:
         """Machine code for arguments of these types, from disk where it is there, and left there where it is not."""
-        assert self._files is not None
-        code = self._files.read(self.name, types)
+        assert self.files is not None
+        code = self.files.read(self.name, types)
         if code is None:
-            code = compile_kernel(self._define(), types, self._files.generation)
-            self._files.write(self.name, types, code)
+            code = compile_kernel(self._define(), types, self.files.generation)
+            self.files.write(self.name, types, code)
         return code
 
     @functools.cached_property
@@ -111,16 +112,11 @@ class Kernel:
 
     def resources(self) -> dict[str, int]:
         """What it takes of the device, for those arguments that it was launched with first; empty before that."""
-        attributes = [kernel.attributes for kernel in self._loaded.values()][:1]
-        return {
-            name: int(value)
-            for each in attributes
-            for name, value in (
-                ("registers", each.num_regs),
-                ("local_bytes", each.local_size_bytes),
-                ("shared_bytes", each.shared_size_bytes),
-            )
-        }
+        if not self._loaded:
+            return {}
+        of = next(iter(self._loaded.values())).attributes
+        sizes = {"registers": of.num_regs, "local_bytes": of.local_size_bytes, "shared_bytes": of.shared_size_bytes}
+        return {name: int(size) for name, size in sizes.items()}
 
 
 def _digest(content: str) -> str:

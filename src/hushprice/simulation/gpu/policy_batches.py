@@ -16,7 +16,7 @@ _SMALL = 1 << 22  # bytes for what a job has besides its trials' arrays; what do
 
 
 def batch_class(job: Job) -> type[PolicyBatch]:
-    """The one place that knows which policies have which kernels."""
+    """The kernels that the job's policy runs on; nothing else asks which policy it is."""
     return PaperBatch if built_policy(job).newton is None else NewtonBatch
 
 

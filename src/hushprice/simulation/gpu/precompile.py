@@ -100,35 +100,27 @@ class CompileSession(GpuSession):
     """A session where one kernel is only compiled, and nothing is done with the others."""
 
     def __init__(self, kernel: str, files: KernelFiles) -> None:
-        self._kernel, self._given = kernel, files
+        self._name, self._given = kernel, files
 
-    def kernels(self, kind: str, makers: KernelMakers, shape: KernelShape) -> dict[str, Any]:
-        """By role, as they are used in a launch."""
-        kernels: dict[str, Any] = dict.fromkeys(makers, UnusedKernel())
-        for role, make in makers.items():
-            if kernel_name(role, kind, shape) == self._kernel:
-                kernels[role] = CompiledKernel(Kernel(self._kernel, functools.partial(make, shape), self._given))
-        return kernels
-
-
-class UnusedKernel:
-    """A kernel that does nothing."""
-
-    def prepare(self, grid: LaunchGrid, *arguments: Any) -> Launch:
-        """A launch of nothing."""
-        return lambda: None
+    def kernels(self, kind: str, makers: KernelMakers, shape: KernelShape) -> dict[str, Kernel]:
+        """By role; whoever launches them compiles that one and launches nothing."""
+        names = {role: kernel_name(role, kind, shape) for role in makers}
+        return {
+            role: CompiledKernel(
+                name, functools.partial(makers[role], shape), self._given if name == self._name else None
+            )
+            for role, name in names.items()
+        }
 
 
-class CompiledKernel(UnusedKernel):
-    """A kernel that is compiled for the arguments of a launch, and not launched."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
+class CompiledKernel(Kernel):
+    """A kernel that is compiled for the arguments of a launch, if it has files, and not launched."""
 
     def prepare(self, grid: LaunchGrid, *arguments: Any) -> Launch:
         """Compile it; a launch of nothing."""
-        self._kernel.compile(argument_types(arguments))
-        return super().prepare(grid)
+        if self.files is not None:
+            self.compile(argument_types(arguments))
+        return lambda: None
 
 
 class HostWorkspace(Workspace):
