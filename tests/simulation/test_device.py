@@ -141,7 +141,8 @@ for name in {blocked!r}:
 import hushprice
 hushprice.simulate("random", horizon=10, trials=1)
 import hushprice.research.sweeps.run, hushprice.cli
-print([name for name in sys.modules if "cuda" in name or name.startswith("hushprice.simulation.gpu")])
+loaded = set(sys.modules) - {{"_numba_cuda_redirector"}}  # Python itself loads that where numba-cuda is installed
+print([name for name in loaded if "cuda" in name or name.startswith("hushprice.simulation.gpu")])
 import hushprice.simulation.gpu.trial_batches, hushprice.research.sweeps.gpu_executor
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
