@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from hushprice.mechanisms import continual_sum
+from hushprice.policies import protocol
 from hushprice.policies.paper import published_noise
 from hushprice.policies.paper.private import solver
 from hushprice.policies.protocol import Policy
@@ -123,9 +124,7 @@ def plan(guess: Guess, cell: Cell) -> tuple[scratch.Plan, scratch.World]:
         if guess.halved:
             basis = job.policy.basis
             assert basis is not None
-            constants = published_noise.Constants(
-                bound=basis.constants.bound, scale=1.0, curvature=basis.constants.curvature
-            )
+            constants = protocol.Constants(bound=basis.constants.bound, scale=1.0, curvature=basis.constants.curvature)
             call = published_noise.per_estimate(EpsilonDelta(second, delta), limit, halved=True)
             made = made._replace(
                 estimate_noise=published_noise.estimate_noise(call, constants),

@@ -165,7 +165,7 @@ def kernel(world: Played) -> Any:
     return module
 
 
-def settings(reference_price: float, *, trigger: bool = False) -> rules.Newton:
+def settings(reference_price: float, *, trigger: bool = False) -> rules.NewtonRules:
     """The rules as bought, but for a first batch of 300 records: four blocks, all weighed by the first belief."""
     noise.calibrate.cache_clear()  # a planted bug may be in it, now or later
     made = rules.newton(CLAIM, demand=MARKET.demand, features=MARKET.features, reference_price=reference_price)
@@ -174,7 +174,7 @@ def settings(reference_price: float, *, trigger: bool = False) -> rules.Newton:
 
 
 def play(
-    chosen: rules.Newton,
+    chosen: rules.NewtonRules,
     change: Change | None = None,
     *,
     follow: Played | None = None,
@@ -203,7 +203,7 @@ def play(
     return world
 
 
-def shares(chosen: rules.Newton, one: Change, other: Change) -> tuple[float, float]:
+def shares(chosen: rules.NewtonRules, one: Change, other: Change) -> tuple[float, float]:
     """What scores and curvatures tell this pair apart by, as shares of the mu^2 that the claim stands for."""
     first = play(chosen, one)
     squares = play(chosen, other, follow=first).squares

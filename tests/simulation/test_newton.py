@@ -40,7 +40,7 @@ def run(policy: str | Policy = "noisy-newton", **settings: Any) -> SimulationRes
 def played(job: Job, checkpoints: list[int], keep: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Prices, estimate periods and totals of the kernel with these checkpoints."""
     assert not isinstance(job.policy, str)
-    rules = job.policy.newton  # type: ignore[union-attr]
+    rules = job.policy.rules  # type: ignore[union-attr]
     assert rules is not None
     totals, periods = np.zeros(scratch.TOTALS), np.zeros(50, dtype=np.int64)
     prices = np.zeros(job.horizon if keep else 0)
@@ -177,8 +177,8 @@ def test_probes_free_trials_that_settled_on_wrong_prices(make_market: MarketMake
     given: dict[str, Any] = {"market": market, "horizon": 200_000, "trials": 64, "epsilon": 8.0, "workers": 2}
     policy = prepare("noisy-newton", **{name: given[name] for name in ("market", "horizon", "epsilon")}).policy
     assert isinstance(policy, Policy)
-    assert policy.newton is not None
-    settled = run(replace(policy, newton=replace(policy.newton, probe=0.0)), **given).regret
+    assert policy.rules is not None
+    settled = run(replace(policy, rules=replace(policy.rules, probe=0.0)), **given).regret
     freed = run(**given).regret
     assert np.sum(settled > 120e-4) >= 26
     assert np.sum(freed > 30e-4) <= 24

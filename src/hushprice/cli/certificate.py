@@ -75,7 +75,8 @@ def verify(
     """
     from hushprice.cli import show
     from hushprice.errors import InvalidInput
-    from hushprice.privacy.certificates import signing, verification
+    from hushprice.policies import verification
+    from hushprice.privacy.certificates import signing
     from hushprice.privacy.certificates.certificate import Certificate
 
     given = None if public_key is None else signing.read_public_key(public_key)

@@ -37,8 +37,8 @@ def privacy(
     from hushprice.demand.families import Logistic
     from hushprice.demand.protocol import Demand
     from hushprice.errors import InvalidInput
-    from hushprice.policies.catalog import tune
     from hushprice.policies.paper.report.report import report
+    from hushprice.policies.paper.rules import tune
     from hushprice.privacy.adjacency import adjacency_of
     from hushprice.privacy.budget import split
     from hushprice.privacy.delta import parse_delta

@@ -17,8 +17,9 @@ from hushprice.errors import InvalidInput
 from hushprice.live.pricer import Pricer
 from hushprice.noise import Tape
 from hushprice.numerics import tape
+from hushprice.policies.baselines import Clairvoyant, FixedPrice, RandomPrices
 from hushprice.policies.catalog import make_plain
-from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, NEWTON, Policy, Setting
+from hushprice.policies.protocol import Policy, Setting
 from hushprice.price_search import coefficients
 from hushprice.price_search import plain as dense
 from hushprice.simulation import contexts, scratch
@@ -105,14 +106,16 @@ def _agent(job: Job, number: int) -> tuple[Quote, Learn, Pricer | None]:
         )
         own = make_plain(policy, setting, getattr(policy, "__name__", "custom"))
         return lambda period, x: float(own.price(x)), own.learn, None
-    if policy.code in (LEARNING, NEWTON):
+    if policy.learns:
         return _learning(job, policy, source)
-    if policy.code == CLAIRVOYANT:
+    if isinstance(policy, Clairvoyant):
         return lambda period, x: _clairvoyant(market, *_line(market, x)), _forget, None
-    if policy.code == FIXED:
+    if isinstance(policy, FixedPrice):
         price = _best_fixed(job, number) if policy.price is None else policy.price
         return lambda period, x: price, _forget, None
-    return lambda period, x: source.uniform(tape.EXPLORATION, period), _forget, None
+    if isinstance(policy, RandomPrices):
+        return lambda period, x: source.uniform(tape.EXPLORATION, period), _forget, None
+    raise InvalidInput(f"policy {policy.name!r} runs on engine 'compiled' alone")
 
 
 def _best_fixed(job: Job, number: int) -> float:
@@ -126,8 +129,6 @@ def _best_fixed(job: Job, number: int) -> float:
 
 
 def _learning(job: Job, policy: Policy, source: Tape) -> tuple[Quote, Learn, Pricer]:
-    if policy.input_noise > 0.0:
-        raise InvalidInput("policy 'input-perturbation' runs on engine 'compiled' alone")
     pricer = Pricer(
         policy=policy,
         demand=job.market.demand,

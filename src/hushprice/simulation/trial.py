@@ -11,18 +11,22 @@ import numpy as np
 from hushprice.demand.protocol import lowest
 from hushprice.errors import DidNotConverge, InvalidInput
 from hushprice.mechanisms import continual_sum
+from hushprice.policies.baselines import FixedPrice
 from hushprice.policies.catalog import PlainFactory
-from hushprice.policies.newton.rules import DOUBLINGS, EARLY, Newton, Schedule, references, schedule
+from hushprice.policies.newton.policy import NewtonPolicy
+from hushprice.policies.newton.rules import DOUBLINGS, EARLY, NewtonRules, Schedule, references, schedule
 from hushprice.policies.paper.noise import strategy_of, without_noise
+from hushprice.policies.paper.policy import PaperPolicy
 from hushprice.policies.paper.pricing import refresh
 from hushprice.policies.paper.private import solver
-from hushprice.policies.paper.rules import Tuning
-from hushprice.policies.protocol import FIXED, Policy
+from hushprice.policies.paper.rules import PaperRules
+from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import PrivacyBudget
 from hushprice.simulation import scratch
 from hushprice.simulation.change import Change, world_of
 from hushprice.simulation.hindsight import best_fixed_price
 from hushprice.simulation.kernels import newton, paper
+from hushprice.simulation.kernels.price_codes import code_of
 from hushprice.simulation.market import Market
 from hushprice.types import FloatArray, IntArray
 
@@ -106,10 +110,10 @@ class Job:
 def run_compiled(job: Job, policy: Policy, number: int, control: IntArray, counter: int) -> Trial:
     """One trial of a built-in policy on a built-in market."""
     world = world_of(job.market, job.horizon, job.change, job.customers)
-    if policy.newton is not None:
-        return run_newton_trial(job, policy.newton, world, number, control, counter)
+    if isinstance(policy, NewtonPolicy):
+        return run_newton_trial(job, policy.rules, world, number, control, counter)
     plan = plan_of(policy, job.horizon, job.market.dimension)
-    if policy.code == FIXED and policy.price is None:
+    if isinstance(policy, FixedPrice) and policy.price is None:
         plan = plan._replace(price=best_fixed_price(world, job.seed, job.luck(number), job.horizon, control))
     checkpoints = job.checkpoints
     trial = Trial(
@@ -143,29 +147,33 @@ def run_compiled(job: Job, policy: Policy, number: int, control: IntArray, count
 
 def plan_of(policy: Policy, horizon: int, dimension: int) -> scratch.Plan:
     """The policy as the kernels take it."""
-    noise = policy.noise or without_noise(1.0)
-    tuning = policy.tuning or Tuning(exploration_periods=0, ridge=1.0, width=0.0, max_estimates=1)
+    learns, price, input_noise = isinstance(policy, PaperPolicy), None, 0.0
+    noise, rules = without_noise(1.0), PaperRules(exploration_periods=0, ridge=1.0, width=0.0, max_estimates=1)
+    if isinstance(policy, PaperPolicy):
+        noise, rules, input_noise = policy.noise, policy.rules, policy.input_noise
+    if isinstance(policy, FixedPrice):
+        price = policy.price
     strategy = strategy_of(noise.strategy, horizon)
     return scratch.Plan(
-        policy.code,
-        min(tuning.exploration_periods, horizon),
-        float(tuning.ridge),
-        float(tuning.width),
-        min(tuning.max_estimates, horizon) if policy.tuning else 0,
+        code_of(policy),
+        min(rules.exploration_periods, horizon),
+        float(rules.ridge),
+        float(rules.width),
+        min(rules.max_estimates, horizon) if learns else 0,
         continual_sum.scales_of(noise.covariance_noise, noise.frobenius, dimension),
         noise.estimate_noise,
         float(noise.estimate_ridge),
         noise.output_noise,
         refresh.FLOOR if noise.floored else refresh.AS_IS,
-        policy.input_noise,
-        0.0 if policy.price is None else float(policy.price),
+        input_noise,
+        0.0 if price is None else float(price),
         *continual_sum.empty_state(strategy, dimension),
         *continual_sum.sections_of(strategy),
     )
 
 
 def run_newton_trial(
-    job: Job, rules: Newton, world: scratch.World, number: int, control: IntArray, counter: int
+    job: Job, rules: NewtonRules, world: scratch.World, number: int, control: IntArray, counter: int
 ) -> Trial:
     """One trial of noisy-newton."""
     checkpoints = job.checkpoints
@@ -194,10 +202,11 @@ def run_newton_trial(
     return trial
 
 
-def check_revenue(rules: Newton | None) -> None:
+def check_revenue(policy: Policy) -> None:
     """Regret, welfare and the kernel's price search are about revenue, so a policy for margins is refused."""
-    if rules is not None and rules.unit_cost > 0.0:
-        raise InvalidInput(f"unit_cost must be 0 in a simulation, which is about revenue, got {rules.unit_cost!r}")
+    cost = policy.settings.get("unit_cost", 0.0)
+    if cost > 0.0:
+        raise InvalidInput(f"unit_cost must be 0 in a simulation, which is about revenue, got {cost!r}")
 
 
 @functools.cache
@@ -206,9 +215,8 @@ def _schedule(levels: int) -> Schedule:
     return schedule(levels)
 
 
-def newton_plan(rules: Newton, market: Market) -> newton.NewtonPlan:
+def newton_plan(rules: NewtonRules, market: Market) -> newton.NewtonPlan:
     """noisy-newton's rules as the kernel takes them."""
-    check_revenue(rules)
     strategies = _schedule(rules.noise.levels)
     _, effect = market.features.parts(np.zeros(market.features.contexts))
     return newton.NewtonPlan(

@@ -59,9 +59,9 @@ class Watched:
 def on_schedule() -> Pricer:
     """Batches are looked at block by block, and none is ended early."""
     usual = opened()
-    rules = replace(usual.policy.newton, trigger=1e9)
+    rules = replace(usual.policy.rules, trigger=1e9)
     return Pricer(
-        policy=replace(usual.policy, newton=rules),
+        policy=replace(usual.policy, rules=rules),
         demand=usual.demand,
         features=usual.features,
         horizon=usual.horizon,

@@ -70,7 +70,7 @@ def audit(policy: Any, runs: int, **settings: Any) -> Finding:
 def published() -> Policy:
     budget = split(1.0, 2 / HORIZON**2)
     demand = Logistic(slope=4.0)
-    return paper("published", budget, horizon=HORIZON, dimension=2, demand=demand, tuning=numerical(HORIZON, 2))
+    return paper("published", budget, horizon=HORIZON, dimension=2, demand=demand, rules=numerical(HORIZON, 2))
 
 
 def test_the_floor_of_a_randomized_response_is_its_epsilon() -> None:

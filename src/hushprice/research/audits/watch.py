@@ -84,11 +84,11 @@ def watches(
         raise InvalidInput(f"others must be one of {', '.join(OTHERS)}, got {others!r}")
     made: list[Watch] = []
     for policy in dict.fromkeys(policies):
-        name, calibration = parse(policy) if isinstance(policy, str) else (policy, "published")
+        name, calibration = parse(policy) if isinstance(policy, str) else (policy, None)
         customers = 0 if others == "known" else None
         job = prepare(name, calibration=calibration, keep_prices=True, customers=customers, **setting)
-        tuning = job.policy.tuning if isinstance(job.policy, Policy) else None
-        early = 1 if tuning is None else min(tuning.exploration_periods + 1, job.horizon - 1)
+        explored = job.policy.settings.get("exploration_periods") if isinstance(job.policy, Policy) else None
+        early = 1 if explored is None else min(explored + 1, job.horizon - 1)
         for story in dict.fromkeys(stories):
             told = tell(story, job.market, max(1, early) if period is None else period)
             for change in (told.first, told.second):

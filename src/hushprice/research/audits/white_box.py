@@ -7,7 +7,10 @@ import math
 import numpy as np
 
 from hushprice.demand.protocol import Demand, lowest
+from hushprice.errors import InvalidInput
+from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.paper.noise import events
+from hushprice.policies.paper.policy import PaperPolicy
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import CovarianceStream, PerturbedEstimate
@@ -98,14 +101,14 @@ def white_box(
 
     Streams of `steps` records are audited, with the policy's noise: the work grows with the square of their length.
     """
-    if policy.newton is not None and policy.newton.drawn:
-        assert policy.basis is not None  # something is claimed
-        event = policy.newton.noise.event(policy.basis.dimension, live=live)
-        return [audit_batches(event, demand, policy.newton.cap, policy.adjacency, seed=seed)]
-    if policy.noise is None or policy.noise.claimed is None:
+    if not policy.private or policy.basis is None:
         return []
-    assert policy.horizon is not None  # a policy that claims something has both
-    assert policy.basis is not None
+    if isinstance(policy, NewtonPolicy):
+        event = policy.rules.noise.event(policy.basis.dimension, live=live)
+        return [audit_batches(event, demand, policy.rules.cap, policy.adjacency, seed=seed)]
+    if not isinstance(policy, PaperPolicy):
+        raise InvalidInput(f"policy {policy.name!r} has releasers that no audit here knows")
+    assert policy.horizon is not None  # a policy that claims something has one
     stream, estimate = events(
         policy.noise,
         horizon=min(steps + 1, policy.horizon),

@@ -25,7 +25,7 @@ class Contender:
 
     name: str
     policy: str
-    calibration: str = "tight"
+    calibration: str | None = None
 
     @property
     def reads_budget(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hushprice.policies.newton.rules import SHORTEST, Newton
+from hushprice.policies.newton.rules import SHORTEST, NewtonRules
 from hushprice.research.planner import forecast
 from hushprice.simulation.market import Market
 from hushprice.simulation.trial import newton_plan
@@ -27,7 +27,7 @@ _MOST_RELEASES = 512
 class Outlook:
     """Forecasts with the same rules, one row a market and draw."""
 
-    rules: Newton
+    rules: NewtonRules
     checkpoints: IntArray  # customers
     regret: FloatArray  # (markets, draws, checkpoints), cumulative
     ready: FloatArray  # (markets, draws) customers before the first personal price; infinite for never
@@ -65,7 +65,9 @@ class Outlook:
         return math.ceil(self.checkpoints[at - 1] + share * (self.checkpoints[at] - self.checkpoints[at - 1]))
 
 
-def outlook(markets: Sequence[Market], rules: Newton, customers: int, seed: int, workers: int | None = None) -> Outlook:
+def outlook(
+    markets: Sequence[Market], rules: NewtonRules, customers: int, seed: int, workers: int | None = None
+) -> Outlook:
     """Forecasts for every market up to LIMIT customers."""
     checkpoints = np.unique(np.append(np.geomspace(1, LIMIT, 9 * _A_DECADE + 1).round().astype(np.int64), customers))
     regret = np.zeros((len(markets), DRAWS, checkpoints.size))
@@ -88,7 +90,7 @@ def outlook(markets: Sequence[Market], rules: Newton, customers: int, seed: int,
     return Outlook(rules, checkpoints, regret, ready, made)
 
 
-def without_privacy(rules: Newton) -> Newton:
+def without_privacy(rules: NewtonRules) -> NewtonRules:
     """The same policy without noise, and not expecting any: what privacy costs is the difference."""
     silent = replace(rules.noise, score=_NONE, curvature=_NONE)
     return replace(rules, noise=silent, first=SHORTEST * len(rules.center), drawn=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushprice import checks
 from hushprice.policies.newton.pricing.schedule import batch_end
-from hushprice.policies.newton.rules import GROWTH, Newton, newton
+from hushprice.policies.newton.rules import GROWTH, NewtonRules, newton
 from hushprice.privacy.adjacency import adjacency_of
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.delta import parse_delta
@@ -137,7 +137,7 @@ def plan(
     markets = prior.markets(features, map=map, slope=slope, count=vectors, seed=seed)
     first = markets[0]
 
-    def rules_for(budget: EpsilonDelta) -> Newton:
+    def rules_for(budget: EpsilonDelta) -> NewtonRules:
         return newton(
             budget,
             demand=first.demand,
@@ -146,7 +146,7 @@ def plan(
             reference_price=reference_price,
         )
 
-    def look(rules: Newton) -> Outlook:
+    def look(rules: NewtonRules) -> Outlook:
         return outlook(markets, rules, customers, seed, workers)
 
     rules = rules_for(claimed)
@@ -218,7 +218,7 @@ def _bought(epsilon: float, found: Outlook, best: float, bar: float, customers: 
     )
 
 
-def _scheduled(rules: Newton, customers: int) -> list[int]:
+def _scheduled(rules: NewtonRules, customers: int) -> list[int]:
     """Records before each release if no batch ends early and none is a probe: the latest there are."""
     slots, records = [], batch_end(0, rules.first, GROWTH)
     while records < customers:

@@ -13,7 +13,7 @@ from hushprice.demand.protocol import Demand
 from hushprice.noise import Tape
 from hushprice.policies.paper import published_noise
 from hushprice.policies.paper.private.estimate import PrivateMLE
-from hushprice.policies.paper.published_noise import Constants
+from hushprice.policies.protocol import Constants
 from hushprice.privacy import sensitivity
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import PerturbedEstimate

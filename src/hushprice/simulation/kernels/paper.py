@@ -19,10 +19,10 @@ from hushprice.numerics.linear import log_determinants
 from hushprice.policies.paper.pricing import refresh
 from hushprice.policies.paper.private import covariance, solver
 from hushprice.policies.paper.tolerance import TOLERANCE
-from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, RANDOM
 from hushprice.price_search import coefficients, one
 from hushprice.records import hold_to_unit_ball
 from hushprice.simulation import contexts
+from hushprice.simulation.kernels.price_codes import CLAIRVOYANT, FIXED, LEARNING, RANDOM
 from hushprice.simulation.scratch import (
     CLIPPED,
     ESTIMATES,

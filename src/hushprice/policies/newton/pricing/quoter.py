@@ -23,7 +23,7 @@ from hushprice.policies.newton.rules import (
     NOISE_SHARE,
     PRECISION,
     SPARE,
-    Newton,
+    NewtonRules,
     references,
     schedule,
 )
@@ -36,7 +36,7 @@ from hushprice.types import FloatArray
 class NewtonQuoter:
     """Prices from the belief after the last batch. Slots are counted as they are learned."""
 
-    def __init__(self, *, demand: Demand, features: FeatureMap, rules: Newton) -> None:
+    def __init__(self, *, demand: Demand, features: FeatureMap, rules: NewtonRules) -> None:
         d = features.dimension
         self._demand = demand
         self._features = features
