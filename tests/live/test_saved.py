@@ -17,6 +17,7 @@ from hushprice.demand.families import Gaussian, Poisson
 from hushprice.demand.schema import Boolean, Category, Number, Schema
 from hushprice.errors import InvalidInput
 from hushprice.noise import System, Tape
+from hushprice.policies.paper import saved
 from hushprice.policies.paper.private.covariance import PrivateCov
 from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.paper.private.learner import Learner
