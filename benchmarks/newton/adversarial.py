@@ -63,14 +63,13 @@ def line(row: Row) -> list[str]:
         f"{row['slope']:.2f}",
         f"{low:.2f} to {high:.2f}",
         *(f"{row['regret'][at]:.2f}" for at in SHOWN),
-        f"{row['releases']:.0f}",
     ]
 
 
 def table(rows: list[Row]) -> str:
     """The Markdown table."""
     lengths = [f"T = {HORIZONS[at]:,}" for at in SHOWN]
-    return markdown(["stream", "d", "on", "slope", "95 % interval", *lengths, "releases"], map(line, rows), 3)
+    return markdown(["stream", "d", "on", "slope", "95 % interval", *lengths], map(line, rows), 3)
 
 
 def misses(rows: list[Row]) -> list[str]:
