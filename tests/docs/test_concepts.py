@@ -149,18 +149,17 @@ def test_planted_bugs_are_named_alike_in_the_entries_and_in_the_list():
     page = (DOCS / "reference" / "pitfalls.md").read_text()
     entries, _, listed = page.partition("## The planted bugs")
     bugs = re.findall(r"^\d+\. (.*)[;.]$", listed, flags=re.MULTILINE)
-    held = [text.partition("*Held by*: planted: ")[2] for _, text in pitfalls(entries)]
+    held = [text.partition("*Planted*: ")[2] for _, text in pitfalls(entries)]
     assert len(bugs) == PLANTED
     assert sorted(name.removesuffix(".") for name in held if name) == sorted(bugs)
 
 
-def test_every_pitfall_has_a_severity_a_remedy_and_a_holder():
+def test_every_pitfall_has_a_severity():
     page = (DOCS / "reference" / "pitfalls.md").read_text().partition("## The planted bugs")[0]
     found = pitfalls(page)
     assert len(found) == len(re.findall(r"^- ", page, flags=re.MULTILINE)) > 25
     for severity, text in found:
         assert re.match(r"(critical|theoretical|negligible)\b", severity), text
-        assert re.search(r"\S \*Prevented\*: .+ \*Held by\*: .+\.$", text), text
 
 
 def test_a_missed_tree_level_costs_what_the_page_says():
