@@ -47,9 +47,9 @@ def table(found: Data) -> str:
     rows = [
         f"| {epsilon:g} | " + " | ".join(_needed(found, d, epsilon) for d in dimensions) + " |" for epsilon in epsilons
     ]
-    made = f"`{found.command}` ({found.device.upper()}, {found.precision} precision, version {found.version})"
-    said = f"{len(found.points)} points of {' or '.join(f'{each:,}' for each in trials)} trials: {made}."
-    return "\n".join([*head, *rows, "", said, ""])
+    made = f"{found.device.upper()}, {found.precision} precision, version {found.version}"
+    said = f"{len(found.points)} points of {' or '.join(f'{each:,}' for each in trials)} trials ({made}):"
+    return "\n".join([*head, *rows, "", said, f"`{found.command}`.", ""])
 
 
 def _needed(found: Data, dimension: int, epsilon: float) -> str:
