@@ -12,6 +12,7 @@ from hushprice.cli import options
 
 
 def certificate(
+    *,
     pricer: Annotated[Path | None, typer.Option(metavar="FILE", help="A saved pricer.")] = None,
     key: Annotated[Path | None, typer.Option(metavar="KEYFILE", help="The key to sign with (PEM, Ed25519).")] = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE.json", help="The certificate, a new file.")] = None,
@@ -57,6 +58,7 @@ def certificate(
 
 def verify(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A certificate.", show_default=False)],
+    *,
     public_key: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Whose signature it must be (PEM, Ed25519).")
     ] = None,

@@ -53,6 +53,39 @@ def look_here(policies: Sequence[str]) -> None:
         sys.path.append(here)
 
 
+_SETTINGS = (
+    "horizon",
+    "dimension",
+    "epsilon",
+    "delta",
+    "adjacency",
+    "seed",
+    "exploration_periods",
+    "ridge",
+    "width",
+    "max_estimates",
+)
+
+
+def settings(context: typer.Context) -> dict[str, Any]:
+    """What `prepare` is to be given, of a verb's options; the market is read from its file."""
+    from hushprice.simulation.market_file import load_market
+
+    file = context.params["market"]
+    given = {name: context.params[name] for name in _SETTINGS if name in context.params}
+    return {**given, "market": None if file is None else load_market(file)}
+
+
+def check_output(folder: Path | None, *packages: str) -> None:
+    """Where an output folder is given, refuse one that cannot be written to, and packages that are not installed."""
+    from hushprice import extras
+    from hushprice.simulation.atomic_file import check_folder
+
+    if folder is not None:
+        extras.require(*packages)
+        check_folder(folder)
+
+
 Horizon = Annotated[int, typer.Option(parser=count, metavar="T", help="Number of customers, such as 100000 or 1e5.")]
 Dimension = Annotated[
     int | None,

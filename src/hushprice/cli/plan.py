@@ -11,6 +11,7 @@ from hushprice.cli import options
 
 
 def plan(
+    *,
     customers: Annotated[
         int, typer.Option(parser=options.count, metavar="N", help="How many customers will come, such as 1e5.")
     ],

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def privacy(
+    *,
     horizon: options.Horizon = 100_000,
     dimension: options.Features = None,
     epsilon: options.Epsilon = None,

@@ -20,6 +20,7 @@ def reproduce(
             show_default=False,
         ),
     ],
+    *,
     quick: Annotated[
         bool, typer.Option("--quick", help="Everything small: horizons a hundredth as long, thin grids, 4 trials.")
     ] = False,

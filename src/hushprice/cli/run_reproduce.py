@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hushprice import checks
-from hushprice.cli import show
+from hushprice.cli import options, show
 from hushprice.errors import Interrupted
 from hushprice.research.experiments.files import write_outcome, write_text
 from hushprice.research.experiments.registry import ALL, chosen
@@ -20,7 +20,6 @@ from hushprice.research.experiments.run import QUICK_TRIALS, Outcome, Plan, meas
 from hushprice.research.experiments.tables import cell_by_cell, in_the_papers_shape, notes
 from hushprice.research.sweeps.executors import open_executor
 from hushprice.research.sweeps.store import Store
-from hushprice.simulation.atomic_file import check_folder
 
 TRIALS = 20
 
@@ -40,7 +39,7 @@ def run_reproduce(
     plan = Plan(experiments=tuple(chosen(names)), trials=count, seed=seed, quick=quick)
     checks.whole(1, trials=count)
     checks.whole(0, seed=seed)
-    check_folder(output)
+    options.check_output(output, "matplotlib", "polars")
     store = Store(output / "trials")
     folder = output / "quick" if quick else output
     started = time.perf_counter()

@@ -16,7 +16,7 @@ from hushprice.research.sweeps.preparation import prepare_all
 from hushprice.research.sweeps.run import run_cells
 from hushprice.research.sweeps.store import Store
 from hushprice.research.sweeps.summary import summary_frame, summary_row
-from hushprice.simulation.atomic_file import check_folder, write_parquet
+from hushprice.simulation.atomic_file import write_parquet
 from hushprice.simulation.device import Place
 from hushprice.simulation.result import SimulationResult
 
@@ -34,7 +34,7 @@ def run_sweep(
     as_json: bool,
 ) -> None:
     """Settings to a folder and a table. Everything is checked before the first trial."""
-    check_folder(output)
+    options.check_output(output, "polars")
     entries = {"horizon": HORIZON, **({} if file is None else load_grid(file)), **given}
     stated = entries.pop("trials", TRIALS)
     policies = entries.get("policy", [])

@@ -13,6 +13,7 @@ from hushprice.cli.options import many
 
 def sweep(
     context: typer.Context,
+    *,
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Finished trials and summary.parquet go there.")],
     grid: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="Values of any of the settings; flags replace its entries.")

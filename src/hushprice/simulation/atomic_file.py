@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hushprice import extras
 from hushprice.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 def check_parquet(path: Path) -> None:
     """Refuse a bad output file before any work is done."""
+    extras.require("polars")
     if path.suffix != ".parquet":
         raise InvalidInput(f"output must end in .parquet, got {str(path)!r}")
     if path.is_dir():
@@ -42,6 +44,7 @@ def check_parquet(path: Path) -> None:
 
 def check_picture(path: Path) -> None:
     """Refuse a bad picture file before any work is done."""
+    extras.require("matplotlib")
     if path.suffix not in (".svg", ".png"):
         raise InvalidInput(f"picture must end in .svg or .png, got {str(path)!r}")
     if path.is_dir():

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from hushprice.research.experiments.curves import Curves
 from hushprice.research.experiments.experiment import BEST_FIXED, NONPRIVATE, RANDOM, YARDSTICKS, Contender, Experiment
 from hushprice.research.experiments.rows import Row
+from hushprice.simulation.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, finish_axes, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _STYLES = {RANDOM: ("#000000", "--"), BEST_FIXED: ("#777777", "-."), NONPRIVATE: ("#999999", ":")}
 _MARKERS = "osD^vP<>X*"
-# Okabe and Ito's palette: told apart by colour-blind readers.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE)
 
 
 def load() -> None:
@@ -90,13 +90,9 @@ def beside_the_paper(experiment: Experiment, rows: Sequence[Row]) -> Figure:
 
 
 def _panels(groups: Sequence[str], *, height: float) -> tuple[Figure, dict[str, Any]]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     names = list(dict.fromkeys(groups))
     depth = math.ceil(len(names) / 2)
-    figure = Figure(figsize=(10.5, height * depth), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(10.5, height * depth)
     return figure, {name: figure.add_subplot(depth, 2, 1 + index) for index, name in enumerate(names)}
 
 
@@ -129,9 +125,7 @@ def _finish(axes: Any, experiment: Experiment, rows: Sequence[Row], *, logarithm
         room = 0.06 * (high - low) or 1.0
         axes.set_ylim(low - room, high + room)
     axes.set_ylabel(experiment.measured)
-    axes.grid(visible=True, which="major", alpha=0.3)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    finish_axes(axes)
 
 
 def _legend(figure: Figure, axes: Any) -> None:
