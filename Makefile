@@ -64,11 +64,11 @@ coverage: setup
 
 # kill -9 at random moments under load, 50 times on either store, about a quarter of an hour; `make test` has 5 of each.
 crash: setup compiled
-	CRASH_KILLS=50 $(BIN)/python -m pytest tests/service/crash
+	CRASH_KILLS=50 $(BIN)/python -m pytest --timeout 3600 tests/service/crash
 
 # The full agreement suite of the GPU backend; skipped, with the reason, where there is no GPU or no numba-cuda.
 test-gpu: setup compiled
-	$(BIN)/python -m pytest -n 0 -rs -s tests/gpu_full
+	$(BIN)/python -m pytest -n 0 -rs -s --timeout 3600 tests/gpu_full
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py

@@ -109,6 +109,7 @@ def test_where_no_process_can_begin_early_calls_say_so(monkeypatch: pytest.Monke
         assert pool.submit(os.getpid).result() is None
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_ends_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     import polars  # noqa: F401 (its way with Ctrl-C restarts calls of the operating system)
 
