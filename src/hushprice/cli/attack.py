@@ -50,7 +50,7 @@ def attack(
     options.check_output(output, "matplotlib")
     options.look_here(policy or [])
     with show.progress() as advance:
-        found = attack_policies(
+        attacks = attack_policies(
             policy or DEFAULT,
             stories=story or tuple(STORIES),
             period=period,
@@ -65,8 +65,8 @@ def attack(
     if output is not None:
         from hushprice.research.audits.picture import write_attacks
 
-        files = write_attacks(found, output)
+        files = write_attacks(attacks, output)
     if format is options.Format.json:
-        show.json([each.to_dict() for each in found])
+        show.json([each.to_dict() for each in attacks])
     else:
-        show_audits.attacks(found, files)
+        show_audits.attacks(attacks, files)

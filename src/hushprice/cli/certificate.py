@@ -84,15 +84,15 @@ def verify(
     before = None if previous is None else Certificate.read(previous)
     read = Certificate.read(file)
     try:
-        found = verification.verify(read, public_key=given, previous=before)
+        checked = verification.verify(read, public_key=given, previous=before)
     except InvalidInput as problem:
         raise InvalidInput(f"certificate {str(file)!r}: {problem}") from None
     if format is options.Format.json:
-        show.json(found.to_dict())
+        show.json(checked.to_dict())
         return
-    for line in found.holds:
+    for line in checked.holds:
         typer.echo(f"holds: {line}")
-    for field, line in found.stated.items():
+    for field, line in checked.stated.items():
         typer.echo(f"stated, not checkable: {field}: {line}")
-    for line in found.unprovable:
+    for line in checked.unprovable:
         typer.echo(f"no file can prove: {line}")

@@ -37,13 +37,13 @@ def theory(
     """
     from hushprice.cli import show, show_theory
     from hushprice.research.theory import registry
-    from hushprice.research.theory.finding import Size
+    from hushprice.research.theory.finding import CheckSize
     from hushprice.research.theory.output import write_findings
     from hushprice.simulation.device import choose
 
     options.check_output(output, "matplotlib")
     names, place = registry.chosen(name or []), choose(device, precision)
-    size = Size(quick=quick, seed=seed, workers=workers, device=place.device, precision=place.precision)
+    size = CheckSize(quick=quick, seed=seed, workers=workers, device=place.device, precision=place.precision)
     show.note(place.note)
     findings = []
     for finding in registry.run(names, size):

@@ -18,7 +18,7 @@ from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.research.audits.finding import pair
 from hushprice.research.audits.intervals import clopper_pearson, most_advantage
-from hushprice.research.audits.scores import Chosen, choose, fit_scores
+from hushprice.research.audits.scores import ChosenScore, choose, fit_scores
 from hushprice.research.audits.stories import STORIES
 from hushprice.research.audits.watch import Watch, check_runs, watches
 from hushprice.simulation.run import Progress
@@ -112,14 +112,14 @@ def attack_policies(
     """
     check_runs(runs, confidence, workers)
     made = watches(policies, stories, period=period, others=others, horizon=horizon, **setting)
-    found: list[Attack] = []
+    attacks: list[Attack] = []
     for index, watch in enumerate(made):
         prices = watch.run(runs, workers, staged(progress, index, len(made)))
-        found.append(_judge(watch, *prices, others=others, confidence=confidence, attacks=len(made)))
-    return found
+        attacks.append(_judge(watch, *prices, others=others, confidence=confidence, attacks=len(made)))
+    return attacks
 
 
-def rehearse(first: FloatArray, second: FloatArray) -> tuple[Chosen, FloatArray, FloatArray]:
+def rehearse(first: FloatArray, second: FloatArray) -> tuple[ChosenScore, FloatArray, FloatArray]:
     """The test chosen on the first half of the runs, and its scores on the other half, which it has never seen."""
     quarter, half = len(first) // 4, len(first) // 2
     fitted = fit_scores(first[:quarter], second[:quarter])

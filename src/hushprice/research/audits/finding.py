@@ -1,4 +1,4 @@
-"""What an audit found: in prices (Finding), or inside a releaser (Measurement)."""
+"""What an audit found: in prices (AuditFinding), or inside a releaser (Measurement)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hushprice.privacy.budget import EpsilonDelta
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class AuditFinding:
     """A lower bound on epsilon at `delta`, beside what was claimed and what is proven."""
 
     audit: str  # which audit

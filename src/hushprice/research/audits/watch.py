@@ -89,13 +89,13 @@ def watches(
         job = prepare(name, calibration=calibration, keep_prices=True, customers=customers, **setting)
         tuning = job.policy.tuning if isinstance(job.policy, Policy) else None
         early = 1 if tuning is None else min(tuning.exploration_periods + 1, job.horizon - 1)
-        for story in dict.fromkeys(stories):
-            told = tell(story, job.market, max(1, early) if period is None else period)
-            for change in (told.first, told.second):
+        for wanted in dict.fromkeys(stories):
+            story = tell(wanted, job.market, max(1, early) if period is None else period)
+            for change in (story.first, story.second):
                 change.check_fits(market=job.market, horizon=job.horizon)
-            if told.period == job.horizon:
-                raise InvalidInput(f"period must lie before the horizon, {job.horizon}, got {told.period!r}")
-            made.append(Watch(job=job, story=told))
+            if story.period == job.horizon:
+                raise InvalidInput(f"period must lie before the horizon, {job.horizon}, got {story.period!r}")
+            made.append(Watch(job=job, story=story))
     return made
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hushprice.research.experiments.experiment import BEST_FIXED, PRIVATE, RANDOM, Contender
-from hushprice.research.experiments.rows import FAR, Row
+from hushprice.research.experiments.rows import FAR, ReproducedEntry
 
 
-def matched(rows: Sequence[Row], contender: Contender, which: str) -> list[str]:
+def matched(rows: Sequence[ReproducedEntry], contender: Contender, which: str) -> list[str]:
     """How many of a contender's numbers are within FAR standard errors of the paper's."""
     compared = [row for row in rows if row.entry.contender == contender and row.matches is not None]
     if not compared:
@@ -20,7 +20,7 @@ def matched(rows: Sequence[Row], contender: Contender, which: str) -> list[str]:
     ]
 
 
-def beats_the_best_fixed_price(rows: Sequence[Row]) -> list[str]:
+def beats_the_best_fixed_price(rows: Sequence[ReproducedEntry]) -> list[str]:
     """How often each private policy, and the paper's own numbers, lose less than the best single price."""
     fixed = {_place(row): row.mean for row in rows if row.entry.contender == BEST_FIXED}
     lines = []
@@ -36,7 +36,7 @@ def beats_the_best_fixed_price(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def beats_random(rows: Sequence[Row]) -> list[str]:
+def beats_random(rows: Sequence[ReproducedEntry]) -> list[str]:
     """How often each private policy loses less than uniformly random prices."""
     random = {_place(row): row.mean for row in rows if row.entry.contender == RANDOM}
     lines = []
@@ -48,5 +48,5 @@ def beats_random(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def _place(row: Row) -> tuple[int, int]:
+def _place(row: ReproducedEntry) -> tuple[int, int]:
     return row.entry.setting.horizon, row.entry.setting.dimension

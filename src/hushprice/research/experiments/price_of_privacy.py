@@ -13,15 +13,15 @@ from hushprice.research.experiments.experiment import (
     PUBLISHED,
     SHRINK,
     YARDSTICKS,
-    Entry,
     Experiment,
-    Setting,
+    PaperEntry,
+    PaperSetting,
     shown_horizon,
 )
 from hushprice.research.experiments.findings import beats_the_best_fixed_price, matched
 from hushprice.research.experiments.paper_numbers import printed
 from hushprice.research.experiments.reasons import common
-from hushprice.research.experiments.rows import Row
+from hushprice.research.experiments.rows import ReproducedEntry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,34 +35,36 @@ class PriceOfPrivacy(Experiment):
         "The claim is 2 epsilon in all."
     )
 
-    def entries(self, *, quick: bool) -> list[Entry]:
+    def entries(self, *, quick: bool) -> list[PaperEntry]:
         entries = []
         for (full, dimension), numbers in paper_numbers.NON_PRIVATE.items():
             horizon = full // SHRINK if quick else full
             group = f"{shown_horizon(horizon)}, d = {dimension}"
             for contender in PRIVATE:
                 for epsilon, text in zip(paper_numbers.NON_PRIVATE_EPSILONS, numbers, strict=False):
-                    setting = Setting(
+                    setting = PaperSetting(
                         horizon=horizon, dimension=dimension, epsilon_covariance=epsilon, epsilon_estimate=epsilon
                     )
                     paper = None if quick else printed(text)
                     column = f"ε = {epsilon:g}"
-                    entries.append(Entry(setting=setting, contender=contender, group=group, column=column, paper=paper))
+                    entries.append(
+                        PaperEntry(setting=setting, contender=contender, group=group, column=column, paper=paper)
+                    )
             for contender in YARDSTICKS:
                 paper = printed(numbers[-1]) if contender == NONPRIVATE and not quick else None
-                setting = Setting(horizon=horizon, dimension=dimension)
-                entries.append(Entry(setting=setting, contender=contender, group=group, column=ANY, paper=paper))
+                setting = PaperSetting(horizon=horizon, dimension=dimension)
+                entries.append(PaperEntry(setting=setting, contender=contender, group=group, column=ANY, paper=paper))
         return entries
 
-    def reason(self, row: Row) -> str:
+    def reason(self, row: ReproducedEntry) -> str:
         return common(row)
 
-    def figures(self, rows: Sequence[Row]) -> Mapping[str, Figure]:
+    def figures(self, rows: Sequence[ReproducedEntry]) -> Mapping[str, Figure]:
         from hushprice.research.experiments.pictures import beside_the_paper
 
         return {self.name: beside_the_paper(self, rows)}
 
-    def findings(self, rows: Sequence[Row]) -> list[str]:
+    def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
         small = [row for row in rows if row.entry.setting.epsilon_estimate <= 1.0]
         return [
             *matched(small, PUBLISHED, "with epsilon at most 1"),

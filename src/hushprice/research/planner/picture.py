@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hushprice.research.planner.measured import Point
+from hushprice.research.planner.measured import MeasuredPoint
 from hushprice.research.planner.plan import ONE_PRICE, Plan
 from hushprice.simulation.drawing import BLUE, GREEN, VERMILION, finish_axes, new_figure
 
@@ -31,20 +31,22 @@ def plan_picture(plan: Plan) -> Figure:
     right.set_ylabel("average regret (x 1e-4)")
     right.set_title(f"after {plan.customers:,} customers", loc="left")
     if plan.measured is not None:
-        found = plan.measured.points
-        _dots(left, [(each.customers, each) for each in found if each.epsilon == plan.epsilon])
-        _dots(right, [(each.epsilon, each) for each in found if each.customers == plan.customers])
+        points = plan.measured.points
+        _dots(left, [(each.customers, each) for each in points if each.epsilon == plan.epsilon])
+        _dots(right, [(each.epsilon, each) for each in points if each.customers == plan.customers])
     for axes in (left, right):
         _finish(axes, 1e4 * plan.line(ONE_PRICE).regret)
     return figure
 
 
-def _dots(axes: Any, points: list[tuple[float, Point]]) -> None:
+def _dots(axes: Any, points: list[tuple[float, MeasuredPoint]]) -> None:
     """Simulation beside the forecast; nothing is drawn between points that were measured."""
     if points:
-        places, regrets, errors = zip(*((at, 1e4 * each.regret, 1e4 * each.error) for at, each in points), strict=True)
+        positions, regrets, errors = zip(
+            *((at, 1e4 * each.regret, 1e4 * each.error) for at, each in points), strict=True
+        )
         axes.errorbar(
-            places, regrets, yerr=errors, color=_QUIET, linestyle="none", marker="D", markersize=4.5, zorder=3,
+            positions, regrets, yerr=errors, color=_QUIET, linestyle="none", marker="D", markersize=4.5, zorder=3,
             label="measured in simulation",
         )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import cast
 
 from hushprice.policies.protocol import Policy
 from hushprice.research.sweeps.cell import Cell
-from hushprice.simulation.subprocess_pool import cores, each_apart
+from hushprice.simulation.subprocess_pool import cores, map_in_subprocesses
 from hushprice.simulation.trial import Job
 
 START = 1.0  # seconds until a process can begin
@@ -38,9 +38,9 @@ def _built_apart(cells: Sequence[Cell]) -> dict[Cell, Policy]:
     if processes < 2 or START + work / processes >= work:
         return {}
     shares = [distinct[first::processes] for first in range(processes)]  # dealt out, so that all get as many slow ones
-    found = each_apart(policies_of, [(share,) for share in shares])
+    built_lists = map_in_subprocesses(policies_of, [(share,) for share in shares])
     built: dict[Cell, Policy] = {}
-    for share, policies in zip(shares, found, strict=True):
+    for share, policies in zip(shares, built_lists, strict=True):
         if policies is None:
             return {}
         built |= zip(share, policies, strict=True)

@@ -40,7 +40,7 @@ PROMISE = EpsilonDelta(0.69, 1e-12)  # just inside the proposition's epsilon < l
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class PolicyRegret:
     """Average regret of one policy over one horizon."""
 
     policy: str
@@ -94,14 +94,14 @@ def linear_regret(
     trials: int = 10,
     seed: int = 0,
     workers: int | None = None,
-) -> list[Loss]:
+) -> list[PolicyRegret]:
     """Classical against anticipating privacy on `two_kinds`: the first has regret linear in T, the second has not."""
     checks.whole(1, trials=trials)
     market = two_kinds()
-    found: list[Loss] = []
+    regrets: list[PolicyRegret] = []
     for horizon in horizons:
         best = np.array([hearing_badly(promise, horizon, seed, trial) for trial in range(trials)])
-        found.append(Loss("best that hears badly", "the own price too", horizon, Mean.of(best)))
+        regrets.append(PolicyRegret("best that hears badly", "the own price too", horizon, Mean.of(best)))
         for policy, hides in (("fixed", "the own price too"), ("paper", "later prices"), ("nonprivate", "nobody")):
             result = simulate(
                 policy,
@@ -113,8 +113,8 @@ def linear_regret(
                 seed=seed,
                 workers=workers,
             )
-            found.append(Loss(result.label, hides, horizon, result.average_regret))
-    return found
+            regrets.append(PolicyRegret(result.label, hides, horizon, result.average_regret))
+    return regrets
 
 
 def _truth(epsilon: float) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushprice.research.theory.finding import Finding
+from hushprice.research.theory.finding import TheoryFinding
 from hushprice.simulation.drawing import BLUE, GREEN, PURPLE, VERMILION, finish_axes, new_figure
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE)
 
 
-def growth_picture(finding: Finding) -> Figure:
+def growth_picture(finding: TheoryFinding) -> Figure:
     """Every curve of a finding on logarithmic axes, two-standard-error bars, the stated rate dotted."""
     figure = new_figure(8.0, 5.0)
     axes = figure.add_subplot()
