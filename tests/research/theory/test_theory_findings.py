@@ -41,6 +41,8 @@ VACUOUS = {
     "stochastic-regret",
 }
 WRONG = [
+    ("classical-privacy", "classical_privacy", "RATE", 0.9),
+    ("classical-privacy", "classical_privacy", "SAFETY", 1.05),
     ("covariance-error", "covariance_error", "POWER", 2.0),
     ("covariance-error", "covariance_error", "SAFETY", 0.3),
     ("determinant", "determinant", "HIGHEST", 1.001),

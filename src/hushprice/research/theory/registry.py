@@ -10,6 +10,7 @@ from hushprice.research.theory.finding import CheckSize, TheoryFinding
 
 # Name on the command line -> file; in the order of the paper.
 CHECKS: dict[str, str] = {
+    "classical-privacy": "classical_privacy",
     "covariance-error": "covariance_error",
     "determinant": "determinant",
     "estimate-error": "estimate_error",
