@@ -42,7 +42,7 @@ def add(
 
 
 @keys.command(name="list")
-def listed(*, store: Store = None, config: Config = None) -> None:
+def list_keys(*, store: Store = None, config: Config = None) -> None:
     """List names and roles.
 
     Examples:

@@ -108,6 +108,8 @@ Neighbours = Annotated[
 Trials = Annotated[int, typer.Option(parser=count, metavar="N", help="Independent trials.")]
 Seed = Annotated[int, typer.Option(parser=count, metavar="S", help="Trial i depends on (seed, i) alone.")]
 Workers = Annotated[int | None, typer.Option(parser=count, metavar="N", help="Threads.  [default: all cores]")]
+Executor = Annotated[str, typer.Option(metavar="NAME", help="Where it runs: local or ray.")]
+Address = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="A Ray cluster; without it, this machine's.")]
 Device = Annotated[
     str,
     typer.Option(metavar="NAME", help="What computes: cpu, gpu, or auto, which takes a GPU where there is one."),

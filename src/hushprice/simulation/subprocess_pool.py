@@ -94,7 +94,7 @@ def map_in_subprocesses(function: Callable[..., T], calls: Sequence[tuple[Any, .
     As many run at once as there are cores. Stopped, it ends them all.
 
     >>> import math
-    >>> each_apart(math.factorial, [(3,), (-1,)])
+    >>> map_in_subprocesses(math.factorial, [(3,), (-1,)])
     [6, None]
     """
     with closing(SubprocessPool(min(len(calls), cores()))) as pool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hushprice.research.experiments.curves import Curves
 from hushprice.research.experiments.experiment import NONPRIVATE, PRIVATE, PaperEntry
+from hushprice.research.experiments.paper_figure import PaperFigure
 from hushprice.research.experiments.regret_over_epsilon import over_epsilon
 from hushprice.research.experiments.rows import ReproducedEntry
 
 
-class ConsumerSurplus(Curves):
+class ConsumerSurplus(PaperFigure):
     label = "fig:surplus"
     title = "What customers keep"
     about = (

@@ -55,6 +55,17 @@ class PaperSetting:
     epsilon_estimate: float = 1.0
     power: int = 2
 
+    @classmethod
+    def even(cls, horizon: int, dimension: int, epsilon: float, power: int = 2) -> PaperSetting:
+        """The setting with eps1 = eps2 = epsilon."""
+        return cls(
+            horizon=horizon,
+            dimension=dimension,
+            epsilon_covariance=epsilon,
+            epsilon_estimate=epsilon,
+            power=power,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class PrintedNumber:

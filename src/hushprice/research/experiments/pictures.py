@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hushprice.research.experiments.curves import Curves
 from hushprice.research.experiments.experiment import BEST_FIXED, NONPRIVATE, RANDOM, YARDSTICKS, Contender, Experiment
+from hushprice.research.experiments.paper_figure import PaperFigure
 from hushprice.research.experiments.rows import ReproducedEntry
 from hushprice.simulation.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, finish_axes, new_figure
 
@@ -26,7 +26,7 @@ def load() -> None:
     importlib.import_module("matplotlib.backends.backend_svg")
 
 
-def two_panels(experiment: Curves, rows: Sequence[ReproducedEntry], contender: Contender) -> Figure:
+def two_panels(experiment: PaperFigure, rows: Sequence[ReproducedEntry], contender: Contender) -> Figure:
     """One private policy in the paper's shape: a panel for each d, a line for each series, yardsticks dashed."""
     figure, panels = _panels([row.entry.group for row in rows], height=4.4)
     for (group, axes), first in zip(panels.items(), (True, False), strict=False):
@@ -97,7 +97,7 @@ def _panels(groups: Sequence[str], *, height: float) -> tuple[Figure, dict[str, 
 
 
 def _yardstick(
-    axes: Any, experiment: Curves, rows: Sequence[ReproducedEntry], across: set[float], colours: dict[str, Any]
+    axes: Any, experiment: PaperFigure, rows: Sequence[ReproducedEntry], across: set[float], colours: dict[str, Any]
 ) -> None:
     """A dashed line a series: over the horizontal axis where it moves along it, level where it does not."""
     labelled = False

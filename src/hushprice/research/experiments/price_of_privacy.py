@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hushprice.research.experiments import paper_numbers
 from hushprice.research.experiments.experiment import (
@@ -13,21 +12,17 @@ from hushprice.research.experiments.experiment import (
     PUBLISHED,
     SHRINK,
     YARDSTICKS,
-    Experiment,
     PaperEntry,
     PaperSetting,
     shown_horizon,
 )
 from hushprice.research.experiments.findings import beats_the_best_fixed_price, matched
 from hushprice.research.experiments.paper_numbers import printed
-from hushprice.research.experiments.reasons import common
+from hushprice.research.experiments.paper_table import PaperTable
 from hushprice.research.experiments.rows import ReproducedEntry
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-
-class PriceOfPrivacy(Experiment):
+class PriceOfPrivacy(PaperTable):
     label = "tab:non-private"
     title = "What privacy costs: regret by epsilon, and without privacy"
     about = (
@@ -42,9 +37,7 @@ class PriceOfPrivacy(Experiment):
             group = f"{shown_horizon(horizon)}, d = {dimension}"
             for contender in PRIVATE:
                 for epsilon, text in zip(paper_numbers.NON_PRIVATE_EPSILONS, numbers, strict=False):
-                    setting = PaperSetting(
-                        horizon=horizon, dimension=dimension, epsilon_covariance=epsilon, epsilon_estimate=epsilon
-                    )
+                    setting = PaperSetting.even(horizon, dimension, epsilon)
                     paper = None if quick else printed(text)
                     column = f"ε = {epsilon:g}"
                     entries.append(
@@ -55,14 +48,6 @@ class PriceOfPrivacy(Experiment):
                 setting = PaperSetting(horizon=horizon, dimension=dimension)
                 entries.append(PaperEntry(setting=setting, contender=contender, group=group, column=ANY, paper=paper))
         return entries
-
-    def reason(self, row: ReproducedEntry) -> str:
-        return common(row)
-
-    def figures(self, rows: Sequence[ReproducedEntry]) -> Mapping[str, Figure]:
-        from hushprice.research.experiments.pictures import beside_the_paper
-
-        return {self.name: beside_the_paper(self, rows)}
 
     def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
         small = [row for row in rows if row.entry.setting.epsilon_estimate <= 1.0]

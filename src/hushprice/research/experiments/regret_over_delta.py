@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from hushprice.research.experiments.curves import DIMENSIONS, Curves, moves
 from hushprice.research.experiments.experiment import (
     PRIVATE,
     YARDSTICKS,
@@ -16,6 +15,7 @@ from hushprice.research.experiments.experiment import (
     thinned,
 )
 from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
+from hushprice.research.experiments.paper_figure import DIMENSIONS, PaperFigure, moves
 from hushprice.research.experiments.rows import ReproducedEntry
 
 POWERS = tuple(range(1, 11))
@@ -24,7 +24,7 @@ EPSILONS = (0.2, 0.5, 1.0)
 ANY_DELTA = "any δ"
 
 
-class RegretOverDelta(Curves):
+class RegretOverDelta(PaperFigure):
     label = "fig:regret-vdelta"
     title = "Regret grows as delta shrinks"
     about = (
@@ -40,13 +40,7 @@ class RegretOverDelta(Curves):
             horizons = scaled(HORIZONS, quick=quick)
             lines = itertools.product(PRIVATE, horizons, thinned(EPSILONS, quick=quick))
             for (contender, horizon, epsilon), power in itertools.product(lines, thinned(POWERS, quick=quick)):
-                setting = PaperSetting(
-                    horizon=horizon,
-                    dimension=dimension,
-                    epsilon_covariance=epsilon,
-                    epsilon_estimate=epsilon,
-                    power=int(power),
-                )
+                setting = PaperSetting.even(horizon, dimension, epsilon, power=int(power))
                 entries.append(
                     PaperEntry(
                         setting=setting,

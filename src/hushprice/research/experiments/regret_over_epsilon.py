@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hushprice.research.experiments.curves import DIMENSIONS, Curves, moves
 from hushprice.research.experiments.experiment import (
     ANY,
     PRIVATE,
@@ -16,13 +15,14 @@ from hushprice.research.experiments.experiment import (
     thinned,
 )
 from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
+from hushprice.research.experiments.paper_figure import DIMENSIONS, PaperFigure, moves
 from hushprice.research.experiments.rows import ReproducedEntry
 
 EPSILONS = tuple(round(0.1 * step, 1) for step in range(1, 11))
 HORIZONS = (10**5, 5 * 10**5, 10**6)
 
 
-class RegretOverEpsilon(Curves):
+class RegretOverEpsilon(PaperFigure):
     label = "fig:regret-veps"
     title = "Regret falls as epsilon grows"
     about = (
@@ -53,9 +53,7 @@ def over_epsilon(*, quick: bool) -> list[PaperEntry]:
         for contender in PRIVATE:
             for horizon in scaled(HORIZONS, quick=quick):
                 for epsilon in thinned(EPSILONS, quick=quick):
-                    setting = PaperSetting(
-                        horizon=horizon, dimension=dimension, epsilon_covariance=epsilon, epsilon_estimate=epsilon
-                    )
+                    setting = PaperSetting.even(horizon, dimension, epsilon)
                     series, column = shown_horizon(horizon), f"ε = {epsilon:g}"
                     entries.append(
                         PaperEntry(setting=setting, contender=contender, group=group, series=series, column=column)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hushprice.research.experiments.curves import DIMENSIONS, MILLION, Curves, moves
 from hushprice.research.experiments.experiment import (
     PRIVATE,
     YARDSTICKS,
@@ -15,12 +14,13 @@ from hushprice.research.experiments.experiment import (
     thinned,
 )
 from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
+from hushprice.research.experiments.paper_figure import DIMENSIONS, MILLION, PaperFigure, moves
 from hushprice.research.experiments.rows import ReproducedEntry
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
-class RegretOverHorizon(Curves):
+class RegretOverHorizon(PaperFigure):
     label = "fig:regret-main"
     title = "Regret falls with the horizon and with epsilon"
     about = (
@@ -39,9 +39,7 @@ class RegretOverHorizon(Curves):
             for contender in PRIVATE:
                 for epsilon in thinned(EPSILONS, quick=quick):
                     for horizon in horizons:
-                        setting = PaperSetting(
-                            horizon=horizon, dimension=dimension, epsilon_covariance=epsilon, epsilon_estimate=epsilon
-                        )
+                        setting = PaperSetting.even(horizon, dimension, epsilon)
                         entries.append(
                             PaperEntry(
                                 setting=setting,

@@ -65,7 +65,7 @@ def cell_by_cell(experiment: Experiment, rows: Sequence[ReproducedEntry]) -> Tex
         entry = row.entry
         verdict = "matches" if row.matches else f"differs [{letters[experiment.reason(row)]}]"
         ours = with_error(row.mean, row.error, experiment.unit)
-        lines.append([_place(row), entry.line, _paper(experiment, row), ours, _far(row.distance or 0.0), verdict])
+        lines.append([_cell_name(row), entry.line, _paper(experiment, row), ours, _far(row.distance or 0.0), verdict])
     headings = ["cell", "policy", "paper", "ours ± standard error", "distance", "verdict"]
     return TextTable(headings, lines) if lines else None
 
@@ -85,10 +85,10 @@ def with_error(mean: float, error: float, unit: float) -> str:
 def in_words(experiment: Experiment, row: ReproducedEntry) -> str:
     """A cell beside the paper's in running text."""
     ours = with_error(row.mean, row.error, experiment.unit)
-    return f"{row.entry.line} at {_place(row)}: paper {_paper(experiment, row)}, ours {ours}"
+    return f"{row.entry.line} at {_cell_name(row)}: paper {_paper(experiment, row)}, ours {ours}"
 
 
-def _place(row: ReproducedEntry) -> str:
+def _cell_name(row: ReproducedEntry) -> str:
     entry = row.entry
     return f"{entry.group}, {entry.column}" if entry.contender.reads_budget else entry.group
 

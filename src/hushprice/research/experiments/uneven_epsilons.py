@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hushprice.research.experiments import paper_numbers
 from hushprice.research.experiments.experiment import (
@@ -12,24 +11,20 @@ from hushprice.research.experiments.experiment import (
     PUBLISHED,
     SHRINK,
     YARDSTICKS,
-    Experiment,
     PaperEntry,
     PaperSetting,
     shown_horizon,
 )
 from hushprice.research.experiments.findings import beats_the_best_fixed_price, matched
 from hushprice.research.experiments.paper_numbers import printed
-from hushprice.research.experiments.reasons import common
+from hushprice.research.experiments.paper_table import PaperTable
 from hushprice.research.experiments.rows import ReproducedEntry
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 HORIZON = 10**5
 FIXED_EPSILON = 0.1
 
 
-class UnevenEpsilons(Experiment):
+class UnevenEpsilons(PaperTable):
     label = "tab:diffeps"
     title = "Which epsilon matters: that of the covariance or that of the estimates"
     about = (
@@ -60,14 +55,6 @@ class UnevenEpsilons(Experiment):
                 setting = PaperSetting(horizon=horizon, dimension=dimension)
                 entries.append(PaperEntry(setting=setting, contender=contender, group=group, column=ANY))
         return entries
-
-    def reason(self, row: ReproducedEntry) -> str:
-        return common(row)
-
-    def figures(self, rows: Sequence[ReproducedEntry]) -> Mapping[str, Figure]:
-        from hushprice.research.experiments.pictures import beside_the_paper
-
-        return {self.name: beside_the_paper(self, rows)}
 
     def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
         lines = matched(rows, PUBLISHED, "")

@@ -29,7 +29,7 @@ Content = dict[str, Any]
 ABOVE = ("cli", "service", "audits", "planner", "experiments")  # the import contract keeps trials from reading them
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")  # whose versions may change a last digit
 REAL = ("epsilon", "delta", "epsilon_covariance", "epsilon_estimate", "price", "ridge", "width", "reference_price")
-FOUND = ("noise", "newton", "proven", "basis")  # follow from the other fields of a policy, the market and the package
+DERIVED = ("noise", "newton", "proven", "basis")  # follow from the other fields of a policy, the market and the package
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,7 +97,7 @@ class Cell:
         content: Content = {"market": content_of(job.market), "horizon": job.horizon, "seed": job.seed}
         if not isinstance(job.policy, Policy):
             return {**content, "policy": self.policy, "budget": msgspec.to_builtins(job.budget)}
-        fields = (field.name for field in dataclasses.fields(job.policy) if field.name not in FOUND)
+        fields = (field.name for field in dataclasses.fields(job.policy) if field.name not in DERIVED)
         content["policy"] = {name: msgspec.to_builtins(getattr(job.policy, name)) for name in fields}
         if job.policy.newton is not None:  # its rules follow from these, the market and the package
             parts = {"trigger": self.trigger, "bonus": self.bonus, "noise": self.noise}

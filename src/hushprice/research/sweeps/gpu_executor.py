@@ -251,7 +251,7 @@ def _leaves_half(work: Work, running: Collection[Work]) -> bool:
 
 
 def _next_of(news: queue.SimpleQueue[tuple[int, Any]]) -> tuple[int, Any]:
-    """Waits in small steps: a library that handles Ctrl-C too may keep it from ending an endless wait (apart.py)."""
+    """Waits in small steps: a library that handles Ctrl-C too may keep it from ending an endless wait."""
     while True:
         with suppress(queue.Empty):
             return news.get(timeout=0.1)

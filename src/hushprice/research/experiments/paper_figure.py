@@ -17,7 +17,7 @@ DIMENSIONS = (2, 3)
 MILLION = tuple(step * 10**5 for step in range(1, 11))  # T = 1e5, 2e5, ..., 1e6
 
 
-class Curves(Experiment):
+class PaperFigure(Experiment):
     """A figure: for every private policy one picture of the paper's shape."""
 
     across: str  # what the horizontal axis shows
