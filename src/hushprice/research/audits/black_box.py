@@ -19,7 +19,7 @@ import numpy as np
 
 from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import Policy
-from hushprice.research.audits.attack import CONFIDENCE, HORIZON, RUNS, rehearse, staged
+from hushprice.research.audits.attack import CONFIDENCE, HORIZON, RUNS, choose_test, share_of_progress
 from hushprice.research.audits.finding import AuditFinding
 from hushprice.research.audits.intervals import clopper_pearson
 from hushprice.research.audits.scores import ChosenScore
@@ -53,7 +53,7 @@ def audit_prices(
     made = watches(policies, stories, period=period, others=others, horizon=horizon, **setting)
     findings: list[AuditFinding] = []
     for index, watch in enumerate(made):
-        prices = watch.run(runs, workers, staged(progress, index, len(made)))
+        prices = watch.run(runs, workers, share_of_progress(progress, index, len(made)))
         findings.append(_judge(watch, *prices, confidence=confidence, audits=len(made)))
     return findings
 
@@ -84,7 +84,7 @@ def _cuts(chosen: ChosenScore) -> FloatArray:
 
 def _judge(watch: Watch, first: FloatArray, second: FloatArray, *, confidence: float, audits: int) -> AuditFinding:
     """What the runs refute, with an equal share of the doubt for each audit of the call."""
-    chosen, mine, other = rehearse(first, second)
+    chosen, mine, other = choose_test(first, second)
     each = 1.0 - (1.0 - confidence) / audits
     delta = watch.job.budget.total.delta if watch.claimed is None else watch.claimed.delta
     return AuditFinding(

@@ -20,7 +20,7 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.research.audits.stories import Story, tell
+from hushprice.research.audits.stories import Story, story_of
 from hushprice.simulation.compare import parse
 from hushprice.simulation.run import Progress, prepare, run_trials
 from hushprice.simulation.trial import Job
@@ -90,7 +90,7 @@ def watches(
         tuning = job.policy.tuning if isinstance(job.policy, Policy) else None
         early = 1 if tuning is None else min(tuning.exploration_periods + 1, job.horizon - 1)
         for wanted in dict.fromkeys(stories):
-            story = tell(wanted, job.market, max(1, early) if period is None else period)
+            story = story_of(wanted, job.market, max(1, early) if period is None else period)
             for change in (story.first, story.second):
                 change.check_fits(market=job.market, horizon=job.horizon)
             if story.period == job.horizon:

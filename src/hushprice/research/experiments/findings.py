@@ -8,7 +8,7 @@ from hushprice.research.experiments.experiment import BEST_FIXED, PRIVATE, RANDO
 from hushprice.research.experiments.rows import FAR, ReproducedEntry
 
 
-def matched(rows: Sequence[ReproducedEntry], contender: Contender, which: str) -> list[str]:
+def match_count(rows: Sequence[ReproducedEntry], contender: Contender, which: str) -> list[str]:
     """How many of a contender's numbers are within FAR standard errors of the paper's."""
     compared = [row for row in rows if row.entry.contender == contender and row.matches is not None]
     if not compared:

@@ -17,10 +17,10 @@ from hushprice.research.experiments.experiment import (
     PrintedNumber,
     shown_horizon,
 )
-from hushprice.research.experiments.findings import beats_the_best_fixed_price, matched
+from hushprice.research.experiments.findings import beats_the_best_fixed_price, match_count
 from hushprice.research.experiments.paper_numbers import printed
 from hushprice.research.experiments.paper_table import PaperTable
-from hushprice.research.experiments.reasons import common
+from hushprice.research.experiments.reasons import common_reason
 from hushprice.research.experiments.rows import ReproducedEntry
 
 DIMENSION = 2
@@ -65,10 +65,10 @@ class InputPerturbation(PaperTable):
         return entries
 
     def reason(self, row: ReproducedEntry) -> str:
-        return _NO_LAW if row.entry.contender == AT_EPSILON else common(row)
+        return _NO_LAW if row.entry.contender == AT_EPSILON else common_reason(row)
 
     def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
-        lines = [*matched(rows, PUBLISHED, ""), *matched(rows, AT_EPSILON, "")]
+        lines = [*match_count(rows, PUBLISHED, ""), *match_count(rows, AT_EPSILON, "")]
         for contender in PRIVATE:
             own = [row for row in rows if row.entry.contender == contender]
             noisy = [row for row in rows if row.entry.contender == AT_TWICE]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hushprice.research.experiments.experiment import PRIVATE, Experiment
-from hushprice.research.experiments.reasons import common
+from hushprice.research.experiments.reasons import common_reason
 from hushprice.research.experiments.rows import ReproducedEntry
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class PaperFigure(Experiment):
     logarithmic = True
 
     def reason(self, row: ReproducedEntry) -> str:
-        return common(row)
+        return common_reason(row)
 
     @abstractmethod
     def x(self, row: ReproducedEntry) -> float:
@@ -36,7 +36,7 @@ class PaperFigure(Experiment):
         return {f"{self.name}-{contender.name}": two_panels(self, rows, contender) for contender in PRIVATE}
 
 
-def moves(rows: Sequence[ReproducedEntry], along: str) -> list[str]:
+def falling_lines(rows: Sequence[ReproducedEntry], along: str) -> list[str]:
     """For each private policy, how many lines end lower than they began."""
     lines = []
     for contender in PRIVATE:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hushprice.research.experiments.experiment import Experiment
-from hushprice.research.experiments.reasons import common
+from hushprice.research.experiments.reasons import common_reason
 from hushprice.research.experiments.rows import ReproducedEntry
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ class PaperTable(Experiment):
     """A table: one picture with the paper's numbers and ours."""
 
     def reason(self, row: ReproducedEntry) -> str:
-        return common(row)
+        return common_reason(row)
 
     def figures(self, rows: Sequence[ReproducedEntry]) -> Mapping[str, Figure]:
         from hushprice.research.experiments.pictures import beside_the_paper

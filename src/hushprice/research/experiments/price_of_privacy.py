@@ -16,7 +16,7 @@ from hushprice.research.experiments.experiment import (
     PaperSetting,
     shown_horizon,
 )
-from hushprice.research.experiments.findings import beats_the_best_fixed_price, matched
+from hushprice.research.experiments.findings import beats_the_best_fixed_price, match_count
 from hushprice.research.experiments.paper_numbers import printed
 from hushprice.research.experiments.paper_table import PaperTable
 from hushprice.research.experiments.rows import ReproducedEntry
@@ -52,8 +52,8 @@ class PriceOfPrivacy(PaperTable):
     def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
         small = [row for row in rows if row.entry.setting.epsilon_estimate <= 1.0]
         return [
-            *matched(small, PUBLISHED, "with epsilon at most 1"),
-            *matched(rows, PUBLISHED, "of all epsilon"),
-            *matched(rows, NONPRIVATE, "without privacy"),
+            *match_count(small, PUBLISHED, "with epsilon at most 1"),
+            *match_count(rows, PUBLISHED, "of all epsilon"),
+            *match_count(rows, NONPRIVATE, "without privacy"),
             *beats_the_best_fixed_price(rows),
         ]

@@ -49,7 +49,7 @@ _WORSE = (
 )
 
 
-def common(row: ReproducedEntry) -> str:
+def common_reason(row: ReproducedEntry) -> str:
     """The reason by calibration, then by epsilon; what nothing explains is said to be unexplained."""
     contender = row.entry.contender
     if contender == PRINTED:

@@ -15,7 +15,7 @@ from hushprice.research.experiments.experiment import (
     thinned,
 )
 from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
-from hushprice.research.experiments.paper_figure import DIMENSIONS, PaperFigure, moves
+from hushprice.research.experiments.paper_figure import DIMENSIONS, PaperFigure, falling_lines
 from hushprice.research.experiments.rows import ReproducedEntry
 
 POWERS = tuple(range(1, 11))
@@ -63,7 +63,7 @@ class RegretOverDelta(PaperFigure):
 
     def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
         return [
-            *moves(rows, "from delta = 1/T to 1/T^10"),
+            *falling_lines(rows, "from delta = 1/T to 1/T^10"),
             *beats_random(rows),
             *beats_the_best_fixed_price(rows),
         ]

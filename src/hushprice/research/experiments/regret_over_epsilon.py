@@ -15,7 +15,7 @@ from hushprice.research.experiments.experiment import (
     thinned,
 )
 from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
-from hushprice.research.experiments.paper_figure import DIMENSIONS, PaperFigure, moves
+from hushprice.research.experiments.paper_figure import DIMENSIONS, PaperFigure, falling_lines
 from hushprice.research.experiments.rows import ReproducedEntry
 
 EPSILONS = tuple(round(0.1 * step, 1) for step in range(1, 11))
@@ -39,7 +39,7 @@ class RegretOverEpsilon(PaperFigure):
 
     def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
         return [
-            *moves(rows, "from the least to the largest epsilon"),
+            *falling_lines(rows, "from the least to the largest epsilon"),
             *beats_random(rows),
             *beats_the_best_fixed_price(rows),
         ]

@@ -14,7 +14,7 @@ from hushprice.research.experiments.experiment import (
     thinned,
 )
 from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
-from hushprice.research.experiments.paper_figure import DIMENSIONS, MILLION, PaperFigure, moves
+from hushprice.research.experiments.paper_figure import DIMENSIONS, MILLION, PaperFigure, falling_lines
 from hushprice.research.experiments.rows import ReproducedEntry
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -61,7 +61,7 @@ class RegretOverHorizon(PaperFigure):
 
     def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
         return [
-            *moves(rows, "from the shortest to the longest horizon"),
+            *falling_lines(rows, "from the shortest to the longest horizon"),
             *beats_random(rows),
             *beats_the_best_fixed_price(rows),
         ]

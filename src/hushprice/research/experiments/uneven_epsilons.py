@@ -15,7 +15,7 @@ from hushprice.research.experiments.experiment import (
     PaperSetting,
     shown_horizon,
 )
-from hushprice.research.experiments.findings import beats_the_best_fixed_price, matched
+from hushprice.research.experiments.findings import beats_the_best_fixed_price, match_count
 from hushprice.research.experiments.paper_numbers import printed
 from hushprice.research.experiments.paper_table import PaperTable
 from hushprice.research.experiments.rows import ReproducedEntry
@@ -57,7 +57,7 @@ class UnevenEpsilons(PaperTable):
         return entries
 
     def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
-        lines = matched(rows, PUBLISHED, "")
+        lines = match_count(rows, PUBLISHED, "")
         for contender in PRIVATE:
             for fixed, varied in ((1, 2), (2, 1)):
                 own = [row for row in rows if row.entry.contender == contender and f"ε{fixed} = " in row.entry.group]

@@ -138,8 +138,10 @@ def plan(
     neighbours = adjacency_of(adjacency)
     markets = prior.markets(features, map=map, slope=slope, count=vectors, seed=seed)
     given = {"adjacency": neighbours, "reference_price": reference_price}
-    ahead = _look_ahead(markets, claimed, given, lambda rules: outlook(markets, rules, customers, seed, workers), seed)
-    rules, private, dimension = ahead.private.rules, ahead.private, markets[0].dimension
+    forecasts = _forecasts(
+        markets, claimed, given, lambda rules: outlook(markets, rules, customers, seed, workers), seed
+    )
+    rules, private, dimension = forecasts.private.rules, forecasts.private, markets[0].dimension
     usual = MeasuredSetting(map=map, slope=float(slope), adjacency=neighbours.value, vectors=vectors, seed=seed)
     answer = look_up(customers, dimension, float(epsilon), delta=claimed.delta, setting=usual)
     return Plan(
@@ -164,17 +166,17 @@ def plan(
         releases=float(np.mean([np.sum(slots < customers) for slots in private.releases])),
         personal_after=_typical(private.ready, customers),
         learning=private.learning(customers),
-        lines=ahead.lines(customers),
-        beats_one_price=ahead.beats_one_price(customers),
-        customers_to_beat_one_price=private.crossing(ahead.one_price),
-        epsilons=[ahead.bought(each, customers) for each in sorted(ahead.by_epsilon)],
-        curve=ahead.curve(),
+        lines=forecasts.lines(customers),
+        beats_one_price=forecasts.beats_one_price(customers),
+        customers_to_beat_one_price=private.crossing(forecasts.one_price),
+        epsilons=[forecasts.bought(each, customers) for each in sorted(forecasts.by_epsilon)],
+        curve=forecasts.curve(),
         measured=answer if reference_price is None else None,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Ahead:
+class _Forecasts:
     """Forecasts of the policy at several budgets and without privacy, and what yardsticks earn on the same markets."""
 
     revenues: FloatArray  # (markets, 3): expected revenue a customer, as `Yardsticks` lists it
@@ -209,16 +211,16 @@ class _Ahead:
 
     def bought(self, epsilon: float, customers: int) -> EpsilonOutcome:
         """What that epsilon buys."""
-        forecasts = self.by_epsilon[epsilon]
-        regret, _ = forecasts.average_regret(customers)
+        own = self.by_epsilon[epsilon]
+        regret, _ = own.average_regret(customers)
         return EpsilonOutcome(
             epsilon=epsilon,
             regret=regret,
             revenue=self.best - regret,
             share=1.0 - regret / self.best,
-            customers_to_beat_one_price=forecasts.crossing(self.one_price),
-            first_release=forecasts.rules.first,
-            learning=forecasts.learning(customers),
+            customers_to_beat_one_price=own.crossing(self.one_price),
+            first_release=own.rules.first,
+            learning=own.learning(customers),
         )
 
     def curve(self) -> RegretCurve:
@@ -231,13 +233,13 @@ class _Ahead:
         )
 
 
-def _look_ahead(
+def _forecasts(
     markets: Sequence[Market],
     claimed: EpsilonDelta,
     given: Mapping[str, Any],
     forecast: Callable[[Newton], Outlook],
     seed: int,
-) -> _Ahead:
+) -> _Forecasts:
     """Forecasts on these markets at the claim and at EPSILONS; `given` is what `newton` takes beside."""
 
     def rules_for(budget: EpsilonDelta) -> Newton:
@@ -248,7 +250,7 @@ def _look_ahead(
     private, nonprivate = forecast(rules), forecast(without_privacy(rules))
     others = [each for each in EPSILONS if each != claimed.epsilon]
     by_epsilon = {each: forecast(rules_for(EpsilonDelta(each, claimed.delta))) for each in others}
-    return _Ahead(np.array(revenues), private, nonprivate, {**by_epsilon, float(claimed.epsilon): private})
+    return _Forecasts(np.array(revenues), private, nonprivate, {**by_epsilon, float(claimed.epsilon): private})
 
 
 def _line(name: str, best: float, regret: float, error: float | None = None) -> PricingLine:
