@@ -73,14 +73,14 @@ def note(text: str) -> None:
 
 
 def json(value: Any) -> None:
-    """One JSON value on stdout and nothing else."""
+    """Print one JSON value on stdout and nothing else."""
     import msgspec
 
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
 
 
 def table(results: Sequence[SimulationResult], files: Sequence[Path] = ()) -> None:
-    """The readable table, best policy first."""
+    """Print the results for people, best policy first."""
     first = results[0]
     out = console()
     rows = [_cells(result) for result in sorted(results, key=lambda each: float(each.regret.mean()))]
@@ -118,7 +118,7 @@ def sweep_table(
 
 
 def text(line: str) -> None:
-    """Words on stdout, as they are."""
+    """Print words on stdout, as they are."""
     console().print(line, soft_wrap=True)
 
 
@@ -206,7 +206,7 @@ def _proven(result: SimulationResult) -> str:
 
 
 def _reading(results: Sequence[SimulationResult]) -> list[str]:
-    """What a newcomer should see in the table."""
+    """Sentences about what a newcomer should see in the table."""
     lines = ["Regret: average revenue lost per customer against someone who knows demand exactly; lower is better."]
     yardstick = [each for each in results if each.hindsight]
     private = [each for each in results if each.claimed is not None and each.claimed.epsilon > 0.0]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def attacks(attacked: Sequence[Attack], files: Sequence[Path]) -> None:
-    """What watchers of later prices gained."""
+    """Print what watchers of later prices gained."""
     first = attacked[0]
     rows = [
         {
@@ -43,7 +43,7 @@ def attacks(attacked: Sequence[Attack], files: Sequence[Path]) -> None:
 
 
 def findings(audited: Sequence[AuditFinding]) -> None:
-    """Lower bounds on epsilon beside what was stated."""
+    """Print lower bounds on epsilon beside what was stated."""
     first = audited[0]
     rows = [
         {
@@ -69,7 +69,7 @@ def _privacy(pair: EpsilonDelta | None) -> str:
 
 
 def measurements(measured: Sequence[tuple[str, Measurement]], runs: int) -> None:
-    """What a look inside the releasers measured, beside what is allowed."""
+    """Print what a look inside the releasers measured, beside what is allowed."""
     rows = [
         {
             "policy": name,

@@ -13,7 +13,7 @@ _SHOWN = 5  # release times at either end
 
 
 def table(plan: Plan, picture: Path | None) -> None:
-    """Everything the plan says."""
+    """Print everything the plan says."""
     attributes = "1 feature" if plan.features == 1 else f"{plan.features} features"
     show.text(
         f"{plan.customers:,} customers, {attributes} (d = {plan.dimension}, {plan.map}), total epsilon "

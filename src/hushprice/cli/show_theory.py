@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def done(name: str, count: int, whole: int) -> None:
-    """Progress on stderr, for a person only."""
+    """Print progress on stderr, for a person only."""
     if sys.stderr.isatty():
         sys.stderr.write(f"{count}/{whole} {name}\n")
 
 
 def table(findings: Sequence[TheoryFinding], *, detailed: bool, files: Sequence[Path] = ()) -> None:
-    """The readable report."""
+    """Print the findings for people."""
     out = show.console()
     headings = ("check", "verdict", "measured", "bound", "of")
     rows: list[FindingRow] = [

@@ -60,7 +60,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write_parquet(frame: polars.DataFrame, path: Path) -> None:
-    """A data frame as Parquet."""
+    """Write a data frame as Parquet, in one piece or not at all."""
     content = io.BytesIO()
     frame.write_parquet(content)
     with whole_file(path) as temporary:
@@ -68,7 +68,7 @@ def write_parquet(frame: polars.DataFrame, path: Path) -> None:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """A picture; the format follows the file's ending."""
+    """Write a picture, in one piece or not at all; the format follows the file's ending."""
     with whole_file(path) as temporary:
         figure.savefig(temporary, format=path.suffix.lstrip("."), dpi=150)
     figure.set_layout_engine("none")  # its parts have their places; to find them takes longer than to draw them again

@@ -69,7 +69,7 @@ def write_comparison(results: Sequence[SimulationResult], folder: Path) -> list[
 
 
 def parse(name: str) -> tuple[str, str]:
-    """Policy and calibration."""
+    """The policy and the calibration that a name stands for, such as paper@tight."""
     policy, at, calibration = name.partition("@")
     if at and (policy != "paper" or calibration not in CALIBRATIONS):
         known = ", ".join(f"paper@{each}" for each in CALIBRATIONS)

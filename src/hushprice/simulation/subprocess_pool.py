@@ -25,12 +25,12 @@ _COMMAND = f"{_BEGIN}; from {__name__} import run_call; run_call()"
 
 
 def cores() -> int:
-    """Those this process may use."""
+    """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class SubprocessPool:
-    """Every call has its own process, and so many run at once. Whoever needs to know why one failed calls here.
+    """Calls functions in processes of their own, `most` at once. A call that failed gives None; to see why, call here.
 
     A process calls `first` before anything else; with `early`, processes for the first calls do that from now on.
     """
@@ -58,7 +58,7 @@ class SubprocessPool:
     def _call(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T | None:
         try:
             task = pickle.dumps((function, arguments))
-            with self._taken() as process:
+            with self._process() as process:
                 if self._stop.is_set():  # it came after those that `close` ended
                     process.kill()
                 output, _ = process.communicate(task)
@@ -67,7 +67,7 @@ class SubprocessPool:
         except Exception:  # of the operating system, of classes that cannot be sent, of whatever the call does
             return None
 
-    def _taken(self) -> subprocess.Popen[bytes]:
+    def _process(self) -> subprocess.Popen[bytes]:
         try:
             return self._waiting.pop()
         except IndexError:
@@ -106,7 +106,7 @@ def map_in_subprocesses(function: Callable[..., T], calls: Sequence[tuple[Any, .
 
 
 def run_call() -> None:
-    """The call on standard input; what it gives goes to standard output, and what it prints to standard error."""
+    """Make the call that comes on standard input; what it gives goes to standard output, and what it prints to standard error."""
     with os.fdopen(os.dup(1), "wb") as output:
         os.dup2(2, 1)
         pickle.load(sys.stdin.buffer)()

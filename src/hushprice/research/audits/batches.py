@@ -56,11 +56,11 @@ class ScriptedBatchNoise:
         self._left = list(numbers)
 
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
-        """The tape's."""
+        """The next numbers, as the tape gives them."""
         return np.array([self._left.pop(0) for _ in range(count)])
 
     def integers(self, scale: float, count: int) -> list[int]:
-        """The system's: whole numbers of this standard deviation."""
+        """The next numbers as whole ones of this standard deviation, as the system gives them."""
         return [round(scale * self._left.pop(0)) for _ in range(count)]
 
 

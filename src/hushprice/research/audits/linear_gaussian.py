@@ -63,12 +63,12 @@ class ScriptedStreamNoise:
         self.asked = 0
 
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
-        """The tape's: by stream and period."""
+        """The row of that period, as the tape gives it."""
         assert stream == tape.COVARIANCE_NOISE
         return self.rows[(period - 1) % self.rows.shape[0], :count].copy()
 
     def integers(self, scale: float, count: int) -> list[int]:
-        """The system's: whole numbers of this standard deviation."""
+        """The next row as whole numbers of this standard deviation, as the system gives them."""
         self.asked += 1
         row = self.rows[(self.asked - 1) % self.rows.shape[0]]  # who asks too often is found out by what comes of it
         return [round(scale * float(value)) for value in row[:count]]

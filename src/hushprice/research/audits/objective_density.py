@@ -100,7 +100,7 @@ def releaser_of(event: PerturbedEstimate, demand: Demand) -> BuildEstimate:
 def sample(
     build: BuildEstimate, event: PerturbedEstimate, demand: Demand, world: Any, rows: FloatArray
 ) -> ReleaseSample:
-    """One release a row of standard normals."""
+    """Releases from one database, one for each row of standard normals."""
     records = Records(event.dimension, demand.bound, lowest(demand))
     for phi, bought in zip(world[0].T, world[1], strict=True):
         records.append(phi, float(bought))

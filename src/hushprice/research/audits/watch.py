@@ -100,7 +100,7 @@ def watches(
 
 
 def check_runs(runs: int, confidence: float, workers: int | None) -> None:
-    """Refuse what no run could honour."""
+    """Refuse numbers of runs and threads, and a confidence, that no run could honour."""
     checks.whole(FEWEST, runs=runs)
     checks.within(FEWEST, 2**31, runs=runs)
     checks.probability(confidence=confidence)

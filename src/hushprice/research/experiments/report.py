@@ -64,7 +64,7 @@ KNOWN = (
 
 
 def report(plan: ReproductionPlan, outcomes: Sequence[Outcome], *, seconds: float) -> str:
-    """The whole page."""
+    """The page as HTML."""
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>The paper's numbers, run again</title>",
         f"<style>{_STYLE}</style></head><body><h1>The paper's numbers, run again</h1>",
@@ -143,7 +143,7 @@ def _section(outcome: Outcome) -> str:
 
 
 def _image(name: str, figure: Figure) -> str:
-    """A picture inside the page."""
+    """An image element that holds the picture itself."""
     content = io.BytesIO()
     figure.savefig(content, format="svg")
     data = base64.b64encode(content.getvalue()).decode()
@@ -163,5 +163,5 @@ def _list(texts: Sequence[str]) -> str:
 
 
 def _inline(text: str) -> str:
-    """Escaped, with `names` set as code."""
+    """The text escaped for HTML, with `names` set as code."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))

@@ -21,7 +21,7 @@ class TextTable:
     lines: list[list[str]]
 
     def markdown(self) -> str:
-        """A GitHub table; inner headings are set bold."""
+        """The table as GitHub writes one; inner headings are set bold."""
         out = [_pipes(self.headings), _pipes(["---", *["---:"] * (len(self.headings) - 1)])]
         for line in self.lines:
             whole = [f"**{line[0]}**", *[""] * (len(self.headings) - 1)] if len(line) == 1 else line
@@ -29,7 +29,7 @@ class TextTable:
         return "\n".join(out) + "\n"
 
     def html(self) -> str:
-        """A table element without style of its own."""
+        """The table as an HTML element without style of its own."""
         head = "".join(f"<th>{html.escape(text)}</th>" for text in self.headings)
         body = []
         for line in self.lines:
@@ -83,7 +83,7 @@ def with_error(mean: float, error: float, unit: float) -> str:
 
 
 def in_words(experiment: Experiment, row: ReproducedEntry) -> str:
-    """A cell beside the paper's in running text."""
+    """One number of ours beside the paper's, in running text."""
     ours = with_error(row.mean, row.error, experiment.unit)
     return f"{row.entry.line} at {_cell_name(row)}: paper {_paper(experiment, row)}, ours {ours}"
 

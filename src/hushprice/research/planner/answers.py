@@ -80,5 +80,5 @@ def _cost(plan: Plan) -> str:
 
 
 def _rounded(customers: int) -> int:
-    """To two digits: the prediction is no finer."""
+    """The number to two digits: the prediction is no finer."""
     return int(float(f"{customers:.2g}"))

@@ -72,7 +72,7 @@ class MapAnswer:
 
 @functools.cache
 def measured_map() -> MeasuredMap:
-    """The file that comes with the package."""
+    """What was measured, from the file that comes with the package."""
     return msgspec.json.decode(resources.files(__package__).joinpath(FILE).read_bytes(), type=MeasuredMap)
 
 

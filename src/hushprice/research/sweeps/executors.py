@@ -57,7 +57,7 @@ class LocalExecutor:
         self.place = place
 
     def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:
-        """All is compiled already, or will be in a moment."""
+        """Do nothing: all is compiled already, or will be in a moment."""
 
     def cut(self, missing: Missing) -> list[TrialRange]:
         return cut(missing, self.slots)
@@ -85,7 +85,7 @@ class LocalExecutor:
                     future.cancel()
 
     def close(self) -> None:
-        """Nothing outlives a run."""
+        """Do nothing: no thread outlives a run."""
 
 
 def _next(ended: queue.SimpleQueue[Future[Block]]) -> Future[Block] | None:

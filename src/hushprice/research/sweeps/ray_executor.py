@@ -53,7 +53,7 @@ class RayExecutor:
         return CPU
 
     def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:
-        """A node compiles when it needs to."""
+        """Do nothing: a node compiles when it needs to."""
 
     def cut(self, missing: Missing) -> list[TrialRange]:
         return cut(missing, self.slots)

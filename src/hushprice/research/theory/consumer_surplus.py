@@ -22,7 +22,7 @@ SIGN = 1.0  # of the change of surplus with epsilon that the paper states; tests
 
 
 class SurplusRun(NamedTuple):
-    """One epsilon, a number a trial each."""
+    """What one policy did at one epsilon: arrays with one number a trial."""
 
     surplus: FloatArray
     price: FloatArray  # average price
@@ -111,7 +111,7 @@ def changes(size: CheckSize, runs_by_policy: dict[str, list[SurplusRun]], field:
 
 
 def table(size: CheckSize, runs_by_policy: dict[str, list[SurplusRun]]) -> tuple[FindingRow, ...]:
-    """A row a cell."""
+    """One row for each policy and epsilon."""
     rows = [
         _row(each, f"{eps:g}", one)
         for each in POLICIES
@@ -121,7 +121,7 @@ def table(size: CheckSize, runs_by_policy: dict[str, list[SurplusRun]]) -> tuple
 
 
 def shown(intervals: list[Interval]) -> str:
-    """Signed changes with their intervals."""
+    """The changes in words, with sign and interval."""
     return " and ".join(f"{each.value:+.3f} [{each.low:+.3f}, {each.high:+.3f}]" for each in intervals)
 
 

@@ -19,7 +19,7 @@ BASE = 1.5  # of the logarithm in D_inf
 
 
 def allowed(dimension: int, horizon: int) -> int:
-    """ceil(d log_1.5 T)."""
+    """The most estimates that the theorems allow: ceil(d log_1.5 T)."""
     return math.ceil(dimension * math.log(horizon) / math.log(BASE))
 
 

@@ -43,7 +43,7 @@ class EstimateCase(NamedTuple):
 
     @property
     def noise(self) -> float:
-        """nu, with the family's true constants."""
+        """The noise nu of one estimate, with the family's true constants."""
         bounds = Constants(bound=self.demand.bound, scale=self.demand.scale, curvature=self.demand.curvature)
         return published_noise.estimate_noise(self.call, bounds)
 

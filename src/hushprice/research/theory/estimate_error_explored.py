@@ -26,7 +26,7 @@ def needed_eigenvalue(case: EstimateCase) -> float:
 
 
 def second_bound(case: EstimateCase) -> float:
-    """(4 s K sqrt(d ln T))^2."""
+    """The bound of eq:MLE_upper_2: (4 s K sqrt(d ln T))^2."""
     demand, growth = case.demand, case.dimension * math.log(case.horizon)
     return SAFETY * 16 * (demand.subgaussian * demand.curvature) ** 2 * growth
 

@@ -64,7 +64,7 @@ class TheoryFinding:
 
     @property
     def verdict(self) -> str:
-        """One or two words for a table."""
+        """Whether the statement holds, in one or two words for a table."""
         word = {True: "holds", False: "FALSE", None: "undecided"}[self.holds]
         return f"{word}, vacuous" if self.vacuous else word
 

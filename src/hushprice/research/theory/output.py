@@ -11,7 +11,7 @@ from hushprice.simulation.atomic_file import whole_file, write_figure
 
 
 def write_findings(findings: Sequence[TheoryFinding], folder: Path) -> list[Path]:
-    """Write everything; returns the files."""
+    """Write the findings and their pictures; returns the files."""
     import msgspec
 
     files = [folder / "findings.json"]

@@ -19,7 +19,7 @@ SAFETY = 1.0  # factor on the bounds; tests plant others
 
 
 class FamilyConstants(NamedTuple):
-    """B_Y, s, K, G."""
+    """What the theorems ask of a demand family: B_Y, s, K, G."""
 
     bound: float
     subgaussian: float

@@ -57,5 +57,5 @@ def curve(policy: str, axis: str, x: Sequence[float], samples: Sequence[FloatArr
 
 
 def shown(powers: dict[str, Interval]) -> str:
-    """'paper@tight 0.21 [0.10, 0.32], ...'."""
+    """The powers in one line: 'paper@tight 0.21 [0.10, 0.32], ...'."""
     return ", ".join(f"{name} {value}" for name, value in powers.items())
