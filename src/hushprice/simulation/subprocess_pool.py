@@ -106,7 +106,7 @@ def map_in_subprocesses(function: Callable[..., T], calls: Sequence[tuple[Any, .
 
 
 def run_call() -> None:
-    """Make the call that comes on standard input; what it gives goes to standard output, and what it prints to standard error."""
+    """Make the call on standard input: what it gives goes to standard output, what it prints to standard error."""
     with os.fdopen(os.dup(1), "wb") as output:
         os.dup2(2, 1)
         pickle.load(sys.stdin.buffer)()
