@@ -11,6 +11,7 @@ from hushprice.cli import options
 
 
 def simulate(
+    *,
     policy: Annotated[
         str,
         typer.Option(

@@ -1,4 +1,4 @@
-"""Several policies on one market, on the same customers and the same luck, and one picture of them."""
+"""Several policies on one market, on the same customers with the same random numbers, and one picture of them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from hushprice.research.planner import prior
 from hushprice.research.sweeps import gpu_executor
 from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.gpu_executor import Gpu
-from hushprice.research.sweeps.trial_range import Piece
+from hushprice.research.sweeps.trial_range import TrialRange as Piece
 from hushprice.simulation import scratch
 from hushprice.simulation.device import Place
 from hushprice.simulation.gpu import device

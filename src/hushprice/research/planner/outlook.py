@@ -1,4 +1,4 @@
-"""What one budget leads to, averaged over the prior: forecasts on every market, each with several draws of luck."""
+"""What one budget leads to, averaged over the prior: several forecasts on every market, each with its own draws."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Outlook:
     releases: tuple[IntArray, ...]  # a run each: the customers before each release
 
     def average_regret(self, customers: int) -> tuple[float, float]:
-        """Regret a customer: the mean over the prior, and its standard error from luck within each market."""
+        """Regret a customer: the mean over the prior, and its standard error from what is drawn within each market."""
         runs = self.regret_of_markets(customers)
         error = math.sqrt(float(runs.var(axis=1, ddof=1).mean()) / runs.size)
         return float(runs.mean()), error
@@ -79,8 +79,8 @@ def outlook(
         world, plan = markets[index].world(LIMIT), newton_plan(rules, markets[index])
         for draw in range(DRAWS):
             marks = np.zeros(forecast.MARKS)
-            at, kept = regret[index, draw], slots[index, draw]
-            forecast.forecast(world, plan, seed, DRAWS * index + draw, LIMIT, checkpoints, at, kept, marks)
+            regrets, releases = regret[index, draw], slots[index, draw]
+            forecast.forecast(world, plan, seed, DRAWS * index + draw, LIMIT, checkpoints, regrets, releases, marks)
             ready[index, draw] = marks[forecast.READY] if marks[forecast.READY] >= 0 else math.inf
             counts[index, draw] = min(int(marks[forecast.RELEASES]), _MOST_RELEASES)
 
@@ -91,6 +91,6 @@ def outlook(
 
 
 def without_privacy(rules: NewtonRules) -> NewtonRules:
-    """The same policy without noise, and not expecting any: what privacy costs is the difference."""
+    """These rules without noise, and not expecting any: what privacy costs is the difference."""
     silent = replace(rules.noise, score=_NONE, curvature=_NONE)
     return replace(rules, noise=silent, first=SHORTEST * len(rules.center), drawn=False)

@@ -60,14 +60,14 @@ class Block:
         return cls.holding(Trials.of(trials), first=first, seconds=seconds)
 
     @classmethod
-    def holding(cls, found: Trials, *, first: int, seconds: float) -> Block:
-        """The same from arrays."""
+    def holding(cls, trials: Trials, *, first: int, seconds: float) -> Block:
+        """The block that starts at trial `first`, from the arrays of all its trials."""
         return cls(
             first=first,
             seconds=seconds,
-            totals=found.totals,
-            regret_at=found.regret_at,
-            estimate_periods=found.estimate_periods,
+            totals=trials.totals,
+            regret_at=trials.regret_at,
+            estimate_periods=trials.estimate_periods,
         )
 
     @property

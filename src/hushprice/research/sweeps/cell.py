@@ -65,7 +65,7 @@ class Cell(PolicySettings):
         return "_job" in self.__dict__
 
     def prepare_with(self, built: Policy) -> Job:
-        """The same job, given the policy that another process built for these very settings: that is most of the work.
+        """The job, with the policy that another process built for these very settings: that is most of the work.
 
         Results are known by the settings, so any other policy would be taken for this one.
         """
@@ -159,7 +159,7 @@ def content_of(market: Market) -> Content:
 
 
 def seen_through(market: Market, name: str) -> Market:
-    """The same customers through the built-in map of that name: theta keeps its entries, terms it lacks get 0."""
+    """The market's customers through the built-in map of that name: theta keeps its entries, terms it lacks get 0."""
     before, after = market.features, by_name(name, market.features.contexts)
     if before.name not in MAPS or after.code < before.code:
         raise InvalidInput(f"features {name!r} lacks terms of the map {before.name!r} of market {market.name!r}")
