@@ -13,7 +13,7 @@ PRICES = [
     "hushprice.price_search",
     "hushprice.releases",
 ]
-PRICES += ["hushprice.service.quoting.main", "hushprice.service.http.routes"]
+PRICES += ["hushprice.service.quoting.quoter_main", "hushprice.service.http.routes"]
 PROBE = """
 import importlib, pkgutil, sys
 module = importlib.import_module({name!r})

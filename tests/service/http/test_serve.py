@@ -291,7 +291,7 @@ def test_what_is_wrong_is_one_line_and_exit_code_2(call: Callable[..., Any], tmp
 
 
 def test_without_the_extra_its_name_is_said(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("hushprice.service.quoting.main")]:
+    for name in [name for name in sys.modules if name.startswith("hushprice.service.quoting.quoter_main")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvloop", None)
     code, _, err = call("serve", "--port", "0", "--operator-port", "0")

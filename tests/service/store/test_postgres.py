@@ -16,14 +16,8 @@ from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import open_store, postgres_setup
-from hushprice.service.store.protocol import (
-    GRACE,
-    LearnerStore,
-    LeaseLost,
-    QuoterStore,
-    StoreUnavailable,
-    Told,
-)
+from hushprice.service.store.protocol import GRACE, LearnerStore, LeaseLost, QuoterStore, StoreUnavailable
+from hushprice.service.store.values import OutcomeAnswer
 
 
 @pytest.fixture
@@ -74,7 +68,7 @@ def test_an_outcome_waits_for_the_clock_in_flight_and_is_late(
         thread, told = waiting(owner, lambda: tell(quoter, name))
         assert told == []
     thread.join()
-    assert told == [Told("late")]
+    assert told == [OutcomeAnswer("late")]
     assert [slot.demand for slot in learner.due(PRODUCT, 0, 10)] == [None]
 
 
@@ -124,7 +118,7 @@ def test_somebody_who_holds_a_lock_too_long_makes_the_store_unavailable(
 ) -> None:
     with owner.transaction():
         owner.execute("SELECT pg_advisory_xact_lock(1752527720)")
-        quoter._link.rows("SELECT set_config('lock_timeout', '50ms', false)")  # type: ignore[attr-defined]
+        quoter._connection.rows("SELECT set_config('lock_timeout', '50ms', false)")  # type: ignore[attr-defined]
         with pytest.raises(StoreUnavailable, match="locked"):
             given(quoter)
     given(quoter)
@@ -139,7 +133,7 @@ def test_synchronous_commit_is_on_whatever_the_database_says(owner: psycopg.Conn
     try:
         for uri, role in ((postgres_uri, "learner"), (as_quoter(postgres_uri), "quoter")):
             store = open_store(uri, role)  # type: ignore[call-overload]
-            assert store._link.rows("SHOW synchronous_commit") == [("on",)]
+            assert store._connection.rows("SHOW synchronous_commit") == [("on",)]
             store.close()
     finally:
         owner.execute(f"ALTER DATABASE {name} RESET synchronous_commit".encode())
@@ -186,7 +180,7 @@ def test_a_server_stopped_and_started_is_found_again(
     postgres_process: PostgresProcess, quoter: QuoterStore, learner: LearnerStore
 ) -> None:
     (name,) = given(quoter)
-    assert tell(quoter, name) == Told("recorded")
+    assert tell(quoter, name) == OutcomeAnswer("recorded")
     postgres_process.stop()
     try:
         for _ in range(2):
@@ -196,7 +190,7 @@ def test_a_server_stopped_and_started_is_found_again(
             open_store(as_quoter(postgres_process.uri), "quoter")
     finally:
         postgres_process.start()
-    assert tell(quoter, name) == Told("recorded", True)
+    assert tell(quoter, name) == OutcomeAnswer("recorded", True)
     with pytest.raises(StoreUnavailable):
         learner.products()
     pass_time(learner, 20.0)

@@ -156,11 +156,11 @@ def _from_file(file: Path | None) -> dict[str, Any]:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     names = {variable(name): name for name in NAMES}
-    found = {key: value for key, value in environment.items() if key.startswith(PREFIX) and key not in _OF_THE_CLIENT}
-    for key in found:
+    given = {key: value for key, value in environment.items() if key.startswith(PREFIX) and key not in _OF_THE_CLIENT}
+    for key in given:
         if key not in names:
             _check_known(key, key, "there is no setting for the environment variable", list(names))
-    return {names[key]: value for key, value in found.items()}
+    return {names[key]: value for key, value in given.items()}
 
 
 def variable(name: str) -> str:

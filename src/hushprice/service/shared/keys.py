@@ -17,7 +17,7 @@ from typing import Protocol
 from hushprice.errors import InvalidInput, first_line
 from hushprice.privacy.certificates.signing import write_once
 from hushprice.service.shared.secret import Secret
-from hushprice.service.store.protocol import ApiKey, Role
+from hushprice.service.store.values import ApiKey, Role
 
 ROLES: tuple[Role, ...] = ("admin", "shop", "auditor")
 _BYTES = 32

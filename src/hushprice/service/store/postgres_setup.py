@@ -10,7 +10,7 @@ import psycopg
 from psycopg import sql
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store.postgres_link import Link
+from hushprice.service.store.postgres_connection import PostgresConnection
 
 VERSION = 1
 QUOTER = "hushprice_quoter"
@@ -26,7 +26,7 @@ def prepare(uri: str, quoter_password: str | None = None) -> None:
 
     Without a password a quoter can log in only where the server's own rules (pg_hba.conf) ask for none.
     """
-    link = Link(uri, "hushprice prepare")
+    link = PostgresConnection(uri, "hushprice prepare")
     try:
         with link.transaction() as connection:
             _make_role(connection, quoter_password)

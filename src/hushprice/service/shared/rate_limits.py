@@ -5,7 +5,7 @@ from __future__ import annotations
 LARGEST_BATCH = 100  # quotes in one request; a full bucket must hold one
 
 
-class Limits:
+class RateLimits:
     """A bucket of tokens a key: it holds one second's worth, and fills as time goes by."""
 
     def __init__(self, rate: float) -> None:
