@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from hushprice.client.connection import HttpAnswer, Connections
+from hushprice.client.connection import Connections, HttpAnswer
 from hushprice.client.problems import ServiceAway, refusal
 from hushprice.errors import InvalidInput
 
