@@ -356,6 +356,18 @@ def test_a_crash_after_skipping_is_skipped_again(tmp_path: Path) -> None:
     shop.close()
 
 
+def test_memory_from_before_a_restored_backup_is_read_back(shop: Shop) -> None:
+    shop.serve(stop=20)
+    first = learn_all(shop)
+    other = shop.learning()
+    other.holder = first.holder  # as after a store that was restored while this process slept
+    shop.store.report_seen([SeenRelease("tea", 90, 15)])
+    other.turn()
+    first.turn()
+    assert [change.what for change in shop.store.changes("tea")] == ["restored backup"]
+    assert first._learners["tea"].sequence == 90
+
+
 def test_memory_that_is_old_is_not_taken_for_a_restored_backup(shop: Shop) -> None:
     shop.serve(stop=30)
     first = learn_all(shop)

@@ -259,6 +259,8 @@ def test_a_jump_before_anything_was_learned_and_past_the_horizon() -> None:
     again.jump(SeenRelease("tea", 9, 5000))
     assert not again.learning
     assert again.learned == 5000
+    again.jump(SeenRelease("tea", 12, 6000))
+    assert (again.learned, again.sequence) == (6000, 12)
 
 
 def test_a_jump_waits_for_a_commit() -> None:

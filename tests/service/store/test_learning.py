@@ -60,6 +60,11 @@ def test_learned_slots_lose_their_contexts(quoter: QuoterStore, learner: Learner
     assert problems(learner) == []
 
 
+def test_a_store_may_be_closed_twice(learner: LearnerStore) -> None:
+    learner.close()
+    learner.close()
+
+
 @pytest.mark.parametrize("holder", ["other", None])
 def test_without_the_lease_nothing_is_stored(quoter: QuoterStore, learner: LearnerStore, holder: str | None) -> None:
     given(quoter, 2)

@@ -57,7 +57,7 @@ def _run(
         if parent is not None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the parent says when to end
             loop.add_signal_handler(signal.SIGTERM, stop.set)
-            parent.ended = _parent_gone(loop, stop, listening)
+            parent.ended = _when_orphaned(loop, stop, listening)
         else:
             server.on_signals(stop)
         store = open_store(address, "learner")
@@ -77,6 +77,7 @@ def _run(
         finally:
             stopping.set()
             await asyncio.to_thread(thread.join)
+            store.close()
 
     try:
         uvloop.run(main())
@@ -92,7 +93,11 @@ def _learn(learning: LearningLoop, stopping: threading.Event) -> None:
         os._exit(1)  # started again, it reads everything back
 
 
-def _parent_gone(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, listening: socket.socket) -> Callable[[], None]:
+def _when_orphaned(
+    loop: asyncio.AbstractEventLoop, stop: asyncio.Event, listening: socket.socket
+) -> Callable[[], None]:
+    """What ends this process when the one that started it is gone."""
+
     def ended() -> None:
         with contextlib.suppress(OSError):
             listening.shutdown(socket.SHUT_RDWR)  # the service may be about to start again, on the same port
@@ -108,7 +113,8 @@ def run_child(line: bytes, parent: Parent) -> None:
     child = child_settings.decode(line)
     assert child.listening is not None
     try:
-        _run(child.settings, socket.socket(fileno=child.listening), lambda: None, parent)
+        with socket.socket(fileno=child.listening) as listening:
+            _run(child.settings, listening, lambda: None, parent)
     except HushpriceError as problem:
         sys.stderr.write(f"hushprice: learner: {problem}\n")
         sys.exit(2)

@@ -212,5 +212,4 @@ def _lower_priority() -> None:
 
     Not SCHED_IDLE: that gets what nobody else wants, which on a busy machine is nothing, and releases would not come.
     """
-    if hasattr(os, "setpriority"):
-        os.setpriority(os.PRIO_PROCESS, 0, max(NICE, os.getpriority(os.PRIO_PROCESS, 0)))
+    os.setpriority(os.PRIO_PROCESS, 0, max(NICE, os.getpriority(os.PRIO_PROCESS, 0)))

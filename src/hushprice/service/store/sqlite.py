@@ -63,8 +63,7 @@ class SqliteStore:
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                connection.rollback()  # nothing where SQLite has done so itself
                 raise
 
     def _writing(self) -> Any:

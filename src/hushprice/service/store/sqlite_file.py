@@ -128,8 +128,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("UPDATE clock SET one = 1")  # a file that is read-only should be told of at the start
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
+        connection.rollback()
         raise
 
 

@@ -69,8 +69,7 @@ def execute_retrying(connection: sqlite3.Connection, end: float, *statements: st
                 connection.execute(statement)
             return
         except sqlite3.OperationalError as problem:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            connection.rollback()
             if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
             time.sleep(_PAUSE)
