@@ -120,5 +120,5 @@ def _path(product: str, rest: str = "") -> str:
 
 
 def _query(choice: Mapping[str, object]) -> str:
-    shown = {name: str(value).lower() if isinstance(value, bool) else value for name, value in choice.items()}
-    return "?" + urlencode(shown) if shown else ""
+    texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in choice.items()}
+    return "?" + urlencode(texts) if texts else ""

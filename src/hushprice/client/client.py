@@ -82,11 +82,11 @@ class Client(Calls):
         ask = Ask(product, attributes, context, customer)
         extra = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         try:
-            given = read(self._send("POST", "/v1/quotes", ask, extra), Quote)
+            quote = read(self._send("POST", "/v1/quotes", ask, extra), Quote)
         except ServiceAway as away:
             return self._fallback(product, away)
-        self._currencies[product] = given.currency
-        return given
+        self._currencies[product] = quote.currency
+        return quote
 
     def quotes(self, batch: Sequence[Ask]) -> list[Quote | Refused]:
         """Prices for many customers, in their order; what the service refused is an error in its place, not raised."""
@@ -94,11 +94,11 @@ class Client(Calls):
         for start in range(0, len(batch), LARGEST_BATCH):
             part = batch[start : start + LARGEST_BATCH]
             try:
-                given = read(self._send("POST", "/v1/quotes/batch", {"quotes": part}), BatchAnswer).quotes
+                items = read(self._send("POST", "/v1/quotes/batch", {"quotes": part}), BatchAnswer).quotes
             except ServiceAway as away:
                 answers += [self._fallback(ask.product, away) for ask in part]
             else:
-                answers += [_of_batch(item) for item in given]
+                answers += [_of_batch(item) for item in items]
         return answers
 
     def outcome(self, quote: Quote | str, *, purchased: bool | None = None, quantity: float | None = None) -> Outcome:

@@ -127,10 +127,10 @@ class _DeadlineReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        left = self._deadline - time.monotonic()
-        if not left > 0:
+        remaining = self._deadline - time.monotonic()
+        if not remaining > 0:
             raise TimeoutError
-        self._socket.settimeout(left)
+        self._socket.settimeout(remaining)
         return self._raw.readinto(buffer)
 
     def close(self) -> None:

@@ -59,18 +59,18 @@ class Endpoint:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         started = time.perf_counter()
-        given = length = idempotency = None
+        api_key = length = idempotency = None
         for name, value in scope["headers"]:
             if name == b"authorization":
-                given = value[7:].strip() if value[:7].lower() == b"bearer " else b""
+                api_key = value[7:].strip() if value[:7].lower() == b"bearer " else b""
             elif name == b"x-api-key":
-                given = value if given is None else given
+                api_key = value if api_key is None else api_key
             elif name == b"content-length":
                 length = value
             elif name == b"idempotency-key":
                 idempotency = value
         service = self._service
-        key = self._admit(given)
+        key = self._admit(api_key)
         if self._roles:  # all who come without a key share one bucket
             wait = service.limits.take("" if key is None else key.name, started)
             if wait:
@@ -90,11 +90,11 @@ class Endpoint:
         )
         return await self._handler(service, request)
 
-    def _admit(self, given: bytes | None) -> ApiKey | None:
+    def _admit(self, api_key: bytes | None) -> ApiKey | None:
         """Who asks. A key that is given must be known, also where none is needed: it is a mistake of its sender."""
-        if not self._roles or (given is None and not self._needs_key):
+        if not self._roles or (api_key is None and not self._needs_key):
             return None
-        key = None if given is None else self._service.product_table.keyring.find(given)
+        key = None if api_key is None else self._service.product_table.keyring.find(api_key)
         if key is None:
             raise problems.unauthorized()
         if key.role != "admin" and key.role not in self._roles and self._needs_key:

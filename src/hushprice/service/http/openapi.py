@@ -95,7 +95,7 @@ def _in_path(path: str) -> list[dict[str, Any]]:
 
 
 def _in_query(call: Call) -> list[dict[str, Any]]:
-    listed: list[dict[str, Any]] = [
+    parameters: list[dict[str, Any]] = [
         {
             "name": each.name,
             "in": "query",
@@ -107,7 +107,7 @@ def _in_query(call: Call) -> list[dict[str, Any]]:
     ]
     if call.free_query is not None:
         schema = {"type": "object", "additionalProperties": {"type": "string"}}
-        listed.append(
+        parameters.append(
             {
                 "name": "features",
                 "in": "query",
@@ -117,7 +117,7 @@ def _in_query(call: Call) -> list[dict[str, Any]]:
                 "explode": True,
             }
         )
-    return listed
+    return parameters
 
 
 def _in_header(call: Call) -> list[dict[str, Any]]:
@@ -141,15 +141,15 @@ def _responses(call: Call, by_type: dict[int, Any]) -> dict[str, Any]:
 
 
 def _refusals(call: Call) -> list[int]:
-    """Those that come before the call itself."""
-    listed = [500]
+    """The statuses of refusals that come before the call itself."""
+    statuses = [500]
     if call.roles:
-        listed += [401, 403, 429]
+        statuses += [401, 403, 429]
     if call.body is not None:
-        listed += [400, 413, 422]
+        statuses += [400, 413, 422]
     elif call.query or call.free_query:
-        listed += [422]
-    return listed
+        statuses += [422]
+    return statuses
 
 
 def _json(schema: Any) -> dict[str, Any]:

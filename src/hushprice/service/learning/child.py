@@ -31,6 +31,7 @@ class Parent:
 
 
 def main() -> None:
+    """Read settings from the parent, watch it, and learn until it ends."""
     settings = sys.stdin.buffer.readline()
     if not settings.endswith(b"\n"):
         os._exit(1)  # the parent is gone already

@@ -61,15 +61,15 @@ def _run(
         else:
             server.on_signals(stop)
         store = open_store(address, "learner")
-        seen = setup.seen_file(settings, store)
-        store.report_seen(seen.all())  # before anything is learned
+        seen_file = setup.seen_file(settings, store)
+        store.report_seen(seen_file.all())  # before anything is learned
         learning = LearningLoop(store, signing_key=key)
         thread = threading.Thread(target=_learn, args=(learning, stopping), name="hushprice-learner")
         thread.start()
         try:
             # It notes what it shows like a quoter: a release on the operator's page is seen as well.
             service = await service_state.start(
-                settings, lambda: open_store(address, "learner"), b"", ProductTable(seen), quotes=False
+                settings, lambda: open_store(address, "learner"), b"", ProductTable(seen_file), quotes=False
             )
             figures = operator_calls(learning, lambda: open_store(address, "learner"), clipped)
             await server.serve(Application(service, (*READS, *figures)), listening, started=started, stop=stop)

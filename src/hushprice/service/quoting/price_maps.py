@@ -22,7 +22,7 @@ Feature = Number | Category | Boolean
 Value = float | bool | str
 
 
-def features(priced: PricedProduct) -> dict[str, Feature]:
+def map_features(priced: PricedProduct) -> dict[str, Feature]:
     """What a map can be drawn over: declared attributes, or the numbers of a context as x1, x2, ..."""
     schema = schema_of(priced.product)
     if schema is not None:
@@ -33,14 +33,14 @@ def features(priced: PricedProduct) -> dict[str, Feature]:
 
 def price_map(priced: PricedProduct, x: str | None, y: str | None, steps: int) -> PriceMap:
     """Prices charged over one or two features, the others in the middle."""
-    known = features(priced)
-    names = list(known)
-    across = _chosen(known, "x", x or (names[0] if names else None))
-    up = _chosen(known, "y", y) if y else None
+    declared = map_features(priced)
+    names = list(declared)
+    across = _chosen(declared, "x", x or (names[0] if names else None))
+    up = _chosen(declared, "y", y) if y else None
     if up is not None and up.name == across.name:
         raise problems.invalid("y", "must be another feature than x")
     columns, rows = _values(across, steps), [None] if up is None else _values(up, steps)
-    prices = [[_price(priced, known, _point(across, value, up, other)) for value in columns] for other in rows]
+    prices = [[_price(priced, declared, _point(across, value, up, other)) for value in columns] for other in rows]
     down = None if up is None else Axis(up.name, _values(up, steps))
     return PriceMap(Axis(across.name, columns), down, prices, priced.product.currency, priced.label)
 
@@ -49,12 +49,12 @@ def demand_curve(priced: PricedProduct, given: Mapping[str, str]) -> DemandCurve
     """Believed demand over price for the customer described, two deviations to either side."""
     if priced.quoter is None:
         raise Problem(404, "no_belief", "policy fixed learns no demand")
-    known, point = features(priced), {}
+    declared, point = map_features(priced), {}
     for name, text in given.items():
-        if name not in known:
-            raise problems.invalid("query", f"features are {', '.join(known)}")
-        point[name] = _parsed(known[name], text)
-    context = _context(known, point)
+        if name not in declared:
+            raise problems.invalid("query", f"features are {', '.join(declared)}")
+        point[name] = _parsed(declared[name], text)
+    context = _context(declared, point)
     u, v = features_of(priced.product).parts(context)
     shares = np.linspace(0.0, 1.0, _POINTS)
     phi = u + shares[:, None] * v
@@ -71,12 +71,12 @@ def _numbers(values: FloatArray) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def _chosen(known: dict[str, Feature], field: str, name: str | None) -> Feature:
+def _chosen(declared: dict[str, Feature], field: str, name: str | None) -> Feature:
     if name is None:
         raise Problem(404, "no_features", "this product has no features to draw prices over")
-    if name not in known:
-        raise problems.invalid(field, f"must be one of {', '.join(known)}")
-    return known[name]
+    if name not in declared:
+        raise problems.invalid(field, f"must be one of {', '.join(declared)}")
+    return declared[name]
 
 
 def _values(feature: Feature, steps: int) -> list[Value]:
@@ -91,14 +91,14 @@ def _point(across: Feature, value: Value, up: Feature | None, other: Value | Non
     return {across.name: value} if up is None or other is None else {across.name: value, up.name: other}
 
 
-def _price(priced: PricedProduct, known: dict[str, Feature], point: Mapping[str, Value]) -> float:
-    return float(priced.price(_context(known, point).tobytes(), 0.5).charged)
+def _price(priced: PricedProduct, declared: dict[str, Feature], point: Mapping[str, Value]) -> float:
+    return float(priced.price(_context(declared, point).tobytes(), 0.5).charged)
 
 
-def _context(known: dict[str, Feature], point: Mapping[str, Value]) -> FloatArray:
+def _context(declared: dict[str, Feature], point: Mapping[str, Value]) -> FloatArray:
     """The context of a point; a feature it does not name is in the middle: 0, or the base level of a category."""
     entries: list[float] = []
-    for name, feature in known.items():
+    for name, feature in declared.items():
         if name in point:
             entries += feature.encode(point[name])
         else:

@@ -22,8 +22,8 @@ POLL = 0.5  # seconds between two looks at the store; new releases must reach qu
 class ProductTable:
     """Read by the event loop, replaced part by part by the thread that refreshes it."""
 
-    def __init__(self, seen: SeenReleasesFile) -> None:
-        self._seen = seen
+    def __init__(self, seen_file: SeenReleasesFile) -> None:
+        self._seen_file = seen_file
         self._looked = False
         self.products: dict[str, PricedProduct] = {}
         self.keyring = Keyring()
@@ -50,12 +50,12 @@ class ProductTable:
     def note(self, store: QuoterStore, products: dict[str, PricedProduct]) -> list[SeenRelease]:
         """Write down the highest releases in use, after telling the store of those it may not have; returns the new."""
         if not self._looked or self._unreported(products):
-            self._seen.read_again()
-            unreported = self._unreported(products) if self._looked else self._seen.all()
+            self._seen_file.read_again()
+            unreported = self._unreported(products) if self._looked else self._seen_file.all()
             if unreported:  # before the note is replaced: afterwards nobody would know
                 store.report_seen(unreported)
             self._looked = True
-        return self._seen.note(self._used(products))
+        return self._seen_file.note(self._used(products))
 
     def certificate(self, store: QuoterStore, product: str) -> bytes | None:
         """The newest certificate. It may have come after a new release, so releases until then are noted first."""
@@ -67,7 +67,7 @@ class ProductTable:
 
     def _without_new_release(self, priced: PricedProduct) -> PricedProduct:
         """A product as it is now, by the last release that was noted: a freeze must not wait for a full disk."""
-        if priced.seen is None or not self._seen.is_new(priced.seen):
+        if priced.seen is None or not self._seen_file.is_new(priced.seen):
             return priced
         before = self.products.get(priced.product.name)
         noted = None if before is None else before.release
@@ -93,8 +93,8 @@ class ProductTable:
 
     def _unreported(self, products: dict[str, PricedProduct]) -> list[SeenRelease]:
         """What this machine has seen and the store may lack: it is behind, or has another release of that number."""
-        replaced = {each.product for each in self._used(products) if self._seen.is_new(each)}
-        return [each for each in self._seen.all() if each.product in replaced or _is_behind(products, each)]
+        replaced = {each.product for each in self._used(products) if self._seen_file.is_new(each)}
+        return [each for each in self._seen_file.all() if each.product in replaced or _is_behind(products, each)]
 
     def _renewed_or_old(self, store: QuoterStore, stored: StoredProduct) -> PricedProduct | None:
         before = self.products.get(stored.name)

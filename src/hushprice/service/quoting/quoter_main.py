@@ -39,9 +39,9 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
             listening = sockets.listen(settings.host, settings.operator_port, "operator_port")
             operator = sockets_open.enter_context(listening)
         secret = setup.customer_secret(settings, say)
-        seen = setup.quoters_seen_file(settings)
+        seen_file = setup.quoters_seen_file(settings)
         if operator is not None:
-            setup.report_seen(settings, seen.all())
+            setup.report_seen(settings, seen_file.all())
         began = time.monotonic()
         precompile()
         took = time.monotonic() - began
@@ -49,7 +49,7 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
             say(f"compiled the price search in {took:.0f} s; it is kept for the next start")
         logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
         try:
-            uvloop.run(_serve(settings, Sockets(public, operator), secret, seen, say))
+            uvloop.run(_serve(settings, Sockets(public, operator), secret, seen_file, say))
         except StoreUnavailable as problem:
             raise InvalidInput(f"store: {problem}") from None
 
@@ -62,7 +62,7 @@ class Sockets(NamedTuple):
 
 
 async def _serve(
-    settings: Settings, listening: Sockets, secret: bytes, seen: SeenReleasesFile, say: Callable[[str], None]
+    settings: Settings, listening: Sockets, secret: bytes, seen_file: SeenReleasesFile, say: Callable[[str], None]
 ) -> None:
     public, operator = listening
     stop = asyncio.Event()
@@ -73,7 +73,7 @@ async def _serve(
     service = None
     try:
         service = await service_state.start(
-            settings, lambda: open_store(settings.store.reveal(), "quoter"), secret, ProductTable(seen)
+            settings, lambda: open_store(settings.store.reveal(), "quoter"), secret, ProductTable(seen_file)
         )
         service.learner = learner
 

@@ -172,8 +172,8 @@ def variable(name: str) -> str:
     return PREFIX + name.upper().replace(".", "_")
 
 
-def _check_known(name: str, shown: str, what: str, known: list[str] | None = None) -> None:
+def _check_known(name: str, quoted: str, what: str, known: list[str] | None = None) -> None:
     choices = sorted(NAMES) if known is None else known
     if name not in choices:
         near = difflib.get_close_matches(name, choices, n=1)
-        raise InvalidInput(f"{what} {shown!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        raise InvalidInput(f"{what} {quoted!r}" + (f"; did you mean {near[0]!r}?" if near else ""))

@@ -23,19 +23,19 @@ class SeenReleasesFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._seen = self._read()
+        self._noted = self._read()
 
     def all(self) -> list[SeenRelease]:
         """The highest release of every product."""
-        return list(self._seen.values())
+        return list(self._noted.values())
 
     def read_again(self) -> None:
         """Take up what other processes have noted."""
-        self._seen = self._read()
+        self._noted = self._read()
 
     def is_new(self, seen: SeenRelease) -> bool:
         """Is it higher than what is noted, or another release of the same number?"""
-        return _is_new(seen, self._seen.get(seen.product))
+        return _is_new(seen, self._noted.get(seen.product))
 
     def note(self, seen: Iterable[SeenRelease]) -> list[SeenRelease]:
         """Write down what is new, and return that. When this returns, it is on disk."""
@@ -48,7 +48,7 @@ class SeenReleasesFile:
             noted.update({each.product: each for each in new})
             if new:
                 _write(self._path, msgspec.json.encode(list(noted.values())))
-        self._seen = noted
+        self._noted = noted
         return new
 
     def _read(self) -> dict[str, SeenRelease]:

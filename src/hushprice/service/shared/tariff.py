@@ -68,7 +68,7 @@ class Tariff:
         self._high = min(middle + step, ceiling)
         self._ladder = None if rules.ladder is None else units(rules.ladder, decimals)
         self._inside = _rungs(self._ladder, self._one, self._low, self._high)
-        self.reference = self._shown(middle)  # for the holdout, a frozen product, and before anything is known
+        self.reference = self._as_charged(middle)  # for the holdout, a frozen product, and before anything is known
 
     def charge(self, p: float) -> Charged:
         """What is charged where the optimizer says p in [0, 1]."""
@@ -80,9 +80,9 @@ class Tariff:
             nearest = price - (price - self._ladder + self._one // 2) % self._one + self._one // 2
             least, most = self._inside
             price = least if nearest < least else most if nearest > most else nearest
-        return self._shown(price)
+        return self._as_charged(price)
 
-    def _shown(self, price: int) -> Charged:
+    def _as_charged(self, price: int) -> Charged:
         if self._decimals == 0:
             return Charged(str(price), price / self._top)
         whole, part = divmod(price, self._one)

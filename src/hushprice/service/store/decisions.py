@@ -161,9 +161,9 @@ def skip_target(seen: SeenRelease, at: Progress, lost: object) -> SeenRelease | 
     """The number and the slot to go on after; None where that was done. A number that is taken is never used again."""
     if at.skipped >= seen.records and at.skipped_releases >= seen.sequence and lost is None:
         return None
-    made = max(at.sequence, at.skipped_releases)
+    highest = max(at.sequence, at.skipped_releases)
     # One above what was made: a learner that stopped between this and its next state finds that it is behind.
-    sequence = seen.sequence if seen.sequence > made else made + 1
+    sequence = seen.sequence if seen.sequence > highest else highest + 1
     return SeenRelease(seen.product, sequence, max(seen.records, at.learned, at.skipped), restores=seen.restores)
 
 

@@ -57,12 +57,14 @@ class PostgresConnection:
         self._connection: psycopg.Connection[Any] | None = None
 
     def close(self) -> None:
+        """Close the connection; the next statement opens another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     @contextmanager
     def transaction(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection inside a transaction, which is committed at the end of the block."""
         with self._explained(), self._connected().transaction():
             assert self._connection is not None
             yield self._connection

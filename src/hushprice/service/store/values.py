@@ -19,7 +19,7 @@ class ApiKey(msgspec.Struct, frozen=True):
 
     @property
     def identity(self) -> str:
-        """What its quotes are bound to. Of the key itself: a name may be given to another key later."""
+        """A short text that quotes are bound to. Of the key itself: a name may be given to another key later."""
         return self.digest[:8].hex()
 
 

@@ -30,14 +30,14 @@ def _up_or_away(up: bool) -> Literal["up", "away"]:
 
 async def prometheus(service: Service, request: CheckedRequest) -> Answer:
     """The answer with public figures, as Prometheus reads them."""
-    listed = []
+    figures = []
     for name, priced in service.product_table.products.items():
         claimed, proven = priced.policy.claimed, priced.policy.proven
         spent = 0.0 if priced.release is None or proven is None else proven.epsilon
         epsilon = 0.0 if claimed is None else claimed.epsilon
-        listed.append(metrics.ProductFigures(name, priced.slots, priced.sequence, priced.learned, epsilon, spent))
+        figures.append(metrics.ProductFigures(name, priced.slots, priced.sequence, priced.learned, epsilon, spent))
     up, learner = service.store_up, service.learner_up
-    text = metrics.render(service.latencies, listed, store_up=up, learner_up=learner, buffered=service.writer.buffered)
+    text = metrics.render(service.latencies, figures, store_up=up, learner_up=learner, buffered=service.writer.buffered)
     return Answer(200, text.encode(), _TEXT)
 
 

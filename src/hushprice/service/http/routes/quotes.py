@@ -43,9 +43,9 @@ async def _quote_one(service: Service, body: QuoteRequest, key: str, idempotency
     new = new_quote(service, priced, body, key, idempotency)
     writer = service.writer
     if service.settings.quotes.durable or idempotency is not None or writer.backlog > BUFFER:
-        given = await _store(service, new)
-        if given is not None:
-            return _store_answer(priced, given)
+        stored = await _store(service, new)
+        if stored is not None:
+            return _store_answer(priced, stored)
         recorded = False
     else:
         writer.quote_later(new)
@@ -60,21 +60,21 @@ async def _store(service: Service, new: NewQuote) -> QuoteAnswer | None:
     asked, none is given: it might be the key's second one, which no outcome could be told of.
     """
     try:
-        given = await service.writer.quote(new)
+        stored = await service.writer.quote(new)
     except StoreUnavailable:
-        given = service.recent.find(new)
-        if given is None:
+        stored = service.recent.find(new)
+        if stored is None:
             raise problems.key_not_looked_up() from None
-    if given is not None:
-        service.recent.note(new, given)
-    return given
+    if stored is not None:
+        service.recent.note(new, stored)
+    return stored
 
 
-def _store_answer(priced: PricedProduct, given: QuoteAnswer) -> Answer:
+def _store_answer(priced: PricedProduct, stored: QuoteAnswer) -> Answer:
     """What the store says: the new quote, or for an Idempotency-Key seen before, the old one."""
-    if given.conflict:
+    if stored.conflict:
         raise Problem(409, "idempotency_conflict", "this Idempotency-Key came with another request", "Idempotency-Key")
-    return Answer(201 if given.fresh else 200, as_quote(priced, given, recorded=True))
+    return Answer(201 if stored.fresh else 200, as_quote(priced, stored, recorded=True))
 
 
 def new_quote(
