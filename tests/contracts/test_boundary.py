@@ -13,7 +13,7 @@ PRICES = [
     "hushprice.price_search",
     "hushprice.releases",
 ]
-PRICES += ["hushprice.service.quoting.main", "hushprice.service.http.routes"]
+PRICES += ["hushprice.service.quoting.quoter_main", "hushprice.service.http.routes"]
 BEYOND = ("hushprice.records", "hushprice.slots", "hushprice.noise", "hushprice.mechanisms")
 PROBE = """
 import importlib, pkgutil, sys

@@ -20,7 +20,7 @@ from hushprice.privacy.customers import guarantee_of
 from hushprice.privacy.ledger import Ledger
 from hushprice.service.shared.certificates import certify, customer_of, customers_of, facts_of, loss_of_product
 from hushprice.service.shared.product import Product, demand_of, features_of, policy_of
-from hushprice.service.store.protocol import Change
+from hushprice.service.store.values import Change
 
 KEY = Ed25519PrivateKey.generate()
 DATE = datetime.date(2026, 10, 1)

@@ -35,10 +35,10 @@ def add(
     \b
       hushprice keys add --role shop --name web-shop
     """
-    from hushprice.service.shared import keyring
+    from hushprice.service.shared import key_changes
 
     with _opened(store, config) as opened:
-        typer.echo(keyring.add(opened, name, role).reveal())
+        typer.echo(key_changes.add(opened, name, role).reveal())
 
 
 @keys.command(name="list")
@@ -69,10 +69,10 @@ def remove(
     \b
       hushprice keys remove --name web-shop
     """
-    from hushprice.service.shared import keyring
+    from hushprice.service.shared import key_changes
 
     with _opened(store, config) as opened:
-        keyring.remove(opened, name)
+        key_changes.remove(opened, name)
 
 
 def _opened(store: str | None, config: Any) -> Any:

@@ -69,11 +69,11 @@ def serve(
 
             prepare_database(settings, _say)
         elif settings.role == "learner":
-            from hushprice.service.learning.main import run as learn
+            from hushprice.service.learning.learner_main import run as learn
 
             learn(settings, _say)
         else:
-            from hushprice.service.quoting.main import run
+            from hushprice.service.quoting.quoter_main import run
 
             run(settings, _say)
 

@@ -19,7 +19,7 @@ from hushprice.privacy.customers import CustomerGuarantee, guarantee_of, most_re
 from hushprice.privacy.ledger import Ledger
 from hushprice.privacy.loss import Loss, loss_of
 from hushprice.service.shared.product import Product, delta_of, demand_of, features_of, policy_of
-from hushprice.service.store.protocol import Change
+from hushprice.service.store.values import Change
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -46,7 +46,7 @@ def customer_of(product: Product, restores: int = 0) -> CustomerGuarantee | None
 
 
 def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = None) -> CustomerGuarantee | None:
-    """The same over all products, each with its restored backups. One that learns without a cap leaves nothing.
+    """What is proven for a customer of all products, each with its restored backups; None where one has no cap.
 
     At this delta; by default at the smallest of those that the products claim.
     """
@@ -56,8 +56,8 @@ def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = 
     if len(known) < len(capped) or not learning:
         return None
     stated = min(delta_of(product) for product in learning) if delta is None else delta
-    found = guarantee_of([(loss_of_product(each), cap) for each, cap in zip(learning, known, strict=True)], stated)
-    return found if math.isfinite(found.epsilon) else None
+    guarantee = guarantee_of([(loss_of_product(each), cap) for each, cap in zip(learning, known, strict=True)], stated)
+    return guarantee if math.isfinite(guarantee.epsilon) else None
 
 
 def facts_of(product: Product, changes: Sequence[Change], issued: datetime.date) -> NewtonFacts:
@@ -108,7 +108,7 @@ def certify(
 
 
 def _manual(changes: Sequence[Change]) -> tuple[ManualChange, ...]:
-    """With dates that never go back, whatever the clock did: what is listed once keeps its place."""
+    """The changes as a certificate lists them, with dates that never go back: what is listed once stays where it is."""
     listed: list[ManualChange] = []
     for change in changes:
         date = datetime.datetime.fromtimestamp(change.at, datetime.UTC).date()
