@@ -29,8 +29,9 @@ from hushprice.privacy.budget import EpsilonDelta
 from hushprice.simulation.change import Change, world_of
 from hushprice.simulation.kernels import newton
 from hushprice.simulation.market import Market
-from hushprice.simulation.scratch import TOTALS
+from hushprice.simulation.tally import TOTALS
 from hushprice.simulation.trial import newton_plan
+from hushprice.simulation.world import TrialInput, TrialOutput
 from hushprice.types import FloatArray
 
 CLAIM = EpsilonDelta(1.0, 1e-6)
@@ -126,9 +127,9 @@ class Played:
 
 
 def _published(kind: str, given: tuple[Any, ...]) -> FloatArray:
-    """What a release writes into: it lies on the trial's desk."""
-    (desk,) = (each for each in given if hasattr(each, "noisy_score"))
-    return desk.noisy_score if kind == SCORE else desk.curvature
+    """What a release writes into."""
+    (state,) = (each for each in given if hasattr(each, "noisy_score"))
+    return state.noisy_score if kind == SCORE else state.curvature
 
 
 @functools.lru_cache(maxsize=32)
@@ -159,9 +160,9 @@ def kernel(world: Played) -> Any:
         exec(its_scores, module.scores.__dict__)
     names = ("uniform", "EXPLORATION", "COVARIANCE_NOISE", "ESTIMATE_NOISE")
     module.tape = SimpleNamespace(take_normals=world.take, **{name: getattr(tape, name) for name in names})  # type: ignore[attr-defined]
-    look, add_noise = module._look, module._add_noise
-    module._look = lambda *given: world.released(CURVATURE, given[-1], look, given)  # type: ignore[attr-defined]
-    module._add_noise = lambda *given: world.released(SCORE, given[3], add_noise, given)  # type: ignore[attr-defined]
+    curvature, score = module._release_curvature, module.release_score
+    module._release_curvature = lambda *given: world.released(CURVATURE, given[-1], curvature, given)  # type: ignore[attr-defined]
+    module.release_score = lambda *given: world.released(SCORE, given[3], score, given)  # type: ignore[attr-defined]
     return module
 
 
@@ -184,20 +185,9 @@ def play(
 ) -> Played:
     """One world from its first customer to its last."""
     world, totals, periods = Played(follow, blind), np.zeros(TOTALS), np.zeros(horizon, dtype=np.int64)
-    kernel(world).run_newton(
-        world_of(market, horizon, change, None),
-        newton_plan(chosen, market),
-        3,
-        0,
-        horizon,
-        np.array([horizon]),
-        np.zeros(1),
-        totals,
-        periods,
-        np.zeros(0),
-        np.zeros(2, dtype=np.int64),
-        1,
-    )
+    given = TrialInput(3, 0, horizon, np.zeros(2, dtype=np.int64), 1)
+    output = TrialOutput(np.array([horizon]), np.zeros(1), totals, periods, np.zeros(0))
+    kernel(world).run_newton(world_of(market, horizon, change, None), newton_plan(chosen, market), given, output)
     if follow is not None and len(world.releases) != len(follow.releases):
         raise ToldApart("one world publishes more than the other")
     return world

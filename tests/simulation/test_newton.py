@@ -19,13 +19,14 @@ from hushprice.numerics.jit import COMPILED
 from hushprice.policies.newton.rules import DISPERSION
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.change import Change, world_of
 from hushprice.simulation.kernels import newton
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import prepare, simulate
 from hushprice.simulation.trial import Job, newton_plan, run_compiled
+from hushprice.simulation.world import TrialInput, TrialOutput
 from hushprice.types import FloatArray
 
 MarketMaker = Callable[..., Market]
@@ -42,25 +43,14 @@ def played(job: Job, checkpoints: list[int], keep: bool) -> tuple[FloatArray, Fl
     assert not isinstance(job.policy, str)
     rules = job.policy.rules  # type: ignore[union-attr]
     assert rules is not None
-    totals, periods = np.zeros(scratch.TOTALS), np.zeros(50, dtype=np.int64)
+    totals, periods = np.zeros(tally.TOTALS), np.zeros(50, dtype=np.int64)
     prices = np.zeros(job.horizon if keep else 0)
     at = np.zeros(len(checkpoints))
-    assert newton.run_newton(
-        world_of(job.market, job.horizon, None, None),
-        newton_plan(rules, job.market),
-        job.seed,
-        0,
-        job.horizon,
-        np.array(checkpoints),
-        at,
-        totals,
-        periods,
-        prices,
-        np.zeros(2, dtype=np.int64),
-        1,
-    )
+    world, plan = world_of(job.market, job.horizon, None, None), newton_plan(rules, job.market)
+    given = TrialInput(job.seed, 0, job.horizon, np.zeros(2, dtype=np.int64), 1)
+    assert newton.run_newton(world, plan, given, TrialOutput(np.array(checkpoints), at, totals, periods, prices))
     assert np.all(np.diff(at) >= 0.0)
-    assert at[-1] == totals[scratch.REGRET]
+    assert at[-1] == totals[tally.REGRET]
     return prices, periods, totals
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import functools
+import gc
 import os
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
-from hushprice.policies.baselines import FixedPrice, fixed
+from hushprice.policies.baselines import FixedPrice
 from hushprice.policies.catalog import PlainFactory, build, check_read, plain
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.adjacency import Adjacency
-from hushprice.privacy.budget import split
 from hushprice.settings import DEFAULT_POLICY, PolicySettings, Settings
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.change import Change
 from hushprice.simulation.device import CPU, Place, choose
 from hushprice.simulation.market import Market, paper_market
@@ -156,17 +156,16 @@ def _run_on_gpu(job: Job, trials: int, place: Place, progress: Progress | None) 
 
 
 def warm_up(job: Job) -> None:
-    """Compile, or read compiled code, once and outside the clock."""
-    if job.engine == "compiled":
-        _compile()
-
-
-@functools.cache
-def _compile() -> None:
-    """One small trial: types are the same for every market and policy."""
-    budget = split(1.0, 0.1)
-    job = Job(market=paper_market(2), policy=fixed(), budget=budget, horizon=2, seed=0)
-    run_one(job, 0, np.zeros(2, dtype=np.int64), 1)
+    """Compile what the job needs and no more, or read it compiled, outside the clock: by a trial of two periods."""
+    if job.engine != "compiled":
+        return
+    collects = gc.isenabled()
+    gc.disable()  # a compiler makes much that stays, and looking for garbage in it would take a tenth of its time
+    try:
+        run_one(replace(job, horizon=2, change=None), 0, np.zeros(2, dtype=np.int64), 1)
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _engine(engine: str, market: Market, policy: Policy | PlainFactory) -> str:
@@ -220,12 +219,12 @@ def summarize(job: Job, trials: Trials, seconds: float, place: Place = CPU) -> S
         horizon=job.horizon,
         dimension=job.market.dimension,
         seed=job.seed,
-        regret=totals[:, scratch.REGRET] / job.horizon,
-        start=totals[:, scratch.START] / job.horizon if built is not None and built.tells_start else None,
-        revenue=totals[:, scratch.REVENUE] / job.horizon,
-        surplus=totals[:, scratch.SURPLUS] / job.horizon,
-        estimates=totals[:, scratch.ESTIMATES].astype(np.int64),
-        indefinite=totals[:, scratch.INDEFINITE].astype(np.int64),
+        regret=totals[:, tally.REGRET] / job.horizon,
+        start=totals[:, tally.START] / job.horizon if built is not None and built.tells_start else None,
+        revenue=totals[:, tally.REVENUE] / job.horizon,
+        surplus=totals[:, tally.SURPLUS] / job.horizon,
+        estimates=totals[:, tally.ESTIMATES].astype(np.int64),
+        indefinite=totals[:, tally.INDEFINITE].astype(np.int64),
         checkpoints=job.checkpoints,
         cumulative_regret=trials.regret_at,
         estimate_periods=tuple(trials.estimate_periods),

@@ -22,7 +22,7 @@ from hushprice.errors import InvalidInput
 from hushprice.live import saved
 from hushprice.noise import System, Tape
 from hushprice.policies.newton import saved as newton_saved
-from hushprice.policies.newton.pricing import quoter
+from hushprice.policies.newton.pricing import transition
 from hushprice.policies.newton.private.batches import IdealBatch
 
 STOPS = [0, 1, 5, 16, 17, 18, 19, 40, 61]
@@ -32,7 +32,7 @@ STOPS = [0, 1, 5, 16, 17, 18, 19, 40, 61]
 def many_blocks() -> Iterator[None]:
     """Short batches have one block; here they have several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quoter, "BLOCKS", 1.0)
+        patch.setattr(transition, "BLOCKS", 1.0)
         yield
 
 

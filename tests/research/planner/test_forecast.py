@@ -16,6 +16,7 @@ from hushprice.research.planner.prior import markets
 from hushprice.simulation.market import Market
 from hushprice.simulation.run import simulate
 from hushprice.simulation.trial import newton_plan
+from hushprice.simulation.world import TrialInput, TrialOutput
 
 
 def rules_for(market: Market, epsilon: float, customers: int, **parts: bool) -> NewtonRules:
@@ -24,11 +25,11 @@ def rules_for(market: Market, epsilon: float, customers: int, **parts: bool) -> 
 
 
 def forecast_one(market: Market, rules: NewtonRules, customers: int, seed: int, trial: int) -> tuple[float, np.ndarray]:
-    regret, releases = np.zeros(1), np.zeros(64, dtype=np.int64)
-    marks, checkpoints = np.zeros(forecast.MARKS), np.array([customers])
-    world, plan = market.world(customers), newton_plan(rules, market)
-    forecast.forecast(world, plan, seed, trial, customers, checkpoints, regret, releases, marks)
-    return float(regret[0]), releases[: int(marks[forecast.RELEASES])]
+    given = TrialInput(seed, trial, customers, np.zeros(0, dtype=np.int64), 0)
+    totals, releases = np.zeros(forecast.TOTALS), np.zeros(64, dtype=np.int64)
+    output = TrialOutput(np.array([customers]), np.zeros(1), totals, releases, np.zeros(0))
+    forecast.forecast(market.world(customers), newton_plan(rules, market), given, output)
+    return float(output.regret_at[0]), releases[: int(totals[forecast.RELEASES])]
 
 
 @pytest.mark.parametrize("features", [1, 3])

@@ -44,6 +44,7 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     follows: int  # slots learned before the batch began
     look: int
     clipped: tuple[int, int]  # features, demands
+    early: int = 0  # batches that ended early; older files do not say, and a few more may end so
 
     def __repr__(self) -> str:
         return "EngineState(<sensitive>)"
@@ -96,6 +97,7 @@ def engine_state(engine: NewtonEngine) -> EngineState:
         follows=quoter.batch,
         look=quoter.look,
         clipped=(learner.clipped_features, learner.clipped_demands),
+        early=quoter.ended_early,
     )
 
 
@@ -103,7 +105,7 @@ def restore_engine(state: EngineState, engine: NewtonEngine) -> None:
     """Make an engine that nothing happened to the one that was saved."""
     learner, quoter = engine.learner, engine.quoter
     _check(state, engine)
-    quoter.ready, quoter.version = state.ready, state.version
+    quoter.ready, quoter.version, quoter.ended_early = state.ready, state.version, state.early
     quoter.theta, quoter.precision, quoter.inverse = state.theta, state.precision, state.inverse
     quoter.follow(state.follows)  # by the belief: the batch may be a probe
     if not _planned(state, quoter):
@@ -170,6 +172,7 @@ def _check(state: EngineState, engine: NewtonEngine) -> None:
             "level": 0 <= state.level <= engine.learner.levels,
             "follows": 0 <= state.follows <= learned and (state.follows > 0 or state.version == 0),
             "version": 0 <= state.version <= learned,
+            "early": 0 <= state.early <= state.version,
             "theta": _finite(state.theta, (d,)) and float(state.theta @ state.theta) <= 1.0 + 1e-9,
             "precision": _finite(state.precision, (d, d)),
             "inverse": _finite(state.inverse, (d, d)),

@@ -14,6 +14,7 @@ from hushprice.policies.newton.rules import SHORTEST, NewtonRules
 from hushprice.research.planner import forecast
 from hushprice.simulation.market import Market
 from hushprice.simulation.trial import newton_plan
+from hushprice.simulation.world import TrialInput, TrialOutput
 from hushprice.types import FloatArray, IntArray
 
 LIMIT = 10**9  # customers; nothing is looked at beyond
@@ -78,11 +79,12 @@ def outlook(
     def run(index: int) -> None:
         world, plan = markets[index].world(LIMIT), newton_plan(rules, markets[index])
         for draw in range(DRAWS):
-            marks = np.zeros(forecast.MARKS)
-            regrets, releases = regret[index, draw], slots[index, draw]
-            forecast.forecast(world, plan, seed, DRAWS * index + draw, LIMIT, checkpoints, regrets, releases, marks)
-            ready[index, draw] = marks[forecast.READY] if marks[forecast.READY] >= 0 else math.inf
-            counts[index, draw] = min(int(marks[forecast.RELEASES]), _MOST_RELEASES)
+            given = TrialInput(seed, DRAWS * index + draw, LIMIT, np.zeros(0, dtype=np.int64), 0)
+            totals = np.zeros(forecast.TOTALS)
+            output = TrialOutput(checkpoints, regret[index, draw], totals, slots[index, draw], np.zeros(0))
+            forecast.forecast(world, plan, given, output)
+            ready[index, draw] = totals[forecast.PERSONAL] if totals[forecast.PERSONAL] >= 0 else math.inf
+            counts[index, draw] = min(int(totals[forecast.RELEASES]), _MOST_RELEASES)
 
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         list(pool.map(run, range(len(markets))))

@@ -10,19 +10,19 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.trial import Trial, Trials
 from hushprice.types import AnyArray, FloatArray, IntArray
 
 MAGIC = b"hushprice trials 2\n"
 COLUMNS = {  # sums over the periods of a trial, by name
-    "regret": scratch.REGRET,
-    "revenue": scratch.REVENUE,
-    "surplus": scratch.SURPLUS,
-    "estimates": scratch.ESTIMATES,
-    "indefinite": scratch.INDEFINITE,
-    "clipped": scratch.CLIPPED,
-    "start": scratch.START,
+    "regret": tally.REGRET,
+    "revenue": tally.REVENUE,
+    "surplus": tally.SURPLUS,
+    "estimates": tally.ESTIMATES,
+    "indefinite": tally.INDEFINITE,
+    "clipped": tally.CLIPPED,
+    "start": tally.START,
 }
 
 
@@ -101,10 +101,10 @@ class Block:
         try:
             body = msgspec.msgpack.decode(content, type=_Body)
             arrays = {name: _array(packed) for name, packed in body.arrays.items()}
-            totals = np.zeros((len(arrays["regret"]), scratch.TOTALS))
+            totals = np.zeros((len(arrays["regret"]), tally.TOTALS))
             for name, column in COLUMNS.items():
                 totals[:, column] = arrays[name]
-            ends = np.cumsum(totals[:, scratch.ESTIMATES].astype(np.int64))
+            ends = np.cumsum(totals[:, tally.ESTIMATES].astype(np.int64))
             periods = tuple(np.split(arrays["estimate_periods"], ends)[:-1])
         except (msgspec.DecodeError, KeyError, TypeError, ValueError) as problem:
             raise Damaged(f"it has an unknown layout, {problem}") from None
