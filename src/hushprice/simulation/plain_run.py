@@ -170,7 +170,7 @@ def _mean(market: Market, z: float) -> float:
 
 def _clairvoyant(market: Market, a: float, b: float) -> float:
     if market.demand.family == family.CUSTOM:
-        return dense.dense_price(market.demand, a, b, 0.0, 0.0, 0.0, width=0.0)
+        return dense.dense_price(market.demand, a, b, (0.0, 0.0, 0.0), width=0.0)
     return float(welfare.clairvoyant_price(market.demand.family, market.demand.slope, a, b))
 
 

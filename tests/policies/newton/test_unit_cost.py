@@ -106,7 +106,7 @@ def test_a_cost_of_zero_changes_no_bit_of_any_price(demand: Demand) -> None:
         coefficients.bonus_curve(quoter.inverse, *columns, 1, q0, q1, q2, np.empty((2, 1)))
         dispersion.spread_lines(rules.spread, 1, np.array([uniform]), a, b, q1, q2)
         if demand.family == CUSTOM:
-            before = plain.dense_price(demand, a.item(), b.item(), q0.item(), q1.item(), q2.item(), rules.width)
+            before = plain.dense_price(demand, a.item(), b.item(), (q0.item(), q1.item(), q2.item()), rules.width)
         else:
             work = np.empty(many.WORK)
             many.best_prices(demand.family, float(demand.slope), rules.width, 1, a, b, q0, q1, q2, price, work)

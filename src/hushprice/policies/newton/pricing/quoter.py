@@ -135,7 +135,7 @@ class NewtonQuoter:
             lines = np.empty((customer_price.LINES, 1))
             customer_price.lines_for_one(*known, lines)
             a, b, q0, q1, q2 = lines[:5, 0].tolist()
-            share = plain.dense_price(demand, a, b, q0, q1, q2, width)
+            share = plain.dense_price(demand, a, b, (q0, q1, q2), width)
         else:
             share = float(customer_price.price_for_one(*known, width, self._search))
         return min(cost + (1.0 - cost) * share, 1.0) if cost > 0.0 else share
