@@ -110,7 +110,7 @@ def main() -> None:
     if args.install:
         write(
             json.loads(path.read_text()),
-            data=ROOT / "src" / "hushprice" / "planner" / measured.FILE,
+            data=ROOT / "src" / "hushprice" / "research" / "planner" / measured.FILE,
             picture=ROOT / "docs" / "images" / "map.png",
         )
         return

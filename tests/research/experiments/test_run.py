@@ -120,4 +120,4 @@ def test_surplus_is_surplus_and_regret_is_regret(everything: tuple) -> None:
     for outcome in outcomes:
         for row in outcome.rows:
             surplus = outcome.experiment.label == "fig:surplus"
-            assert row.found == (row.result.average_surplus if surplus else row.result.average_regret)
+            assert row.measured == (row.result.average_surplus if surplus else row.result.average_regret)

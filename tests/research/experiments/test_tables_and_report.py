@@ -53,7 +53,7 @@ def row(everything: tuple) -> Callable[..., ReproducedEntry]:
         number = None if paper is None else PrintedNumber(text=paper, unit=1e-4)
         entry = replace(some.entry, setting=setting, contender=contender, paper=number, column=column)
         result: Any = SimpleNamespace(trials=trials, horizon=100, seconds=1.0, device=device, precision="single")
-        return replace(some, entry=entry, found=Mean(mean, error), result=result)
+        return replace(some, entry=entry, measured=Mean(mean, error), result=result)
 
     return make
 

@@ -170,7 +170,7 @@ def test_intervals_and_answers():
 
 def test_unknown_checks_and_sizes_are_refused():
     assert registry.chosen(["surplus-reason", "determinant"]) == ["determinant", "surplus-reason"]
-    with pytest.raises(InvalidInput, match=r"check must be one of covariance-error, .*, got 'lemma'"):
+    with pytest.raises(InvalidInput, match=r"check must be one of classical-privacy, .*, got 'lemma'"):
         registry.chosen(["lemma"])
     with pytest.raises(InvalidInput, match="seed"):
         CheckSize(seed=-1)

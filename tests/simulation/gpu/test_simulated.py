@@ -23,7 +23,7 @@ MORE = ["noisy-newton, d = 20", "noisy-newton, one trial's customers", "noisy-ne
 
 pytestmark = [
     pytest.mark.skipif(not COMPILED, reason="the simulator looks for compiled steps"),
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1200),
 ]
 
 
