@@ -17,7 +17,7 @@ from starlette.routing import Route
 from hushprice.service.http import server, sockets
 
 
-class Asked(msgspec.Struct):
+class CheckedRequest(msgspec.Struct):
     product: str
     attributes: dict[str, float | bool | str]
 
@@ -32,7 +32,7 @@ class Answered(msgspec.Struct):
     recorded: bool
 
 
-_decode = msgspec.json.Decoder(Asked).decode
+_decode = msgspec.json.Decoder(CheckedRequest).decode
 _encode = msgspec.json.Encoder().encode
 
 

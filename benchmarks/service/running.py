@@ -27,7 +27,7 @@ from load import request
 from hushprice.service.shared.belief import Belief
 from hushprice.service.shared.product import Product, context_of
 from hushprice.service.store import open_store
-from hushprice.service.store.protocol import NewOutcome, NewQuote
+from hushprice.service.store.values import NewOutcome, NewQuote
 
 HERE = Path(__file__).resolve().parent
 NAME = "umbrella"

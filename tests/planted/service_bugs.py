@@ -10,11 +10,11 @@ import pytest
 from tests.planted.planting import changed, together
 
 from hushprice.policies.newton import statements
-from hushprice.service.learning.loop import Learning
+from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
-from hushprice.service.quoting.product_table import Board
+from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import certificates
-from hushprice.service.store import decisions, sqlite_learning
+from hushprice.service.store import decisions, sqlite_learner
 
 
 def _due_when_complete(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,25 +47,25 @@ def _every_slot_counts(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _charged_slots_learned_again(real: Callable[..., Any]) -> Callable[..., Any]:
-    def behind(self: Learning, product: Any, seen: Any) -> ProductLearner:
+    def behind(self: LearningLoop, product: Any, seen: Any) -> ProductLearner:
         return self._read(product)
 
     return behind
 
 
-release_when_outcomes_are_in = changed(sqlite_learning, "due", _due_when_complete)
+release_when_outcomes_are_in = changed(sqlite_learner, "due", _due_when_complete)
 late_purchase_revises = changed(decisions, "in_time", lambda real: lambda clock, deadline: True)
 redrawn_after_restart = changed(ProductLearner, "restore", _noise_forgotten)
 over_cap_counted_by_the_store = changed(decisions, "within_cap", lambda real: lambda counted, cap, known: True)
 over_cap_counted_by_the_learner = changed(ProductLearner, "_records", _every_slot_counts)
 backup_taken_for_the_truth = together(
-    changed(Learning, "_behind", _charged_slots_learned_again),
-    changed(decisions, "check_told", lambda real: lambda product, lost: None),
+    changed(LearningLoop, "_skip_lost", _charged_slots_learned_again),
+    changed(decisions, "check_nothing_lost", lambda real: lambda product, lost: None),
 )
 releases_told_apart_by_number = changed(
     decisions, "is_known", lambda real: lambda seen, *more: real(msgspec.structs.replace(seen, digest=b""), *more)
 )
-shown_without_a_note = changed(Board, "note", lambda real: lambda self, store, products: [])
+shown_without_a_note = changed(ProductTable, "note", lambda real: lambda self, store, products: [])
 restored_backups_free_for_customers = together(
     changed(certificates, "most_records", lambda real: lambda cap, restores: cap),
     changed(statements, "most_records", lambda real: lambda cap, restores: cap),

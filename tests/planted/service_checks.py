@@ -11,14 +11,15 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.service.learning_runs import BOUGHT, CONTEXTS, WINDOW, Shop, many_blocks, public, same_noise, spec
 
+from hushprice.policies.verification import verify
 from hushprice.privacy.certificates.certificate import Certificate
-from hushprice.privacy.certificates.verification import verify
-from hushprice.service.quoting.product_table import Board
+from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared.certificates import customer_of
 from hushprice.service.shared.product_view import product_of
-from hushprice.service.shared.seen_releases import SeenFile
+from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import decisions
-from hushprice.service.store.protocol import LEASE, Seen
+from hushprice.service.store.protocol import LEASE
+from hushprice.service.store.values import SeenRelease
 
 
 @contextmanager
@@ -120,7 +121,7 @@ def charged_slots_are_not_learned_again() -> None:
         learn(shop, 2)
         used = shop.releases()[-1]
         shop.restore_backup(Path(folder, "backup"))
-        shop.store.report_seen([Seen("tea", used.sequence, used.records)])
+        shop.store.report_seen([SeenRelease("tea", used.sequence, used.records)])
         shop.wait(WINDOW + LEASE)
         learn(shop, 2)
         shop.serve(20, 60)
@@ -144,7 +145,7 @@ def colliding_numbers_are_charged() -> None:
         learning.turn()
         again = shop.releases()
         assert again[0].numbers != used.numbers
-        shop.store.report_seen([Seen("tea", used.sequence, used.records, decisions.digest(used.numbers))])
+        shop.store.report_seen([SeenRelease("tea", used.sequence, used.records, decisions.digest(used.numbers))])
         learning.turn()
         charged = shop.learned()
         shop.serve(20, 60)
@@ -161,17 +162,17 @@ def releases_are_noted_before_they_are_shown() -> None:
     """Whenever a board shows a release, its note is on disk; and a certificate comes after both."""
     with opened() as shop, tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "seen.json")
-        board = Board(SeenFile(file))
+        board = ProductTable(SeenReleasesFile(file))
         for stop in (20, 60):
             shop.serve(stop - 20, stop)
             shop.wait(WINDOW)
             board.refresh(shop.store)
-            held, noted = board.products["tea"], SeenFile(file).all()
+            held, noted = board.products["tea"], SeenReleasesFile(file).all()
             assert [each.sequence for each in held.history] == [*range(1, held.sequence + 1)]
             assert [held.sequence] * bool(held.sequence) == [each.sequence for each in noted]
             learn(shop, 2)
             board.certificate(shop.store, "tea")
-            highest = [each.sequence for each in SeenFile(file).all()]
+            highest = [each.sequence for each in SeenReleasesFile(file).all()]
             assert highest == [len(shop.releases())] == [len(board.products["tea"].history)]
 
 
@@ -179,7 +180,7 @@ def a_customer_pays_for_restored_backups() -> None:
     """Caps are counted anew after each of them, in the certificate as on the page."""
     with opened() as shop:
         shop.add(spec(name="capped", records_per_customer=2, epsilon=1.0))
-        shop.store.report_seen([Seen("capped", 4, 30, b"lost", restores=1)])
+        shop.store.report_seen([SeenRelease("capped", 4, 30, b"lost", restores=1)])
         learn(shop, 2, signing_key=Ed25519PrivateKey.generate())
         (stored,) = [each for each in shop.store.products() if each.name == "capped"]
         promised = customer_of(product_of(stored), stored.restores)

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from hushprice.noise import System
-from hushprice.policies.newton.pricing import quoter
-from hushprice.service.learning.loop import Learning
+from hushprice.policies.newton.pricing import transition
+from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.shared.product import Product
 from hushprice.service.store import open_store
-from hushprice.service.store.protocol import GRACE, LearnerStore, NewOutcome, NewQuote, StoredRelease, Told
+from hushprice.service.store.protocol import GRACE, LearnerStore
 from hushprice.service.store.sqlite import SqliteStore
+from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, StoredRelease
 
 COUNT, WINDOW = 90, 60.0
 CONTEXTS = np.random.default_rng(8).uniform(-1.0, 1.0, (COUNT, 2))
@@ -51,7 +52,7 @@ def spec(**changes: Any) -> bytes:
 def many_blocks() -> Iterator[None]:
     """Short batches have one block; here they have several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quoter, "BLOCKS", 1.0)
+        patch.setattr(transition, "BLOCKS", 1.0)
         yield
 
 
@@ -110,7 +111,7 @@ class Shop:
         self.ids.append((given | more)["id"])
         return self.ids[-1]
 
-    def tell(self, identity: str, demand: float) -> Told:
+    def tell(self, identity: str, demand: float) -> OutcomeAnswer:
         return self.store.write([], [NewOutcome(identity, "web", demand)])[1][0]
 
     def serve(self, start: int = 0, stop: int = COUNT, product: str = "tea") -> None:
@@ -119,8 +120,8 @@ class Shop:
             self.tell(self.quote(n, product=product), BOUGHT[n])
             self.wait(1.0)
 
-    def learning(self, **more: Any) -> Learning:
-        return Learning(self.store, **{"now": lambda: self.time} | more)
+    def learning(self, **more: Any) -> LearningLoop:
+        return LearningLoop(self.store, **{"now": lambda: self.time} | more)
 
     def releases(self, product: str = "tea") -> list[StoredRelease]:
         return self.store.releases(product)

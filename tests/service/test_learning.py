@@ -15,12 +15,13 @@ from tests.service.conftest import PostgresProcess
 from tests.service.learning_runs import BOUGHT, CONTEXTS, COUNT, WINDOW, Shop, many_blocks, public, same_noise, spec
 from tests.waiting import eventually
 
+from hushprice.policies.verification import verify
 from hushprice.privacy.certificates.certificate import Certificate
-from hushprice.privacy.certificates.verification import verify
-from hushprice.service.learning.loop import NICE, RETRY, Learning
+from hushprice.service.learning.loop import NICE, RETRY, LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
-from hushprice.service.store.protocol import LEASE, LearnerStore, LeaseLost, Seen, StoreUnavailable
+from hushprice.service.store.protocol import LEASE, LearnerStore, LeaseLost, StoreUnavailable
 from hushprice.service.store.sqlite import SqliteStore
+from hushprice.service.store.values import SeenRelease
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -47,7 +48,7 @@ def run(folder: Path, act: Any) -> list[Any]:
     return shown
 
 
-def learn_all(shop: Shop, **more: Any) -> Learning:
+def learn_all(shop: Shop, **more: Any) -> LearningLoop:
     shop.wait(WINDOW + 1.0)
     learning = shop.learning(**more)
     while learning.turn():
@@ -211,7 +212,7 @@ def test_a_release_that_was_not_stored_is_drawn_anew_and_nobody_saw_the_first(
     shop.serve()
     shop.wait(WINDOW)
     store: Any = Failing(shop.store, failing, False, problem)
-    learning = Learning(store, now=lambda: shop.time, chunk=5)
+    learning = LearningLoop(store, now=lambda: shop.time, chunk=5)
     with same_noise() as draws:
         while learning.turn():
             pass
@@ -232,7 +233,7 @@ def test_a_release_whose_commit_was_not_heard_of_is_read_back_and_never_drawn_ag
         shop.serve()
         shop.wait(WINDOW)
         store: Any = Failing(shop.store, failing, True, StoreUnavailable) if broken else shop.store
-        learning = Learning(store, now=lambda: shop.time, chunk=5)
+        learning = LearningLoop(store, now=lambda: shop.time, chunk=5)
         while shop.learned() < COUNT:
             learning.turn()
 
@@ -266,7 +267,7 @@ def test_a_failing_draw_leaves_nothing_behind_and_the_others_go_on(tmp_path: Pat
     shop.serve(stop=40)
     shop.serve(stop=40, product="coffee")
     shop.wait(WINDOW)
-    real = ProductLearner._keep
+    real = ProductLearner._note_releases
 
     def failing(self: ProductLearner, *given: Any) -> None:
         if self.product.name == "tea" and given[0]:
@@ -275,7 +276,7 @@ def test_a_failing_draw_leaves_nothing_behind_and_the_others_go_on(tmp_path: Pat
 
     learning = shop.learning()
     with monkeypatch.context() as patch:
-        patch.setattr(ProductLearner, "_keep", failing)
+        patch.setattr(ProductLearner, "_note_releases", failing)
         learning.turn()
     assert shop.releases() == []
     assert len(shop.releases("coffee")) > 0
@@ -318,7 +319,7 @@ def test_after_a_restored_backup_no_charged_slot_is_learned_again(tmp_path: Path
     assert seen.sequence > at_backup[1][-1].sequence
 
     shop.restore_backup(backup)
-    shop.store.report_seen([Seen("tea", seen.sequence, seen.records)])
+    shop.store.report_seen([SeenRelease("tea", seen.sequence, seen.records)])
     shop.wait(LEASE)
     learning = shop.learning()
     learning.turn()
@@ -345,14 +346,26 @@ def test_a_crash_after_skipping_is_skipped_again(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
     shop.serve(stop=20)
     shop.wait(WINDOW)
-    shop.store.report_seen([Seen("tea", 9, 15)])
+    shop.store.report_seen([SeenRelease("tea", 9, 15)])
     learning = shop.learning()
     shop.store.take_lease(learning.holder, shop.time)
-    shop.store.skip_to(learning.holder, Seen("tea", 9, 15), shop.time)  # and the process dies
+    shop.store.skip_to(learning.holder, SeenRelease("tea", 9, 15), shop.time)  # and the process dies
     learning.turn()
     assert (shop.learned(), len(shop.store.changes("tea"))) == (20, 1)
     assert all(release.sequence > 9 and release.batch >= 15 for release in shop.releases())
     shop.close()
+
+
+def test_memory_from_before_a_restored_backup_is_read_back(shop: Shop) -> None:
+    shop.serve(stop=20)
+    first = learn_all(shop)
+    other = shop.learning()
+    other.holder = first.holder  # as after a store that was restored while this process slept
+    shop.store.report_seen([SeenRelease("tea", 90, 15)])
+    other.turn()
+    first.turn()
+    assert [change.what for change in shop.store.changes("tea")] == ["restored backup"]
+    assert first._learners["tea"].sequence == 90
 
 
 def test_memory_that_is_old_is_not_taken_for_a_restored_backup(shop: Shop) -> None:
@@ -365,7 +378,7 @@ def test_memory_that_is_old_is_not_taken_for_a_restored_backup(shop: Shop) -> No
     first.turn()
     assert first._learners["tea"] is not stale
     latest = shop.releases()[-1]
-    shop.store.report_seen([Seen("tea", latest.sequence, latest.records)])
+    shop.store.report_seen([SeenRelease("tea", latest.sequence, latest.records)])
     first._learners["tea"] = stale
     first.turn()
     assert shop.store.changes("tea") == []
@@ -441,7 +454,7 @@ def test_the_loop_runs_until_it_is_stopped_and_lets_go_of_the_lease(shop: Shop) 
     store = SqliteStore(shop.path)
 
     def work() -> None:
-        Learning(store, now=lambda: shop.time).run(stop)
+        LearningLoop(store, now=lambda: shop.time).run(stop)
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -478,7 +491,7 @@ def test_a_chunk_keeps_quotes_from_the_store_once_however_much_it_releases(shop:
     shop.serve()
     shop.wait(WINDOW)
     store: Any = Watched(shop.store)
-    learning = Learning(store, now=lambda: shop.time, chunk=COUNT // 2)
+    learning = LearningLoop(store, now=lambda: shop.time, chunk=COUNT // 2)
     for _ in range(3):
         learning.turn()
     assert len(store.commits) == 2
@@ -490,7 +503,7 @@ def test_reading_and_fitting_give_way_to_quotes_and_storing_does_not(shop: Shop)
     shop.wait(WINDOW)
     store: Any = Watched(shop.store)
     own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    Learning(store, now=lambda: shop.time).turn()
+    LearningLoop(store, now=lambda: shop.time).turn()
     assert store.priorities["due"] == {max(NICE, own)}
     assert store.priorities["commit"] == {own}
 

@@ -17,24 +17,23 @@ from hushprice.demand.families import Logistic, Poisson
 from hushprice.errors import InvalidInput
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.service.shared.belief import Belief, belief_of
+from hushprice.service.shared.belief import Belief, belief_of, set_belief
 from hushprice.service.shared.product import (
     Product,
-    check,
     check_reference,
     context_of,
     demand_of,
     features_of,
-    held_to,
     policy_of,
     quoter_of,
     reader_of,
     reference_price_of,
     tariff_of,
 )
+from hushprice.service.shared.product_checks import check
 from hushprice.service.shared.product_view import product_of, reference_of, view_of
 from hushprice.service.shared.tariff import PriceRules
-from hushprice.service.store.protocol import StoredProduct
+from hushprice.service.store.values import StoredProduct
 
 
 @pytest.mark.parametrize(
@@ -210,7 +209,7 @@ def test_a_belief_crosses_as_text_and_prices_the_same() -> None:
     product = make_product()
     belief = learned(product)
     read = msgspec.json.decode(msgspec.json.encode(belief), type=Belief)
-    one, other = held_to(quoter_of(product), belief), held_to(quoter_of(product), read)
+    one, other = set_belief(quoter_of(product), belief), set_belief(quoter_of(product), read)
     assert belief_of(other) == belief == read
     context = np.array([0.3, -0.4])
     assert one.price(context, 0.7) == other.price(context, 0.7)
@@ -236,7 +235,7 @@ def test_who_reads_a_belief_in_a_probe_makes_the_same_tilt() -> None:
     product = make_product(features="intercept")
     quoter, draws = probing(product), np.random.default_rng(2)
     read = msgspec.json.decode(msgspec.json.encode(belief_of(quoter)), type=Belief)
-    other = held_to(quoter_of(product), read)
+    other = set_belief(quoter_of(product), read)
     assert (other.tilt.tolist(), other.end) == (quoter.tilt.tolist(), quoter.end)
     for x in draws.uniform(-1.0, 1.0, (20, 2)):
         uniform = float(draws.uniform())
@@ -249,7 +248,7 @@ def test_a_refused_belief_leaves_a_probe_as_it_was() -> None:
     before, tilt = belief_of(quoter), quoter.tilt.tolist()
     for changes in ({"version": 6}, {"ready": False}, {"look": before.end + 1}):
         with pytest.raises(InvalidInput, match=r"^belief.end and belief.look"):
-            held_to(quoter, msgspec.structs.replace(before, **changes))
+            set_belief(quoter, msgspec.structs.replace(before, **changes))
         assert (belief_of(quoter), quoter.tilt.tolist()) == (before, tilt)
 
 
@@ -268,10 +267,10 @@ def test_a_refused_belief_leaves_a_probe_as_it_was() -> None:
 )
 def test_a_belief_of_another_product_is_refused_and_changes_nothing(field: str, value: Any) -> None:
     product = make_product()
-    quoter = held_to(quoter_of(product), learned(product))
+    quoter = set_belief(quoter_of(product), learned(product))
     before = belief_of(quoter)
     with pytest.raises(InvalidInput, match=r"^belief\."):
-        held_to(quoter, msgspec.structs.replace(before, **{field: value}))
+        set_belief(quoter, msgspec.structs.replace(before, **{field: value}))
     assert belief_of(quoter) == before
 
 

@@ -30,7 +30,7 @@ from hushprice.service.learning.learner_state import Clipped, pack, unpack
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.shared.belief import Belief, belief_of
 from hushprice.service.shared.product import Product, demand_of, features_of, policy_of
-from hushprice.service.store.protocol import LearnerState, Seen, Slot
+from hushprice.service.store.values import LearnerState, SeenRelease, Slot
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -69,7 +69,7 @@ def engine_beliefs(pricer: Pricer) -> list[Belief]:
     features, beliefs = pricer.features, []
     for n in range(COUNT):
         u, v = features.parts(CONTEXTS[n])
-        pricer.newton.step(u + PRICES[n] * v, BOUGHT[n])
+        pricer.engine.step(u + PRICES[n] * v, BOUGHT[n])
         beliefs.append(belief_of(pricer.quoter))
     return beliefs
 
@@ -236,7 +236,7 @@ def test_a_jump_drops_the_batch_at_hand_and_keeps_the_belief() -> None:
     learner = ProductLearner(spec())
     fed(learner, SLOTS[:30])
     before, sequence = belief_of(learner._engine.quoter), learner.sequence  # type: ignore[union-attr]
-    learner.jump(Seen("tea", sequence + 4, 45))
+    learner.jump(SeenRelease("tea", sequence + 4, 45))
     after = belief_of(learner._engine.quoter)  # type: ignore[union-attr]
     assert (after.theta, after.version, after.batch) == (before.theta, before.version, 45)
     assert (learner.learned, learner.sequence) == (45, sequence + 4)
@@ -252,20 +252,22 @@ def test_a_jump_drops_the_batch_at_hand_and_keeps_the_belief() -> None:
 
 def test_a_jump_before_anything_was_learned_and_past_the_horizon() -> None:
     learner = ProductLearner(spec())
-    learner.jump(Seen("tea", 3, 20))
+    learner.jump(SeenRelease("tea", 3, 20))
     again = ProductLearner(spec())
     again.restore(learner.state())
     assert (again.learned, again.sequence, again.version) == (20, 3, 0)
-    again.jump(Seen("tea", 9, 5000))
+    again.jump(SeenRelease("tea", 9, 5000))
     assert not again.learning
     assert again.learned == 5000
+    again.jump(SeenRelease("tea", 12, 6000))
+    assert (again.learned, again.sequence) == (6000, 12)
 
 
 def test_a_jump_waits_for_a_commit() -> None:
     learner = ProductLearner(spec())
     learner.learn(SLOTS, 1.0)
     with pytest.raises(InvalidInput, match="cannot jump"):
-        learner.jump(Seen("tea", 90, 90))
+        learner.jump(SeenRelease("tea", 90, 90))
 
 
 def test_a_seed_is_refused_outside_simulation() -> None:
@@ -291,7 +293,7 @@ def test_nothing_sensitive_is_shown() -> None:
     fed(learner, SLOTS[:5])
     saved = unpack(learner.state().state)
     assert repr(learner) == "ProductLearner('tea', <sensitive>)"
-    assert [repr(saved), repr(saved.engine)] == ["Saved(<sensitive>)", "EngineState(<sensitive>)"]
+    assert [repr(saved), repr(saved.engine)] == ["SavedLearner(<sensitive>)", "EngineState(<sensitive>)"]
     assert saved.engine is not None
     assert saved.engine.__rich_repr__() == []
 

@@ -10,14 +10,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.planted import service_checks
 from tests.service.learning_runs import WINDOW, Shop, many_blocks, spec
 
+from hushprice.policies.verification import verify
 from hushprice.privacy.certificates.certificate import Certificate
-from hushprice.privacy.certificates.verification import verify
-from hushprice.service.quoting.product_table import Board
+from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared.certificates import customer_of
 from hushprice.service.shared.product_view import product_of
-from hushprice.service.shared.seen_releases import SeenFile
+from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store.decisions import digest
-from hushprice.service.store.protocol import LEASE, Seen
+from hushprice.service.store.protocol import LEASE
+from hushprice.service.store.values import SeenRelease
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -40,16 +41,16 @@ def test_a_quoter_that_was_away_while_its_number_was_reached_again_is_charged(tm
 def test_a_running_quoter_tells_a_store_that_was_restored_behind_its_back(tmp_path: Path) -> None:
     """PostgreSQL may be restored while quoters run: they take it for an outage, and are not started again."""
     (tmp_path / "shop").mkdir()
-    shop, note = Shop(tmp_path / "shop"), SeenFile(tmp_path / "seen.json")
+    shop, note = Shop(tmp_path / "shop"), SeenReleasesFile(tmp_path / "seen.json")
     shop.serve(stop=20)
     shop.back_up(tmp_path / "backup")
     learn(shop)
-    board = Board(note)
+    board = ProductTable(note)
     board.refresh(shop.store)
     used = shop.releases()[-1]
     shop.restore_backup(tmp_path / "backup")
     board.refresh(shop.store)
-    assert shop.store.highest_seen("tea") == Seen("tea", used.sequence, used.records)
+    assert shop.store.highest_seen("tea") == SeenRelease("tea", used.sequence, used.records)
     learn(shop)
     assert shop.releases() == []
     assert [change.what for change in shop.store.changes("tea")] == ["restored backup"]
@@ -65,10 +66,10 @@ def test_a_note_is_told_before_it_is_replaced(tmp_path: Path) -> None:
     shop.serve(stop=20)
     learn(shop)
     first = shop.releases()[0]
-    SeenFile(path).note([Seen("tea", first.sequence, first.records, digest(b"another history"))])
-    Board(SeenFile(path)).refresh(shop.store)
-    assert shop.store.highest_seen("tea") == Seen("tea", first.sequence, first.records)
-    (noted,) = SeenFile(path).all()
+    SeenReleasesFile(path).note([SeenRelease("tea", first.sequence, first.records, digest(b"another history"))])
+    ProductTable(SeenReleasesFile(path)).refresh(shop.store)
+    assert shop.store.highest_seen("tea") == SeenRelease("tea", first.sequence, first.records)
+    (noted,) = SeenReleasesFile(path).all()
     assert noted.sequence == shop.releases()[-1].sequence
     shop.close()
 
@@ -76,7 +77,7 @@ def test_a_note_is_told_before_it_is_replaced(tmp_path: Path) -> None:
 def test_after_k_restored_backups_a_customer_is_promised_k_plus_1_times_m_mu(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     shop = Shop(tmp_path / "shop", spec(records_per_customer=2, epsilon=1.0))
-    key, board = Ed25519PrivateKey.generate(), Board(SeenFile(tmp_path / "seen.json"))
+    key, board = Ed25519PrivateKey.generate(), ProductTable(SeenReleasesFile(tmp_path / "seen.json"))
     for k in range(3):
         learn(shop, signing_key=key)
         board.refresh(shop.store)
@@ -90,5 +91,5 @@ def test_after_k_restored_backups_a_customer_is_promised_k_plus_1_times_m_mu(tmp
         assert stored is not None
         found = verify(Certificate.parse(stored))
         assert found.customer == now
-        shop.store.report_seen([Seen("tea", 10 * (k + 1), 10 * (k + 1), b"lost")])
+        shop.store.report_seen([SeenRelease("tea", 10 * (k + 1), 10 * (k + 1), b"lost")])
     shop.close()

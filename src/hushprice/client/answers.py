@@ -51,7 +51,7 @@ class Outcome(msgspec.Struct, frozen=True):
     repeat: bool = False
 
 
-class Problem(msgspec.Struct, frozen=True):
+class ItemError(msgspec.Struct, frozen=True):
     """One quote of a batch that was refused."""
 
     code: str
@@ -69,7 +69,7 @@ class BatchItem(msgspec.Struct, frozen=True):
     expires_at: str | None = None
     version: int = 0
     recorded: bool = True
-    error: Problem | None = None
+    error: ItemError | None = None
 
 
 class BatchAnswer(msgspec.Struct, frozen=True):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
-from urllib.parse import quote as quoted
+from urllib.parse import quote as percent_encoded
 from urllib.parse import urlencode
 
 import msgspec
 
-from hushprice.client.connection import Answer, Connections
+from hushprice.client.connection import Connections, HttpAnswer
 from hushprice.client.problems import ServiceAway, refusal
 from hushprice.errors import InvalidInput
 
@@ -88,7 +88,7 @@ class Calls:
         """Raw figures for the operator's eyes: needs the operator port's address and an admin key."""
         return self._call("GET", f"/v1/operator{_path(product, '/figures').removeprefix('/v1')}")
 
-    def _send(self, method: str, path: str, body: object = None, extra: dict[str, str] | None = None) -> Answer:
+    def _send(self, method: str, path: str, body: object = None, extra: dict[str, str] | None = None) -> HttpAnswer:
         """One request; ServiceAway where the service is not itself, Refused where it says no."""
         answer = self._connections.send(
             method,
@@ -107,7 +107,7 @@ class Calls:
         return read(self._send(method, path, body), Any)
 
 
-def read(answer: Answer, kind: type[Kind]) -> Kind:
+def read(answer: HttpAnswer, kind: type[Kind]) -> Kind:
     """The body as a value; what cannot be read is no answer of this service."""
     try:
         return msgspec.json.decode(answer.body, type=kind)
@@ -116,9 +116,9 @@ def read(answer: Answer, kind: type[Kind]) -> Kind:
 
 
 def _path(product: str, rest: str = "") -> str:
-    return f"/v1/products/{quoted(product, safe='')}{rest}"
+    return f"/v1/products/{percent_encoded(product, safe='')}{rest}"
 
 
 def _query(choice: Mapping[str, object]) -> str:
-    shown = {name: str(value).lower() if isinstance(value, bool) else value for name, value in choice.items()}
-    return "?" + urlencode(shown) if shown else ""
+    texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in choice.items()}
+    return "?" + urlencode(texts) if texts else ""

@@ -1,4 +1,4 @@
-"""The client itself: quotes asked once, outcomes told until heard."""
+"""The client itself: quotes asked for once, outcomes sent until they are answered."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote as quoted
+from urllib.parse import quote as percent_encoded
 
 from hushprice.client.answers import Ask, Attributes, BatchAnswer, BatchItem, Outcome, Quote
 from hushprice.client.calls import Calls, read
-from hushprice.client.connection import Answer
+from hushprice.client.connection import HttpAnswer
 from hushprice.client.problems import Refused, ServiceAway
 from hushprice.errors import InvalidInput
 
@@ -82,11 +82,11 @@ class Client(Calls):
         ask = Ask(product, attributes, context, customer)
         extra = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         try:
-            given = read(self._send("POST", "/v1/quotes", ask, extra), Quote)
+            quote = read(self._send("POST", "/v1/quotes", ask, extra), Quote)
         except ServiceAway as away:
             return self._fallback(product, away)
-        self._currencies[product] = given.currency
-        return given
+        self._currencies[product] = quote.currency
+        return quote
 
     def quotes(self, batch: Sequence[Ask]) -> list[Quote | Refused]:
         """Prices for many customers, in their order; what the service refused is an error in its place, not raised."""
@@ -94,11 +94,11 @@ class Client(Calls):
         for start in range(0, len(batch), LARGEST_BATCH):
             part = batch[start : start + LARGEST_BATCH]
             try:
-                given = read(self._send("POST", "/v1/quotes/batch", {"quotes": part}), BatchAnswer).quotes
+                items = read(self._send("POST", "/v1/quotes/batch", {"quotes": part}), BatchAnswer).quotes
             except ServiceAway as away:
                 answers += [self._fallback(ask.product, away) for ask in part]
             else:
-                answers += [_of_batch(item) for item in given]
+                answers += [_of_batch(item) for item in items]
         return answers
 
     def outcome(self, quote: Quote | str, *, purchased: bool | None = None, quantity: float | None = None) -> Outcome:
@@ -113,9 +113,9 @@ class Client(Calls):
             return Outcome("not told")
         name = quote if isinstance(quote, str) else str(quote.id)
         body = {"purchased": purchased} if quantity is None else {"quantity": quantity}
-        return read(self._insist(f"/v1/quotes/{quoted(name, safe='')}/outcome", body), Outcome)
+        return read(self._send_until_answered(f"/v1/quotes/{percent_encoded(name, safe='')}/outcome", body), Outcome)
 
-    def _insist(self, path: str, body: object) -> Answer:
+    def _send_until_answered(self, path: str, body: object) -> HttpAnswer:
         end = time.monotonic() + self._outcome_deadline
         pause = FIRST_PAUSE
         while True:

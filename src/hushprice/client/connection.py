@@ -20,7 +20,7 @@ from hushprice.errors import InvalidInput, first_line
 LARGEST_ANSWER = 64 * 1024 * 1024
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     status: int
     body: bytes
     retry_after: float
@@ -39,9 +39,11 @@ class Connections:
         self._path = parts.path.rstrip("/")
         self._own = threading.local()
         self._lock = threading.Lock()
-        self._open: weakref.WeakSet[_Kept] = weakref.WeakSet()
+        self._open: weakref.WeakSet[_ThreadConnection] = weakref.WeakSet()
 
-    def send(self, method: str, path: str, *, body: bytes | None, headers: dict[str, str], timeout: float) -> Answer:
+    def send(
+        self, method: str, path: str, *, body: bytes | None, headers: dict[str, str], timeout: float
+    ) -> HttpAnswer:
         """One request, sent once. ServiceAway unless a whole answer came before `timeout`, connecting included."""
         deadline = time.monotonic() + timeout
         connection = self._connection()
@@ -55,7 +57,7 @@ class Connections:
             content = response.read(LARGEST_ANSWER)
             if not response.isclosed():
                 raise http.client.HTTPException(f"an answer of more than {LARGEST_ANSWER} bytes")
-            return Answer(response.status, content, _seconds(response.getheader("Retry-After")))
+            return HttpAnswer(response.status, content, _seconds(response.getheader("Retry-After")))
         except (OSError, http.client.HTTPException) as problem:
             connection.close()
             why = f"no answer within {timeout:g} s" if isinstance(problem, TimeoutError) else first_line(problem)
@@ -68,22 +70,22 @@ class Connections:
         """Close the connections of all threads; the next request opens a new one."""
         with self._lock:
             open_now = list(self._open)
-        for kept in open_now:
-            kept.connection.close()
+        for current in open_now:
+            current.connection.close()
 
     def _connection(self) -> http.client.HTTPConnection:
-        kept: _Kept | None = getattr(self._own, "kept", None)
-        if kept is None or kept.process != os.getpid():  # after a fork the kept one is the parent's
+        current: _ThreadConnection | None = getattr(self._own, "current", None)
+        if current is None or current.process != os.getpid():  # after a fork it is the parent's
             kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-            kept = self._own.kept = _Kept(kind(self._host, self._port))
+            current = self._own.current = _ThreadConnection(kind(self._host, self._port))
             with self._lock:
-                self._open.add(kept)
-        elif kept.connection.sock is not None and _has_ended(kept.connection.sock):
-            kept.connection.close()  # by the server, while idle; http.client opens a new one
-        return kept.connection
+                self._open.add(current)
+        elif current.connection.sock is not None and _has_ended(current.connection.sock):
+            current.connection.close()  # by the server, while idle; http.client opens a new one
+        return current.connection
 
 
-class _Kept:
+class _ThreadConnection:
     """A thread's connection; it goes with its thread."""
 
     def __init__(self, connection: http.client.HTTPConnection) -> None:
@@ -94,24 +96,24 @@ class _Kept:
         self.connection.close()
 
 
-def _has_ended(kept: socket.socket) -> bool:
+def _has_ended(idle: socket.socket) -> bool:
     """Is there something to read before anything was asked? Then the server has hung up.
 
     Looking first is why an idle connection that a server closed costs no quote, although no quote is sent twice.
     """
-    return bool(select.select([kept], [], [], 0)[0])
+    return bool(select.select([idle], [], [], 0)[0])
 
 
 def _until(deadline: float) -> Any:
     """A response class that reads until `deadline`: a time-out of a socket alone starts again with every byte."""
 
     def response(sock: socket.socket, *arguments: Any, **options: Any) -> http.client.HTTPResponse:
-        return http.client.HTTPResponse(_Impatient(sock, deadline), *arguments, **options)  # type: ignore[arg-type]
+        return http.client.HTTPResponse(_DeadlineReader(sock, deadline), *arguments, **options)  # type: ignore[arg-type]
 
     return response
 
 
-class _Impatient(io.RawIOBase):
+class _DeadlineReader(io.RawIOBase):
     def __init__(self, sock: socket.socket, deadline: float) -> None:
         super().__init__()
         self._socket = sock
@@ -125,10 +127,10 @@ class _Impatient(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        left = self._deadline - time.monotonic()
-        if not left > 0:
+        remaining = self._deadline - time.monotonic()
+        if not remaining > 0:
             raise TimeoutError
-        self._socket.settimeout(left)
+        self._socket.settimeout(remaining)
         return self._raw.readinto(buffer)
 
     def close(self) -> None:

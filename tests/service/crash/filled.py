@@ -13,7 +13,8 @@ from tests.service.crash.shoppers import PATIENT, PRODUCT
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.shared.product import Product
 from hushprice.service.store import decisions, open_store
-from hushprice.service.store.protocol import LearnerStore, Seen
+from hushprice.service.store.protocol import LearnerStore
+from hushprice.service.store.values import SeenRelease
 
 NAME = "umbrella"
 _COUNT = {
@@ -61,7 +62,7 @@ def _fill(store: LearnerStore, uri: str, spec: bytes, count: int, learned: bool)
     _run(uri, [statement.format(**values) for statement in _FILL])
     if learned:
         learner = ProductLearner(spec)
-        learner.jump(Seen(NAME, 0, count))
+        learner.jump(SeenRelease(NAME, 0, count))
         store.take_lease("filling", 1000.0)
         store.commit("filling", learner.state(), [], 1000.0)
         store.drop_lease("filling")

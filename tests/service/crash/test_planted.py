@@ -13,17 +13,19 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from tests.planted.planting import Bug, changed
+from tests.service import store_consistency
 from tests.service.crash import truth
 from tests.service.http.running import running
 from tests.service.learning_runs import WINDOW, Shop
 
-from hushprice.service.quoting.product_table import Board
+from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.quoting.writer import Writer
 from hushprice.service.shared import seen_releases as seen_file
-from hushprice.service.shared.seen_releases import SeenFile
-from hushprice.service.store import consistency, sqlite_learning
-from hushprice.service.store.protocol import Given, NewOutcome, NewQuote, Seen, StoreUnavailable, Told
+from hushprice.service.shared.seen_releases import SeenReleasesFile
+from hushprice.service.store import sqlite_learner
+from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.store.sqlite import SqliteStore
+from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, QuoteAnswer, SeenRelease
 
 
 class Planted(NamedTuple):
@@ -58,7 +60,7 @@ def a_release_is_noted_before_it_is_used(folder: Path) -> None:
     """Where the note cannot be written, prices stay as they were; where it can, it outlives the process."""
     with contextlib.closing(_released(folder)) as shop:
         path = folder / "seen"
-        board = Board(SeenFile(path))
+        board = ProductTable(SeenReleasesFile(path))
         board.refresh(shop.store)
         shop.learning().turn()
         with pytest.MonkeyPatch.context() as patch:
@@ -68,7 +70,7 @@ def a_release_is_noted_before_it_is_used(folder: Path) -> None:
         board.refresh(shop.store)
         used = board.products["tea"].release
         assert used is not None
-        noted = [(each.product, each.sequence, each.records) for each in SeenFile(path).all()]
+        noted = [(each.product, each.sequence, each.records) for each in SeenReleasesFile(path).all()]
         assert noted == [("tea", used.sequence, used.records)]
 
 
@@ -79,16 +81,16 @@ def _full(*_: Any) -> None:
 def a_note_is_the_old_or_the_new_one(folder: Path) -> None:
     """Whatever step a crash hits; and when `note` returns it is on disk."""
     path, synced = folder / "seen", []
-    SeenFile(path).note([Seen("tea", 1, 12)])
+    SeenReleasesFile(path).note([SeenRelease("tea", 1, 12)])
     for step in ("fsync", "replace"):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, step, _full)
             with contextlib.suppress(OSError):
-                SeenFile(path).note([Seen("tea", 2, 18)])
-        assert SeenFile(path).all() == [Seen("tea", 1, 12)]
+                SeenReleasesFile(path).note([SeenRelease("tea", 2, 18)])
+        assert SeenReleasesFile(path).all() == [SeenRelease("tea", 1, 12)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", synced.append)
-        SeenFile(path).note([Seen("tea", 2, 18)])
+        SeenReleasesFile(path).note([SeenRelease("tea", 2, 18)])
     assert len(synced) == 2  # the file, and the folder that has its name
 
 
@@ -103,7 +105,7 @@ def a_commit_is_all_or_nothing(folder: Path) -> None:
             learning.turn()
             store._connection.set_progress_handler(None, 0)
             store.drop_lease(learning.holder)
-            assert consistency.problems(store) == []
+            assert store_consistency.problems(store) == []
             now = (store.releases("tea"), store.state("tea"))
             assert bool(now[0]) == bool(now[1])
             steps += now == before
@@ -130,12 +132,12 @@ def a_write_is_all_or_nothing(folder: Path) -> None:
             except StoreUnavailable:
                 steps += 1
             shop.store._connection.set_progress_handler(None, 0)
-            assert consistency.problems(shop.store) == []
+            assert store_consistency.problems(shop.store) == []
             if done:
                 break
         assert done
         assert steps > 5
-        assert shop.tell(first, 1.0) == Told("recorded")
+        assert shop.tell(first, 1.0) == OutcomeAnswer("recorded")
 
 
 def _interrupt(store: SqliteStore, within: str | None, after: int) -> None:
@@ -168,9 +170,9 @@ def _interrupt(store: SqliteStore, within: str | None, after: int) -> None:
 def _answers_first(real: Callable[..., Any]) -> Callable[..., Any]:
     def write(self: Writer, items: Sequence[NewQuote | NewOutcome]) -> Any:
         early = [
-            Given(item.id, item.charged, item.expires, item.version, True)
+            QuoteAnswer(item.id, item.charged, item.expires, item.version, True)
             if isinstance(item, NewQuote)
-            else Told("recorded")
+            else OutcomeAnswer("recorded")
             for item in items
         ]
         self._answer(self._at_store, early)
@@ -182,7 +184,7 @@ def _answers_first(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _used_before_noted(real: Callable[..., Any]) -> Callable[..., Any]:
-    def note(self: Board, store: Any, products: Any) -> Any:
+    def note(self: ProductTable, store: Any, products: Any) -> Any:
         self.products = products
         return real(self, store, products)
 
@@ -205,17 +207,17 @@ PLANTED = [
     Planted("an answer before the commit", changed(Writer, "_write", _answers_first), acknowledged_is_stored),
     Planted(
         "a release used before it is noted",
-        changed(Board, "note", _used_before_noted),
+        changed(ProductTable, "note", _used_before_noted),
         a_release_is_noted_before_it_is_used,
     ),
     Planted(
         "a release used although it could not be noted",
-        changed(Board, "_without_news", lambda real: lambda self, held: held),
+        changed(ProductTable, "_without_news", lambda real: lambda self, held: held),
         a_release_is_noted_before_it_is_used,
     ),
     Planted(
         "a note that is never written",
-        changed(SeenFile, "note", lambda real: lambda self, seen: list(seen)),
+        changed(SeenReleasesFile, "note", lambda real: lambda self, seen: list(seen)),
         a_release_is_noted_before_it_is_used,
     ),
     Planted(
@@ -225,7 +227,7 @@ PLANTED = [
     ),
     Planted(
         "a release stored before its state",
-        changed(sqlite_learning, "commit", _state_apart),
+        changed(sqlite_learner, "commit", _state_apart),
         a_commit_is_all_or_nothing,
     ),
 ]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 import psycopg
 import pytest
+from tests.service import store_consistency
 from tests.service.conftest import PostgresProcess
 from tests.service.crash import truth
 from tests.service.crash.backups import Backup, OfDatabase, OfFile
@@ -17,12 +18,12 @@ from tests.service.crash.served import OnPostgres, OnSqlite, Served
 from tests.service.crash.shoppers import Notes, add_product
 from tests.waiting import eventually
 
-from hushprice.service.quoting import main
+from hushprice.service.quoting import quoter_main
 from hushprice.service.shared import setup
 from hushprice.service.shared.config import build
-from hushprice.service.store import consistency, open_store
+from hushprice.service.store import open_store
 from hushprice.service.store.postgres_setup import prepare
-from hushprice.service.store.protocol import Seen
+from hushprice.service.store.values import SeenRelease
 
 
 class Case(NamedTuple):
@@ -48,12 +49,12 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Case]:
     made.served.close()
 
 
-def noted(case: Case) -> Seen:
+def noted(case: Case) -> SeenRelease:
     """What this machine has noted that it saw of the only product; release 0 if nothing yet."""
     files = list(case.notes_in.glob("seen-*.json"))
-    every = [seen for file in files for seen in msgspec.json.decode(file.read_bytes(), type=list[Seen])]
+    every = [seen for file in files for seen in msgspec.json.decode(file.read_bytes(), type=list[SeenRelease])]
     assert len(every) <= 1
-    return every[0] if every else Seen("", 0, 0)
+    return every[0] if every else SeenRelease("", 0, 0)
 
 
 def test_up_to_the_highest_release_seen_is_charged_and_no_record_is_released_twice(case: Case) -> None:
@@ -91,7 +92,7 @@ def test_up_to_the_highest_release_seen_is_charged_and_no_record_is_released_twi
     new = [release for place, release in after.items() if place not in old]
     assert all(release.sequence > seen.sequence and release.batch >= seen.records for release in new)
     with served.store() as store:
-        assert consistency.problems(store) == []
+        assert store_consistency.problems(store) == []
         state = store.state(name)
         assert state is not None
         assert msgspec.json.decode(state.ledger)["releases"] == max(release.sequence for release in new)
@@ -102,15 +103,15 @@ def test_the_store_knows_what_was_seen_before_its_learner_starts(
 ) -> None:
     """Otherwise a learner that is quicker than its quoter would learn charged slots of a restored backup."""
     settings = build({"store": str(tmp_path / "shop.db"), "state_dir": str(tmp_path), "port": 0, "operator_port": 0})
-    setup.quoters_seen_file(settings).note([Seen("tea", 7, 93)])
-    found: list[Seen | None] = []
+    setup.quoters_seen_file(settings).note([SeenRelease("tea", 7, 93)])
+    found: list[SeenRelease | None] = []
 
     async def serve(*_: object) -> None:
         store = open_store(settings.store.reveal(), "learner")
         found.append(store.highest_seen("tea"))
         store.close()
 
-    monkeypatch.setattr(main, "_serve", serve)
-    monkeypatch.setattr(main, "warm_up", lambda: None)
-    main.run(settings, lambda line: None)
-    assert found == [Seen("tea", 7, 93)]
+    monkeypatch.setattr(quoter_main, "_serve", serve)
+    monkeypatch.setattr(quoter_main, "precompile", lambda: None)
+    quoter_main.run(settings, lambda line: None)
+    assert found == [SeenRelease("tea", 7, 93)]

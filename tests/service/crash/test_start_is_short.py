@@ -12,15 +12,16 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.service import store_consistency
 from tests.service.conftest import as_quoter
 from tests.service.crash.filled import NAME, fill
 
-from hushprice.service.learning.loop import CHUNK, Learning
-from hushprice.service.quoting.product_table import Board
-from hushprice.service.shared.seen_releases import SeenFile
-from hushprice.service.store import consistency, open_store
-from hushprice.service.store.protocol import Seen
+from hushprice.service.learning.loop import CHUNK, LearningLoop
+from hushprice.service.quoting.product_table import ProductTable
+from hushprice.service.shared.seen_releases import SeenReleasesFile
+from hushprice.service.store import open_store
 from hushprice.service.store.sqlite import SqliteStore
+from hushprice.service.store.values import SeenRelease
 
 FEW, MANY = 100, 20_000
 
@@ -29,12 +30,12 @@ def start(uri: str, folder: Path) -> None:
     """What both processes ask of a store until the first quote can be given."""
     quoter, learner = open_store(as_quoter(uri), "quoter"), open_store(uri, "learner")
     try:
-        board = Board(SeenFile(folder / "seen.json"))
+        board = ProductTable(SeenReleasesFile(folder / "seen.json"))
         board.refresh(quoter)
         assert board.products[NAME].slots > 0
         quoter.beat(time.time())
-        quoter.report_seen([Seen(NAME, 0, 0)])
-        Learning(learner).turn()
+        quoter.report_seen([SeenRelease(NAME, 0, 0)])
+        LearningLoop(learner).turn()
     finally:
         quoter.close()
         learner.close()
@@ -130,5 +131,5 @@ def rows_read(uri: str) -> int:
 def test_the_filled_store_is_one_that_the_service_could_have_made(store_uri: str) -> None:
     fill(store_uri, FEW, learned=True)
     store = open_store(store_uri, "learner")
-    assert consistency.problems(store) == []
+    assert store_consistency.problems(store) == []
     store.close()

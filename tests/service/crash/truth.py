@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 import psycopg
+from tests.service import store_consistency
 from tests.service.crash.served import Served
 from tests.service.crash.shoppers import CEILING, Notes
 
-from hushprice.service.store import consistency
 from hushprice.service.store.decisions import FORGOTTEN, LATE, RECORDED, WAITING
-from hushprice.service.store.protocol import LearnerStore, StoredRelease
+from hushprice.service.store.protocol import LearnerStore
+from hushprice.service.store.values import StoredRelease
 
 _QUOTES = """SELECT {id}, name, slot, quote.status, demand, price, counts FROM {schema}quote
     JOIN {schema}product ON product.id = quote.product"""
@@ -78,7 +79,7 @@ def wrong(served: Served, notes: Notes) -> list[str]:
             *_slots(stored),
             *_ledgers(store, notes),
             *_figures(store, stored, notes),
-            *consistency.problems(store),
+            *store_consistency.problems(store),
         ]
 
 
@@ -134,7 +135,7 @@ def _slots(stored: list[Row]) -> list[str]:
 
 
 def _ledgers(store: LearnerStore, notes: Notes) -> list[str]:
-    """What was charged is what was released, whatever consistency.py thinks."""
+    """What was charged is what was released, whatever store_consistency.py thinks."""
     bad = []
     for name in notes.products:
         made, state = store.releases(name), store.state(name)

@@ -17,14 +17,14 @@ from tests.waiting import PATIENCE
 from hushprice.service.http import server, sockets
 from hushprice.service.http.app import Application
 from hushprice.service.http.routes.table import CALLS
-from hushprice.service.quoting import state, writer
-from hushprice.service.quoting.precompile import warm_up
-from hushprice.service.quoting.product_table import Board
+from hushprice.service.quoting import service_state, writer
+from hushprice.service.quoting.precompile import precompile
+from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import keys
 from hushprice.service.shared.config import build
-from hushprice.service.shared.seen_releases import SeenFile
+from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
-from hushprice.service.store.protocol import ApiKey
+from hushprice.service.store.values import ApiKey
 
 SECRET = b"a secret of the tests, 32 bytes."
 KEYS = {
@@ -52,7 +52,7 @@ def ask(**more: Any) -> dict[str, Any]:
 class Running:
     """A server that runs, and clients for it."""
 
-    def __init__(self, url: str, service: state.Service, store: str, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, url: str, service: service_state.Service, store: str, loop: asyncio.AbstractEventLoop) -> None:
         self.url = url
         self.service = service
         self.store = store
@@ -106,7 +106,7 @@ def running(
 
 
 def _running(store: str, folder: Path, quoter: str | None, settings: dict[str, Any]) -> Iterator[Running]:
-    warm_up()  # as a real start does, before it listens
+    precompile()  # as a real start does, before it listens
     add_keys(store)
     chosen = build({"store": quoter or store, "rate_per_second": 1e6, **settings})
     listening = sockets.listen("127.0.0.1", 0, "port")
@@ -115,8 +115,8 @@ def _running(store: str, folder: Path, quoter: str | None, settings: dict[str, A
 
     async def main() -> None:
         found["stop"], found["loop"] = asyncio.Event(), asyncio.get_running_loop()
-        board = Board(SeenFile(folder / "seen.json"))
-        service = await state.start(chosen, lambda: open_store(quoter or store, "quoter"), SECRET, board)
+        board = ProductTable(SeenReleasesFile(folder / "seen.json"))
+        service = await service_state.start(chosen, lambda: open_store(quoter or store, "quoter"), SECRET, board)
         found["service"] = service
         await server.serve(Application(service, CALLS), listening, started=ready.set, stop=found["stop"])
         await service.stop()

@@ -16,18 +16,19 @@ from tests.service.http.running import PRODUCT, Running, add_keys, ask, running
 from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
-from hushprice.service.quoting.product_table import POLL, Board
+from hushprice.service.quoting.product_table import POLL, ProductTable
 from hushprice.service.quoting.randomness import random_bytes
 from hushprice.service.shared import seen_releases
-from hushprice.service.shared.belief import Belief, belief_of, held_to
+from hushprice.service.shared.belief import Belief, belief_of, set_belief
 from hushprice.service.shared.product import Product, quoter_of, tariff_of
-from hushprice.service.shared.seen_releases import SeenFile
+from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
 from hushprice.service.store.decisions import digest
-from hushprice.service.store.protocol import LearnerState, LearnerStore, Seen, StoredRelease, StoreUnavailable
+from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
+from hushprice.service.store.values import LearnerState, SeenRelease, StoredRelease
 
 SPEC = msgspec.convert(PRODUCT, Product)
-FIRST = Seen("umbrella", 1, 0, digest(b"1"))
+FIRST = SeenRelease("umbrella", 1, 0, digest(b"1"))
 
 
 def belief(version: int = 1) -> Belief:
@@ -84,10 +85,10 @@ def test_a_new_release_reaches_quotes_within_a_second(fresh: Running) -> None:
 
 def test_a_price_is_that_of_the_belief_after_rules(tmp_path: Path, store: LearnerStore) -> None:
     release(store)
-    board = Board(SeenFile(tmp_path / "seen.json"))
+    board = ProductTable(SeenReleasesFile(tmp_path / "seen.json"))
     board.refresh(store)
     held = board.products["umbrella"]
-    slow = held_to(quoter_of(SPEC), belief())
+    slow = set_belief(quoter_of(SPEC), belief())
     for age in (18, 41, 98):
         context = held.context({"age": age, "member": True, "region": "north"}, None)
         assert held.price(context, 0.3) == tariff_of(SPEC).charge(slow.price(np.frombuffer(context), 0.3))
@@ -98,8 +99,8 @@ def test_a_price_is_that_of_the_belief_after_rules(tmp_path: Path, store: Learne
 def test_a_release_is_on_disk_before_it_is_priced_by(
     tmp_path: Path, store: LearnerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = SeenFile(tmp_path / "seen.json")
-    board = Board(file)
+    file = SeenReleasesFile(tmp_path / "seen.json")
+    board = ProductTable(file)
     board.refresh(store)
     release(store)
     order: list[str] = []
@@ -117,13 +118,13 @@ def test_a_release_is_on_disk_before_it_is_priced_by(
     assert board.refresh(store) == [FIRST]
     assert not board.unnoted
     assert board.products["umbrella"].version == 1
-    assert SeenFile(tmp_path / "seen.json").all() == [FIRST]
+    assert SeenReleasesFile(tmp_path / "seen.json").all() == [FIRST]
 
 
 def test_a_freeze_does_not_wait_for_a_release_that_cannot_be_noted(
     tmp_path: Path, store: LearnerStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    board = Board(SeenFile(tmp_path / "seen.json"))
+    board = ProductTable(SeenReleasesFile(tmp_path / "seen.json"))
     release(store)
     board.refresh(store)
     monkeypatch.setattr("hushprice.service.shared.seen_releases._write", _full)
@@ -153,13 +154,13 @@ def test_a_start_that_cannot_note_what_it_finds_is_refused(
     release(store)
     monkeypatch.setattr("hushprice.service.shared.seen_releases._write", _full)
     with pytest.raises(StoreUnavailable, match="No space left on device"):
-        Board(SeenFile(tmp_path / "seen.json")).refresh(store)
+        ProductTable(SeenReleasesFile(tmp_path / "seen.json")).refresh(store)
 
 
 def test_a_product_that_is_new_here_starts_without_a_release_that_cannot_be_noted(
     tmp_path: Path, store: LearnerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    board = Board(SeenFile(tmp_path / "seen.json"))
+    board = ProductTable(SeenReleasesFile(tmp_path / "seen.json"))
     other = msgspec.structs.replace(SPEC, name="other")
     store.add_product("other", msgspec.json.encode(other), b"{}", time.time())
     board.refresh(store)
@@ -178,7 +179,7 @@ def test_a_customer_clipped_while_a_release_is_noted_is_counted(
     tmp_path: Path, store: LearnerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Noting waits for the disk, in a thread of its own, and quotes go on by what is held."""
-    board = Board(SeenFile(tmp_path / "seen.json"))
+    board = ProductTable(SeenReleasesFile(tmp_path / "seen.json"))
     board.refresh(store)
     release(store)
     old = {"age": 130, "member": True, "region": "north"}
@@ -196,26 +197,31 @@ def test_a_customer_clipped_while_a_release_is_noted_is_counted(
 
 
 def test_what_was_seen_never_goes_back(tmp_path: Path) -> None:
-    file = SeenFile(tmp_path / "seen.json")
-    assert file.note([Seen("a", 5, 100), Seen("b", 1, 10)]) == [Seen("a", 5, 100), Seen("b", 1, 10)]
-    assert file.note([Seen("a", 4, 90), Seen("b", 2, 20)]) == [Seen("b", 2, 20)]
-    assert sorted(file.all(), key=lambda seen: seen_releases.product) == [Seen("a", 5, 100), Seen("b", 2, 20)]
+    file = SeenReleasesFile(tmp_path / "seen.json")
+    assert file.note([SeenRelease("a", 5, 100), SeenRelease("b", 1, 10)]) == [
+        SeenRelease("a", 5, 100),
+        SeenRelease("b", 1, 10),
+    ]
+    assert file.note([SeenRelease("a", 4, 90), SeenRelease("b", 2, 20)]) == [SeenRelease("b", 2, 20)]
+    assert sorted(file.all(), key=lambda seen: seen.product) == [SeenRelease("a", 5, 100), SeenRelease("b", 2, 20)]
 
 
 def test_a_damaged_seen_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "seen.json").write_text('[{"product": "a"')
     with pytest.raises(InvalidInput, match="cannot be read"):
-        SeenFile(tmp_path / "seen.json")
+        SeenReleasesFile(tmp_path / "seen.json")
 
 
 def test_what_was_seen_is_reported_at_the_next_start(tmp_path: Path) -> None:
-    SeenFile(tmp_path / "seen.json").note([Seen("umbrella", 7, 300)])
+    SeenReleasesFile(tmp_path / "seen.json").note([SeenRelease("umbrella", 7, 300)])
     with running(str(tmp_path / "shop.db"), tmp_path) as server:
         server.create()
     with running(str(tmp_path / "shop.db"), tmp_path) as server:
         store = open_store(server.store, "learner")
         try:
-            assert store.highest_seen("umbrella") == Seen("umbrella", 7, 300)  # before the first request is taken
+            assert store.highest_seen("umbrella") == SeenRelease(
+                "umbrella", 7, 300
+            )  # before the first request is taken
         finally:
             store.close()
 

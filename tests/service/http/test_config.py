@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hushprice.errors import InvalidInput
+from hushprice.service.shared.child_settings import ChildSettings, decode, encode
 from hushprice.service.shared.config import NAMES, Settings, build, read, variable
-from hushprice.service.shared.processes import Child, heard, told
 from hushprice.service.shared.secret import Secret
 
 
@@ -74,7 +74,7 @@ def test_secrets_do_not_print_and_reach_a_child_whole() -> None:
     settings = build({"store": "postgresql://me:hunter2@host/db", "customer_secret": "hunter3"})
     for text in (repr(settings), str(settings), f"{settings.store}", f"{settings.store!r}"):
         assert "hunter" not in text
-    child = heard(told(Child(settings, 5)))
+    child = decode(encode(ChildSettings(settings, 5)))
     assert child.settings == settings
     assert child.settings.store.reveal() == "postgresql://me:hunter2@host/db"
     with pytest.raises(TypeError):

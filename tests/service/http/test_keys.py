@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hushprice.errors import InvalidInput
-from hushprice.service.shared import keyring, keys
+from hushprice.service.shared import key_changes, keys
 from hushprice.service.shared.secret import Secret
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import LearnerStore
@@ -90,7 +90,7 @@ def test_a_keys_file_that_cannot_be_trusted_is_refused(tmp_path: Path, text: str
 
 
 def test_a_key_is_found_by_its_text_and_by_nothing_else(store: LearnerStore) -> None:
-    made = keyring.add(store, "web-shop", "shop")
+    made = key_changes.add(store, "web-shop", "shop")
     ring = keys.Keyring(store.api_keys())
     assert ring.find(made.reveal().encode()) is not None
     for other in (b"", b"web-shop", keys.digest(made.reveal()), made.reveal().encode() + b" "):
@@ -98,16 +98,16 @@ def test_a_key_is_found_by_its_text_and_by_nothing_else(store: LearnerStore) -> 
 
 
 def test_keys_are_added_and_removed_by_name(store: LearnerStore) -> None:
-    keyring.add(store, "boss", "admin")
+    key_changes.add(store, "boss", "admin")
     for name, role, said in (("boss", "shop", "in use"), ("a b", "shop", "name must"), ("x", "king", "role must")):
         with pytest.raises(InvalidInput, match=said):
-            keyring.add(store, name, role)
+            key_changes.add(store, name, role)
     with pytest.raises(InvalidInput, match="last admin"):
-        keyring.remove(store, "boss")
-    keyring.add(store, "boss-2", "admin")
-    keyring.remove(store, "boss")
+        key_changes.remove(store, "boss")
+    key_changes.add(store, "boss-2", "admin")
+    key_changes.remove(store, "boss")
     with pytest.raises(InvalidInput, match="boss-2"):
-        keyring.remove(store, "boss")
+        key_changes.remove(store, "boss")
 
 
 def test_customer_keys_are_stored_under_a_secret() -> None:

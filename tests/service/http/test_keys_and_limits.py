@@ -9,7 +9,7 @@ from tests.waiting import eventually
 
 from hushprice.service.http.routes.table import CALLS
 from hushprice.service.quoting.product_table import POLL
-from hushprice.service.shared import keyring
+from hushprice.service.shared import key_changes
 from hushprice.service.store import open_store
 
 BODIES = {
@@ -106,12 +106,12 @@ def test_a_key_that_gets_the_name_of_a_removed_one_gets_none_of_its_quotes(eithe
     store = open_store(either.store, "learner")
     headers, asked, told = [], [], []
     for _ in range(2):
-        key = keyring.add(store, "web-shop", "shop").reveal()
+        key = key_changes.add(store, "web-shop", "shop").reveal()
         headers.append({"authorization": f"Bearer {key}", "idempotency-key": "basket-1"})
         asked.append(_once_known(either, headers[-1]))
         path = f"/v1/quotes/{asked[0]['id']}/outcome"
         told.append(either.client().post(path, json={"purchased": False}, headers=headers[-1]).status_code)
-        keyring.remove(store, "web-shop")
+        key_changes.remove(store, "web-shop")
     store.close()
     assert asked[0]["id"] != asked[1]["id"]
     assert told == [200, 404]

@@ -16,7 +16,7 @@ from tests.service.http.running import CUSTOMER, KEYS, Running, ask, running
 from hushprice.service.http.routes.table import READS
 from hushprice.service.learning.operator_port import Clips, FitTimes, Revenue
 from hushprice.service.store import open_store
-from hushprice.service.store.protocol import Figures
+from hushprice.service.store.values import Figures
 
 CANARY = "canary-73519"
 RAW = {
@@ -191,7 +191,7 @@ def test_odd_requests_leave_no_value_in_errors_logs_or_metrics(
         def fails(*_: Any) -> None:
             raise ZeroDivisionError(CANARY)
 
-        monkeypatch.setattr("hushprice.service.quoting.priced_product.Held.price", fails)
+        monkeypatch.setattr("hushprice.service.quoting.priced_product.PricedProduct.price", fails)
         errors.append(shop.post("/v1/quotes", json=ask()))
         assert errors[-1].status_code == 500
     told = [each.text for each in errors if CANARY in each.text]

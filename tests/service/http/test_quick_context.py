@@ -11,8 +11,8 @@ from tests.service.http.running import SCHEMA
 
 from hushprice.demand.schema import Schema
 from hushprice.errors import InvalidInput
+from hushprice.service.quoting.quick_context import QuickContextReader
 from hushprice.service.shared.contexts import ContextReader
-from hushprice.service.shared.quick_context import QuickReader
 
 DECLARED = Schema.from_dict(SCHEMA)
 VALUES: Any = st.one_of(
@@ -38,17 +38,17 @@ def slow(reader: ContextReader, attributes: Any, context: Any) -> bytes | None:
 
 @given(st.one_of(PEOPLE, USUAL), st.one_of(st.none(), st.lists(st.floats(), max_size=3)))
 def test_what_is_read_quickly_is_what_is_read_slowly(attributes: Any, context: Any) -> None:
-    found = QuickReader(DECLARED, 3).read(attributes, context)
+    found = QuickContextReader(DECLARED, 3).read(attributes, context)
     assert found is None or found == slow(ContextReader(DECLARED, 3), attributes, context)
 
 
 @given(USUAL)
 def test_the_usual_customer_is_read_quickly(attributes: Any) -> None:
-    assert QuickReader(DECLARED, 3).read(attributes, None) is not None
+    assert QuickContextReader(DECLARED, 3).read(attributes, None) is not None
 
 
 @given(st.lists(st.one_of(st.floats(), st.floats(-1, 1), st.integers(-1, 1)), max_size=3))
 def test_numeric_contexts_too(context: Any) -> None:
-    found = QuickReader(None, 2).read(None, context)
+    found = QuickContextReader(None, 2).read(None, context)
     assert found is None or found == slow(ContextReader(None, 2), None, context)
-    assert QuickReader(None, 2).read(None, [0.5, -1.0]) == np.array([0.5, -1.0]).tobytes()
+    assert QuickContextReader(None, 2).read(None, [0.5, -1.0]) == np.array([0.5, -1.0]).tobytes()

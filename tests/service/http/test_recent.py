@@ -9,15 +9,15 @@ from tests.service.store.samples import quote
 
 from hushprice.service.quoting import recent_keys
 from hushprice.service.quoting.recent_keys import RecentKeys
-from hushprice.service.store.protocol import Given, NewQuote
+from hushprice.service.store.values import NewQuote, QuoteAnswer
 
 
 def asked(number: int, fingerprint: bytes = b"the request", **more: Any) -> NewQuote:
     return quote(idempotency=b"%d" % number, fingerprint=fingerprint, **more)
 
 
-def given(number: int, fresh: bool = True, conflict: bool = False) -> Given:
-    return Given(f"{number:032x}", "12.99", 1e9, 3, fresh, conflict)
+def given(number: int, fresh: bool = True, conflict: bool = False) -> QuoteAnswer:
+    return QuoteAnswer(f"{number:032x}", "12.99", 1e9, 3, fresh, conflict)
 
 
 def test_the_same_request_gets_the_same_quote_and_another_one_a_conflict() -> None:

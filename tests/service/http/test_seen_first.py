@@ -15,9 +15,9 @@ from tests.waiting import eventually
 from hushprice.errors import InvalidInput
 from hushprice.service.shared import setup
 from hushprice.service.shared.config import build
-from hushprice.service.shared.seen_releases import SeenFile
+from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
-from hushprice.service.store.protocol import Seen
+from hushprice.service.store.values import SeenRelease
 
 PATHS = ("report", "privacy", "prices", "demand", "certificate")
 
@@ -65,23 +65,23 @@ def test_no_answer_shows_a_release_that_could_not_be_noted(fresh: Running, monke
 
 
 def test_processes_that_share_a_note_never_lower_it(tmp_path: Path) -> None:
-    ahead, behind = SeenFile(tmp_path / "seen.json"), SeenFile(tmp_path / "seen.json")
-    ahead.note([Seen("a", 7, 70)])
-    behind.note([Seen("a", 5, 50), Seen("b", 1, 10)])
-    assert {each.product: each.sequence for each in SeenFile(tmp_path / "seen.json").all()} == {"a": 7, "b": 1}
+    ahead, behind = SeenReleasesFile(tmp_path / "seen.json"), SeenReleasesFile(tmp_path / "seen.json")
+    ahead.note([SeenRelease("a", 7, 70)])
+    behind.note([SeenRelease("a", 5, 50), SeenRelease("b", 1, 10)])
+    assert {each.product: each.sequence for each in SeenReleasesFile(tmp_path / "seen.json").all()} == {"a": 7, "b": 1}
     assert {each.product: each.sequence for each in behind.all()} == {"a": 7, "b": 1}
 
     def count(product: str) -> None:
-        file = SeenFile(tmp_path / "seen.json")
+        file = SeenReleasesFile(tmp_path / "seen.json")
         for number in range(1, 40):
-            file.note([Seen(product, number, number)])
+            file.note([SeenRelease(product, number, number)])
 
     threads = [threading.Thread(target=count, args=(name,)) for name in ("x", "y")]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
-    found = {each.product: each.sequence for each in SeenFile(tmp_path / "seen.json").all()}
+    found = {each.product: each.sequence for each in SeenReleasesFile(tmp_path / "seen.json").all()}
     assert (found["x"], found["y"]) == (39, 39)
 
 
@@ -93,13 +93,13 @@ def test_the_note_lies_away_from_the_store_and_each_store_has_its_own(
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         settings = build({"store": str(tmp_path / name / "shop.db")})
-        setup.quoters_seen_file(settings).note([Seen(name, 1, 1)])
+        setup.quoters_seen_file(settings).note([SeenRelease(name, 1, 1)])
         paths += [path for path in (tmp_path / "state" / "hushprice").glob("seen-*.json") if path not in paths]
         assert not list((tmp_path / name).glob("*seen*"))
     assert len(paths) == 2
     assert (tmp_path / "state" / "hushprice").stat().st_mode & 0o777 == 0o700
     moved = (tmp_path / "one" / "shop.db").rename(tmp_path / "two" / "moved.db")
-    assert setup.quoters_seen_file(build({"store": str(moved)})).all() == [Seen("one", 1, 1)]  # by what it is
+    assert setup.quoters_seen_file(build({"store": str(moved)})).all() == [SeenRelease("one", 1, 1)]  # by what it is
     chosen = build({"store": str(moved), "state_dir": str(tmp_path / "chosen")})
     assert setup.quoters_seen_file(chosen).all() == []
     monkeypatch.delenv("XDG_STATE_HOME")

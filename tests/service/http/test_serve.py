@@ -26,21 +26,22 @@ from hushprice.service.shared import setup
 from hushprice.service.shared.config import build
 from hushprice.service.store import open_store
 
-COMMAND = [sys.executable, "-c", "from hushprice.cli import main; main()"]
+START = ["-c", "from hushprice.cli import main; main()"]
+COMMAND = [sys.executable, *START]
 
 
 class Served:
     """A service in a folder of its own."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, python: str = sys.executable, **environment: str) -> None:
         self.folder = folder
         self._log = open(folder / "log.txt", "a+b")  # noqa: SIM115 - closed in `close`
         self.process = subprocess.Popen(
-            [*COMMAND, "serve", "--port", "0", "--operator-port", "0", *options],
+            [python, *START, "serve", "--port", "0", "--operator-port", "0", *options],
             cwd=folder,
             stdout=self._log,
             stderr=self._log,
-            env={**os.environ, "HUSHPRICE_STORE": "shop.db"},
+            env={**os.environ, "HUSHPRICE_STORE": "shop.db", **environment},
         )
         found = self.wait_for(r"serving (http\S+), for the operator (http\S+);")
         self.public, self.operator = (
@@ -291,7 +292,7 @@ def test_what_is_wrong_is_one_line_and_exit_code_2(call: Callable[..., Any], tmp
 
 
 def test_without_the_extra_its_name_is_said(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("hushprice.service.quoting.main")]:
+    for name in [name for name in sys.modules if name.startswith("hushprice.service.quoting.quoter_main")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvloop", None)
     code, _, err = call("serve", "--port", "0", "--operator-port", "0")

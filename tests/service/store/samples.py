@@ -7,17 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hushprice.service.store.protocol import (
-    GRACE,
-    Given,
-    LearnerState,
-    LearnerStore,
-    NewOutcome,
-    NewQuote,
-    QuoterStore,
-    StoredRelease,
-    Told,
-)
+from hushprice.service.store.protocol import GRACE, LearnerStore, QuoterStore
+from hushprice.service.store.values import LearnerState, NewOutcome, NewQuote, OutcomeAnswer, QuoteAnswer, StoredRelease
 
 PRODUCT = "jacket"
 HOLDER = "learner-1"
@@ -41,7 +32,7 @@ def quote(**changes: Any) -> NewQuote:
     return NewQuote(**(usual | changes))
 
 
-def give(store: QuoterStore, *quotes: NewQuote) -> list[Given]:
+def give(store: QuoterStore, *quotes: NewQuote) -> list[QuoteAnswer]:
     return store.write(quotes, [])[0]
 
 
@@ -50,7 +41,7 @@ def given(store: QuoterStore, count: int = 1, **changes: Any) -> list[str]:
     return [one.id for one in give(store, *(quote(**changes) for _ in range(count)))]
 
 
-def tell(store: QuoterStore, name: str, demand: float = 1.0, key: str = "shop") -> Told:
+def tell(store: QuoterStore, name: str, demand: float = 1.0, key: str = "shop") -> OutcomeAnswer:
     return store.write([], [NewOutcome(name, key, demand)])[1][0]
 
 

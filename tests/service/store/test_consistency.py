@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.service.store.samples import HOLDER, PRODUCT, given, learn, pass_time, release, state
+from tests.service.store_consistency import problems
 
-from hushprice.service.store.consistency import problems
-from hushprice.service.store.protocol import LearnerStore, Seen
+from hushprice.service.store.protocol import LearnerStore
 from hushprice.service.store.sqlite import SqliteStore
+from hushprice.service.store.values import SeenRelease
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_damage_is_named(sound: SqliteStore, damage: str, said: str) -> None:
 
 
 def test_a_restored_backup_is_sound_at_every_step(sound: SqliteStore) -> None:
-    sound.skip_to(HOLDER, Seen(PRODUCT, 7, 10), 1000.0)
+    sound.skip_to(HOLDER, SeenRelease(PRODUCT, 7, 10), 1000.0)
     assert problems(sound) == []
     sound.commit(HOLDER, state(10, 7), [], 1000.0)
     assert problems(sound) == []

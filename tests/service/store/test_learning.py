@@ -5,21 +5,19 @@ from __future__ import annotations
 import pytest
 from tests.service.conftest import as_quoter
 from tests.service.store.samples import HOLDER, PRODUCT, given, learn, pass_time, release, state, tell
+from tests.service.store_consistency import inspect, problems
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import decisions, open_store
-from hushprice.service.store.consistency import problems
 from hushprice.service.store.protocol import (
     LEASE,
-    ApiKey,
     DuplicateProduct,
-    Figures,
     LearnerStore,
     LeaseLost,
     QuoterStore,
-    Seen,
     UnknownProduct,
 )
+from hushprice.service.store.values import ApiKey, Figures, SeenRelease
 
 
 def test_one_learner_has_the_lease_until_it_runs_out_or_is_dropped(learner: LearnerStore, quoter: QuoterStore) -> None:
@@ -55,11 +53,16 @@ def test_learned_slots_lose_their_contexts(quoter: QuoterStore, learner: Learner
     given(quoter, 3)
     pass_time(quoter, 20.0)
     learn(learner, 2)
-    assert learner.inspect(PRODUCT).contexts_learned == 0
+    assert inspect(learner, PRODUCT).contexts_learned == 0
     assert [slot.context is None for slot in learner.due(PRODUCT, 2, 10)] == [False]
     with pytest.raises(LeaseLost):
         learner.due(PRODUCT, 1, 10)
     assert problems(learner) == []
+
+
+def test_a_store_may_be_closed_twice(learner: LearnerStore) -> None:
+    learner.close()
+    learner.close()
 
 
 @pytest.mark.parametrize("holder", ["other", None])
@@ -69,7 +72,7 @@ def test_without_the_lease_nothing_is_stored(quoter: QuoterStore, learner: Learn
         learner.take_lease(holder, 1000.0)
     for call in (
         lambda: learner.commit(HOLDER, state(2, 1), [release(1, 2)], 1000.0),
-        lambda: learner.skip_to(HOLDER, Seen(PRODUCT, 3, 9), 1000.0),
+        lambda: learner.skip_to(HOLDER, SeenRelease(PRODUCT, 3, 9), 1000.0),
     ):
         with pytest.raises(LeaseLost):
             call()
@@ -111,20 +114,20 @@ def test_releases_with_gaps_or_of_slots_never_given_are_refused(quoter: QuoterSt
 
 def test_the_highest_release_seen_by_anybody_is_kept(quoter: QuoterStore, learner: LearnerStore) -> None:
     assert learner.highest_seen(PRODUCT) is None
-    quoter.report_seen([Seen(PRODUCT, 3, 30), Seen("older than this backup", 1, 2)])
-    quoter.report_seen([Seen(PRODUCT, 2, 20)])
+    quoter.report_seen([SeenRelease(PRODUCT, 3, 30), SeenRelease("older than this backup", 1, 2)])
+    quoter.report_seen([SeenRelease(PRODUCT, 2, 20)])
     quoter.report_seen([])
-    assert learner.highest_seen(PRODUCT) == Seen(PRODUCT, 3, 30)
-    quoter.report_seen([Seen(PRODUCT, 4, 40), Seen(PRODUCT, 5, 50)])
-    assert learner.highest_seen(PRODUCT) == Seen(PRODUCT, 5, 50)
-    assert learner.highest_seen("older than this backup") == Seen("older than this backup", 1, 2)
+    assert learner.highest_seen(PRODUCT) == SeenRelease(PRODUCT, 3, 30)
+    quoter.report_seen([SeenRelease(PRODUCT, 4, 40), SeenRelease(PRODUCT, 5, 50)])
+    assert learner.highest_seen(PRODUCT) == SeenRelease(PRODUCT, 5, 50)
+    assert learner.highest_seen("older than this backup") == SeenRelease("older than this backup", 1, 2)
 
 
 def test_after_a_restored_backup_no_charged_slot_is_learned_again(quoter: QuoterStore, learner: LearnerStore) -> None:
     given(quoter, 6)
     pass_time(quoter, 20.0)
     learn(learner, 2, release(1, 2))
-    seen = Seen(PRODUCT, 4, 8)
+    seen = SeenRelease(PRODUCT, 4, 8)
     learner.skip_to(HOLDER, seen, 1234.0)
     learner.skip_to(HOLDER, seen, 1235.0)  # a learner that died in between does it again
     assert learner.due(PRODUCT, 2, 10) == learner.due(PRODUCT, 8, 10) == []
@@ -152,9 +155,9 @@ def test_a_backup_older_than_its_unlearned_slots_hands_none_of_them_out(
     given(quoter, 6)
     pass_time(quoter, 20.0)
     learner.take_lease(HOLDER, 1000.0)
-    learner.skip_to(HOLDER, Seen(PRODUCT, 1, 4), 1000.0)
+    learner.skip_to(HOLDER, SeenRelease(PRODUCT, 1, 4), 1000.0)
     assert [slot.slot for slot in learner.due(PRODUCT, 0, 10)] == [5, 6]
-    assert learner.inspect(PRODUCT).slots == 6
+    assert inspect(learner, PRODUCT).slots == 6
 
 
 def test_figures_count_every_quote_once(
@@ -242,11 +245,11 @@ def test_a_product_that_is_not_there_is_unknown(quoter: QuoterStore, learner: Le
         lambda: quoter.set_reference_price("coat", 0.5, 1.0),
         lambda: learner.due("coat", 0, 1),
         lambda: learner.commit(HOLDER, state(0, product="coat"), [], 1.0),
-        lambda: learner.skip_to(HOLDER, Seen("coat", 1, 1), 1.0),
+        lambda: learner.skip_to(HOLDER, SeenRelease("coat", 1, 1), 1.0),
         lambda: learner.add_certificate("coat", b"", 1.0),
         lambda: learner.figures("coat"),
         lambda: learner.daily_figures("coat", 1),
-        lambda: learner.inspect("coat"),
+        lambda: inspect(learner, "coat"),
     ):
         with pytest.raises(UnknownProduct):
             call()

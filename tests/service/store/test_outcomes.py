@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.service.store.samples import PRODUCT, given, learn, pass_time, quote, tell
 
 from hushprice.service.store import decisions
-from hushprice.service.store.protocol import GRACE, LearnerStore, NewOutcome, QuoterStore, Told
+from hushprice.service.store.protocol import GRACE, LearnerStore, QuoterStore
+from hushprice.service.store.values import NewOutcome, OutcomeAnswer
 
 
 def demands(store: LearnerStore, after: int = 0) -> list[float | None]:
@@ -16,18 +17,18 @@ def test_an_outcome_is_recorded_once_and_its_repeat_gets_the_same_answer(
     quoter: QuoterStore, learner: LearnerStore
 ) -> None:
     (name,) = given(quoter)
-    assert tell(quoter, name, 2.0) == Told("recorded")
-    assert tell(quoter, name, 2.0) == Told("recorded", True)
+    assert tell(quoter, name, 2.0) == OutcomeAnswer("recorded")
+    assert tell(quoter, name, 2.0) == OutcomeAnswer("recorded", True)
     pass_time(quoter, 20.0)
-    assert tell(quoter, name, 2.0) == Told("recorded", True)
+    assert tell(quoter, name, 2.0) == OutcomeAnswer("recorded", True)
     assert demands(learner) == [2.0]
 
 
 def test_another_demand_is_a_conflict_and_changes_nothing(quoter: QuoterStore, learner: LearnerStore) -> None:
     (name,) = given(quoter)
     tell(quoter, name, 0.1 + 0.2)
-    assert tell(quoter, name, 0.3) == Told("conflict")  # one bit apart
-    assert tell(quoter, name, 0.1 + 0.2) == Told("recorded", True)
+    assert tell(quoter, name, 0.3) == OutcomeAnswer("conflict")  # one bit apart
+    assert tell(quoter, name, 0.1 + 0.2) == OutcomeAnswer("recorded", True)
     pass_time(quoter, 20.0)
     assert demands(learner) == [0.1 + 0.2]
 
@@ -37,41 +38,45 @@ def test_an_outcome_is_taken_until_the_deadline_and_not_at_it(quoter: QuoterStor
     quoter.beat(0.0)
     quoter.beat(4.0)
     assert quoter.beat(7.75) == 7.75
-    assert tell(quoter, before) == Told("recorded")
+    assert tell(quoter, before) == OutcomeAnswer("recorded")
     assert learner.due(PRODUCT, 0, 10) == []
     assert quoter.beat(8.0) == 8.0
-    assert tell(quoter, at) == Told("late")
+    assert tell(quoter, at) == OutcomeAnswer("late")
     assert demands(learner) == [1.0, None]
 
 
 def test_a_late_outcome_is_kept_for_its_repeat_and_never_learned(quoter: QuoterStore, learner: LearnerStore) -> None:
     (name,) = given(quoter)
     pass_time(quoter, 20.0)
-    assert tell(quoter, name, 1.0) == Told("late")
-    assert tell(quoter, name, 1.0) == Told("late", True)
-    assert tell(quoter, name, 0.0) == Told("conflict")
+    assert tell(quoter, name, 1.0) == OutcomeAnswer("late")
+    assert tell(quoter, name, 1.0) == OutcomeAnswer("late", True)
+    assert tell(quoter, name, 0.0) == OutcomeAnswer("conflict")
     assert demands(learner) == [None]
     learn(learner, 1)
-    assert tell(quoter, name, 1.0) == Told("late", True)
+    assert tell(quoter, name, 1.0) == OutcomeAnswer("late", True)
 
 
 def test_an_id_that_nobody_got_is_unknown(quoter: QuoterStore) -> None:
     for name in ("0" * 32, "", "zz", "not hexadecimal digits, 32 chars", "\u00e9" * 32, "0" * 31 + "\x00"):
-        assert tell(quoter, name) == Told("unknown")
+        assert tell(quoter, name) == OutcomeAnswer("unknown")
 
 
 def test_a_quote_of_another_api_key_is_unknown_before_and_after_its_outcome(quoter: QuoterStore) -> None:
     (name,) = given(quoter, key="shop")
-    assert tell(quoter, name, 1.0, key="other") == Told("unknown")
+    assert tell(quoter, name, 1.0, key="other") == OutcomeAnswer("unknown")
     tell(quoter, name, 1.0)
-    assert tell(quoter, name, 1.0, key="other") == Told("unknown")
-    assert tell(quoter, name, 0.0, key="other") == Told("unknown")
+    assert tell(quoter, name, 1.0, key="other") == OutcomeAnswer("unknown")
+    assert tell(quoter, name, 0.0, key="other") == OutcomeAnswer("unknown")
 
 
 def test_an_outcome_in_the_same_write_as_its_quote(quoter: QuoterStore, learner: LearnerStore) -> None:
     new = quote()
     said = [NewOutcome(new.id, "shop", demand) for demand in (1.0, 1.0, 0.0)]
-    assert quoter.write([new], said)[1] == [Told("recorded"), Told("recorded", True), Told("conflict")]
+    assert quoter.write([new], said)[1] == [
+        OutcomeAnswer("recorded"),
+        OutcomeAnswer("recorded", True),
+        OutcomeAnswer("conflict"),
+    ]
     pass_time(quoter, 20.0)
     assert demands(learner) == [1.0]
 
@@ -79,7 +84,7 @@ def test_an_outcome_in_the_same_write_as_its_quote(quoter: QuoterStore, learner:
 def test_outcomes_are_answered_in_the_order_asked(quoter: QuoterStore, learner: LearnerStore) -> None:
     names = given(quoter, 20)
     said = [NewOutcome(name, "shop", float(n)) for n, name in enumerate(names)]
-    assert quoter.write([], said[::-2])[1] == [Told("recorded")] * 10
+    assert quoter.write([], said[::-2])[1] == [OutcomeAnswer("recorded")] * 10
     answers = quoter.write([], said)[1]
     assert [answer.repeat for answer in answers] == [n % 2 == 1 for n in range(20)]
     pass_time(quoter, 20.0)
@@ -93,7 +98,7 @@ def test_the_clock_moves_by_beats_and_stands_still_over_an_outage(quoter: Quoter
     (name,) = given(quoter, window=10.0)
     assert quoter.beat(100.5 + 2 * GRACE + 0.01) == 0.5 + GRACE  # too long for time in service
     assert quoter.beat(5000.0) == 0.5 + GRACE
-    assert tell(quoter, name) == Told("recorded")
+    assert tell(quoter, name) == OutcomeAnswer("recorded")
     assert learner.due(PRODUCT, 0, 10) == []
     assert quoter.beat(5001.0) == 1.5 + GRACE
 
@@ -115,7 +120,7 @@ def test_the_database_has_the_same_clock_as_the_rules(quoter: QuoterStore) -> No
     beats = [0.0, 1.0, 1.0 + GRACE, 3.0, 4.0, 9.5, 100.0, 90.0, 101.0, 90.0, 94.0, 95.5, 96.0]
     clock = (0.0, None, None)
     for now in beats:
-        clock = decisions.moved(*clock, now)  # type: ignore[assignment]
+        clock = decisions.clock_after_beat(*clock, now)  # type: ignore[assignment]
         assert quoter.beat(now) == clock[0]
 
 
@@ -137,7 +142,7 @@ def test_a_forgotten_customer_leaves_tombstones(quoter: QuoterStore, learner: Le
     tell(quoter, first)
     tell(quoter, other)
     quoter.forget(b"ann")
-    assert [tell(quoter, name) for name in (first, second)] == [Told("unknown")] * 2
+    assert [tell(quoter, name) for name in (first, second)] == [OutcomeAnswer("unknown")] * 2
     pass_time(quoter, 20.0)
     slots = learner.due(PRODUCT, 0, 10)
     assert [(s.context is None, s.price, s.demand, s.counts) for s in slots] == [

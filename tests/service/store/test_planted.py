@@ -14,7 +14,7 @@ from tests.service.conftest import as_quoter
 from tests.service.store import test_learning, test_outcomes, test_postgres, test_postgres_roles, test_quotes
 from tests.service.store.samples import PRODUCT
 
-from hushprice.service.store import decisions, open_store, postgres_setup, sqlite_learning, sqlite_quotes
+from hushprice.service.store import decisions, open_store, postgres_setup, sqlite_learner, sqlite_quotes
 from hushprice.service.store.protocol import LearnerStore, QuoterStore
 
 
@@ -112,7 +112,7 @@ SQLITE = [
         cap,
     ),
     Planted("a second cap", changed(decisions, "is_due", lambda real: lambda clock, deadline: False), second_cap),
-    Planted("slots kept over a rollback", changed(sqlite_quotes.Slots, "__init__", _kept_slots), rolled_back),
+    Planted("slots kept over a rollback", changed(sqlite_quotes.SlotCounter, "__init__", _kept_slots), rolled_back),
     Planted("a late outcome learned", changed(sqlite_quotes, "LATE", lambda real: decisions.RECORDED), late),
     Planted(
         "a slot before its deadline",
@@ -120,7 +120,7 @@ SQLITE = [
         contiguous,
     ),
     Planted("an outage that counts", changed(decisions, "GRACE", lambda real: 1e9), outage),
-    Planted("a release without a lease", changed(sqlite_learning, "check_lease", lambda real: lambda *_: None), leased),
+    Planted("a release without a lease", changed(sqlite_learner, "check_lease", lambda real: lambda *_: None), leased),
     Planted(
         "a charged slot handed out",
         changed(decisions, "first_due", lambda real: lambda product, after, at: after + 1),
@@ -128,7 +128,7 @@ SQLITE = [
     ),
     Planted(
         "a quote for every key",
-        changed(sqlite_quotes, "_FIND", lambda real: real.replace("slot, key,", "slot, 'other',")),
+        changed(sqlite_quotes, "_FIND_QUOTE", lambda real: real.replace("slot, key,", "slot, 'other',")),
         other_key,
     ),
 ]

@@ -16,14 +16,8 @@ from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import open_store, postgres_setup
-from hushprice.service.store.protocol import (
-    GRACE,
-    LearnerStore,
-    LeaseLost,
-    QuoterStore,
-    StoreUnavailable,
-    Told,
-)
+from hushprice.service.store.protocol import GRACE, LearnerStore, LeaseLost, QuoterStore, StoreUnavailable
+from hushprice.service.store.values import OutcomeAnswer
 
 
 @pytest.fixture
@@ -74,7 +68,7 @@ def test_an_outcome_waits_for_the_clock_in_flight_and_is_late(
         thread, told = waiting(owner, lambda: tell(quoter, name))
         assert told == []
     thread.join()
-    assert told == [Told("late")]
+    assert told == [OutcomeAnswer("late")]
     assert [slot.demand for slot in learner.due(PRODUCT, 0, 10)] == [None]
 
 
@@ -124,10 +118,34 @@ def test_somebody_who_holds_a_lock_too_long_makes_the_store_unavailable(
 ) -> None:
     with owner.transaction():
         owner.execute("SELECT pg_advisory_xact_lock(1752527720)")
-        quoter._link.rows("SELECT set_config('lock_timeout', '50ms', false)")  # type: ignore[attr-defined]
+        quoter._connection.rows("SELECT set_config('lock_timeout', '50ms', false)")  # type: ignore[attr-defined]
         with pytest.raises(StoreUnavailable, match="locked"):
             given(quoter)
     given(quoter)
+
+
+def test_quotes_that_others_are_always_ahead_of_are_given_up(
+    owner: psycopg.Connection[Any], quoter: QuoterStore
+) -> None:
+    owner.execute(
+        """CREATE FUNCTION hushprice.ahead() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE unique_violation; END';
+        CREATE TRIGGER ahead BEFORE INSERT ON hushprice.quote FOR EACH ROW EXECUTE FUNCTION hushprice.ahead()"""
+    )
+    try:
+        with pytest.raises(StoreUnavailable, match="busy with the same quotes"):
+            given(quoter)
+    finally:
+        owner.execute("DROP FUNCTION hushprice.ahead CASCADE")
+    given(quoter)
+
+
+def test_what_the_server_refuses_or_fails_at_is_one_line(postgres_uri: str, quoter: QuoterStore) -> None:
+    learner = open_store(as_quoter(postgres_uri), "learner")
+    with pytest.raises(StoreUnavailable, match=r"refused: permission denied for table lease\Z"):
+        learner.take_lease(HOLDER, 1.0)
+    learner.close()
+    with pytest.raises(StoreUnavailable, match=r"failed: DivisionByZero \(22012\)\Z"):
+        quoter._connection.rows("SELECT 1 / 0")  # type: ignore[attr-defined]
 
 
 # ---- durability, and coming back -------------------------------------------------------------------------------------
@@ -139,10 +157,27 @@ def test_synchronous_commit_is_on_whatever_the_database_says(owner: psycopg.Conn
     try:
         for uri, role in ((postgres_uri, "learner"), (as_quoter(postgres_uri), "quoter")):
             store = open_store(uri, role)  # type: ignore[call-overload]
-            assert store._link.rows("SHOW synchronous_commit") == [("on",)]
+            assert store._connection.rows("SHOW synchronous_commit") == [("on",)]
             store.close()
     finally:
         owner.execute(f"ALTER DATABASE {name} RESET synchronous_commit".encode())
+
+
+def test_a_server_that_may_lose_what_it_acknowledged_is_refused(
+    owner: psycopg.Connection[Any], postgres_uri: str
+) -> None:
+    def reload(change: bytes, expected: str) -> None:
+        owner.execute(change)
+        owner.execute("SELECT pg_reload_conf()")
+        eventually(lambda: owner.execute("SHOW fsync").fetchone() == (expected,))
+
+    reload(b"ALTER SYSTEM SET fsync = off", "off")
+    try:
+        with pytest.raises(InvalidInput, match="fsync off"):
+            open_store(postgres_uri, "learner")
+    finally:
+        reload(b"ALTER SYSTEM RESET fsync", "on")
+    open_store(postgres_uri, "learner").close()
 
 
 @pytest.mark.parametrize(
@@ -186,7 +221,7 @@ def test_a_server_stopped_and_started_is_found_again(
     postgres_process: PostgresProcess, quoter: QuoterStore, learner: LearnerStore
 ) -> None:
     (name,) = given(quoter)
-    assert tell(quoter, name) == Told("recorded")
+    assert tell(quoter, name) == OutcomeAnswer("recorded")
     postgres_process.stop()
     try:
         for _ in range(2):
@@ -196,7 +231,7 @@ def test_a_server_stopped_and_started_is_found_again(
             open_store(as_quoter(postgres_process.uri), "quoter")
     finally:
         postgres_process.start()
-    assert tell(quoter, name) == Told("recorded", True)
+    assert tell(quoter, name) == OutcomeAnswer("recorded", True)
     with pytest.raises(StoreUnavailable):
         learner.products()
     pass_time(learner, 20.0)
@@ -249,6 +284,9 @@ def test_a_quoter_waits_for_a_learner_to_prepare_the_database(bare_uri: str) -> 
     open_store(uri, "learner").close()
     open_store(as_quoter(uri), "quoter").close()
     with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute("UPDATE hushprice.meta SET version = 0")
+        with pytest.raises(InvalidInput, match="has version 0, needs 1; start the learner first"):
+            open_store(as_quoter(uri), "quoter")
         connection.execute("UPDATE hushprice.meta SET version = 99")
         for address, role in ((uri, "learner"), (as_quoter(uri), "quoter")):
             with pytest.raises(InvalidInput, match="version 99"):
@@ -256,6 +294,31 @@ def test_a_quoter_waits_for_a_learner_to_prepare_the_database(bare_uri: str) -> 
         connection.execute("DROP TABLE hushprice.meta")
     with pytest.raises(InvalidInput, match="not this program's"):
         open_store(uri, "learner")
+
+
+def test_the_role_of_quoters_is_made_by_who_may_and_missed_by_who_may_not(
+    postgres_uri: str, bare_uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Roles are the whole server's, so that of quoters goes by another name here."""
+    monkeypatch.setattr(postgres_setup, "QUOTER", "hushprice_other")
+    plain = f"{bare_uri}{'&' if '?' in bare_uri else '?'}user=hushprice_plain"
+    with psycopg.connect(bare_uri, autocommit=True) as connection:
+        (name,) = connection.execute("SELECT current_database()").fetchone() or ("",)
+        connection.execute("CREATE ROLE hushprice_plain LOGIN")
+        connection.execute(f"GRANT CREATE ON DATABASE {name} TO hushprice_plain".encode())
+        try:
+            with pytest.raises(InvalidInput, match="let an administrator create hushprice_other first"):
+                postgres_setup.prepare(plain)
+            open_store(plain, "learner").close()  # without a role there is nobody to give rights to
+            granted = "SELECT has_schema_privilege('hushprice_quoter', 'hushprice', 'usage')"
+            assert connection.execute(granted).fetchone() == (False,)
+            connection.execute("DROP OWNED BY hushprice_plain CASCADE")
+            open_store(bare_uri, "learner").close()
+            assert connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'hushprice_other'").fetchone() == (1,)
+        finally:
+            connection.execute("DROP OWNED BY hushprice_plain CASCADE")
+            connection.execute("DROP ROLE hushprice_plain")
+            connection.execute("DROP ROLE IF EXISTS hushprice_other")
 
 
 def test_functions_changed_in_the_program_are_changed_in_the_database(

@@ -10,7 +10,8 @@ import pytest
 from psycopg import errors
 from tests.service.store.samples import PRODUCT, give, given, quote, tell
 
-from hushprice.service.store.protocol import Given, NewOutcome, QuoterStore, Told
+from hushprice.service.store.protocol import QuoterStore
+from hushprice.service.store.values import NewOutcome, OutcomeAnswer, QuoteAnswer
 
 
 @pytest.fixture
@@ -77,8 +78,8 @@ def test_no_function_returns_a_context_or_an_outcome(as_role: psycopg.Connection
     row = as_role.execute("SELECT hushprice.write(%s::jsonb, %s::jsonb, 0)", values).fetchone()
     assert row is not None
     assert set(row[0]) == {"given", "told"}
-    assert {name for one in row[0]["given"] if one for name in one} <= set(Given.__struct_fields__)
-    assert {name for one in row[0]["told"] for name in one} <= set(Told.__struct_fields__)
+    assert {name for one in row[0]["given"] if one for name in one} <= set(QuoteAnswer.__struct_fields__)
+    assert {name for one in row[0]["told"] for name in one} <= set(OutcomeAnswer.__struct_fields__)
     assert not any(secret in str(row) for secret in ("7319", "4177", "secret", b"secret-context".hex()))
     silent = (
         "report_seen('[]'::jsonb)",

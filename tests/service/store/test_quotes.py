@@ -7,11 +7,12 @@ import threading
 import pytest
 from tests.service.conftest import as_quoter
 from tests.service.store.samples import CONTEXT, PRODUCT, give, given, learn, pass_time, quote, tell
+from tests.service.store_consistency import problems
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import open_store
-from hushprice.service.store.consistency import problems
-from hushprice.service.store.protocol import Given, LearnerStore, QuoterStore, Slot, UnknownProduct
+from hushprice.service.store.protocol import LearnerStore, QuoterStore, UnknownProduct
+from hushprice.service.store.values import QuoteAnswer, Slot
 
 
 def due(store: LearnerStore, after: int = 0) -> list[Slot]:
@@ -105,8 +106,8 @@ def test_a_cap_outlives_learning(quoter: QuoterStore, learner: LearnerStore) -> 
 def test_an_idempotency_key_returns_the_same_quote(quoter: QuoterStore, learner: LearnerStore) -> None:
     first = quote(idempotency=b"k", fingerprint=b"f", charged="9.99", expires=1.25, version=7)
     again = quote(idempotency=b"k", fingerprint=b"f")
-    assert give(quoter, first) == [Given(first.id, "9.99", 1.25, 7, True)]
-    assert give(quoter, again) == [Given(first.id, "9.99", 1.25, 7, False)]
+    assert give(quoter, first) == [QuoteAnswer(first.id, "9.99", 1.25, 7, True)]
+    assert give(quoter, again) == [QuoteAnswer(first.id, "9.99", 1.25, 7, False)]
     assert learner.products()[0].slots == 1
 
 

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 from tests.service.store.samples import HOLDER, PRODUCT, given, learn, pass_time, release, state
+from tests.service.store_consistency import problems
 
 from hushprice.service.store import open_store
-from hushprice.service.store.consistency import problems
 from hushprice.service.store.decisions import digest
-from hushprice.service.store.protocol import LearnerStore, LeaseLost, QuoterStore, Seen, StoredRelease
+from hushprice.service.store.protocol import LearnerStore, LeaseLost, QuoterStore
+from hushprice.service.store.values import SeenRelease, StoredRelease
 
 
-def seen(made: StoredRelease, restores: int = 0) -> Seen:
-    return Seen(made.product, made.sequence, made.records, digest(made.numbers), restores)
+def seen(made: StoredRelease, restores: int = 0) -> SeenRelease:
+    return SeenRelease(made.product, made.sequence, made.records, digest(made.numbers), restores)
 
 
 @pytest.fixture
@@ -39,16 +40,16 @@ def test_another_release_of_the_same_number_stops_releases_until_it_is_charged(
     """The quoter was away while a backup was restored and its number was reached again."""
     other = seen(release(1, 5, numbers=b"another draw"))
     quoter.report_seen([other, other])
-    assert two.highest_seen(PRODUCT) == Seen(PRODUCT, 1, 5)
+    assert two.highest_seen(PRODUCT) == SeenRelease(PRODUCT, 1, 5)
     with pytest.raises(LeaseLost):
         learn(two, 6, release(3, 6, batch=4))
     with pytest.raises(LeaseLost):
         learn(two, 6, sequence=2)
 
-    to = two.skip_to(HOLDER, Seen(PRODUCT, 1, 5), 1234.0)
+    to = two.skip_to(HOLDER, SeenRelease(PRODUCT, 1, 5), 1234.0)
     assert (to.sequence, to.records) == (3, 5)  # a number that nobody has, after all that either has learned
     assert two.highest_seen(PRODUCT) is None
-    assert two.skip_to(HOLDER, Seen(PRODUCT, 3, 0), 1235.0) == to  # a learner that died in between does it again
+    assert two.skip_to(HOLDER, SeenRelease(PRODUCT, 3, 0), 1235.0) == to  # a learner that died in between does it again
     quoter.report_seen([other])  # and so does its quoter
     assert two.highest_seen(PRODUCT) is None
     two.commit(HOLDER, state(5, 3), [], 1236.0)
@@ -65,31 +66,31 @@ def test_another_release_of_the_same_number_stops_releases_until_it_is_charged(
 def test_lower_releases_of_a_history_that_was_charged_are_charged_with_it(
     two: LearnerStore, quoter: QuoterStore
 ) -> None:
-    quoter.report_seen([Seen(PRODUCT, 6, 9, b"six")])
-    two.skip_to(HOLDER, Seen(PRODUCT, 6, 9), 1234.0)
-    quoter.report_seen([Seen(PRODUCT, 5, 8, b"five"), Seen(PRODUCT, 6, 9, b"six")])
+    quoter.report_seen([SeenRelease(PRODUCT, 6, 9, b"six")])
+    two.skip_to(HOLDER, SeenRelease(PRODUCT, 6, 9), 1234.0)
+    quoter.report_seen([SeenRelease(PRODUCT, 5, 8, b"five"), SeenRelease(PRODUCT, 6, 9, b"six")])
     assert two.highest_seen(PRODUCT) is None
-    quoter.report_seen([Seen(PRODUCT, 5, 12, b"of yet another history")])
-    assert two.highest_seen(PRODUCT) == Seen(PRODUCT, 5, 12)
+    quoter.report_seen([SeenRelease(PRODUCT, 5, 12, b"of yet another history")])
+    assert two.highest_seen(PRODUCT) == SeenRelease(PRODUCT, 5, 12)
 
 
 def test_restored_backups_that_a_backup_has_forgotten_are_counted(two: LearnerStore, quoter: QuoterStore) -> None:
     """The same backup is restored for the third time; the note is of a release after the second."""
-    quoter.report_seen([Seen(PRODUCT, 9, 20, b"nine", restores=2)])
+    quoter.report_seen([SeenRelease(PRODUCT, 9, 20, b"nine", restores=2)])
     found = two.highest_seen(PRODUCT)
-    assert found == Seen(PRODUCT, 9, 20, restores=2)
+    assert found == SeenRelease(PRODUCT, 9, 20, restores=2)
     two.skip_to(HOLDER, found, 1234.0)
     assert quoter.products()[0].restores == 3
     assert [change.what for change in two.changes(PRODUCT)] == ["restored backup"] * 3
 
 
 def test_what_is_reported_while_a_learner_skips_is_not_lost(two: LearnerStore, quoter: QuoterStore) -> None:
-    quoter.report_seen([Seen(PRODUCT, 6, 9, b"six")])
+    quoter.report_seen([SeenRelease(PRODUCT, 6, 9, b"six")])
     found = two.highest_seen(PRODUCT)
     assert found is not None
-    quoter.report_seen([Seen(PRODUCT, 8, 14, b"eight")])
+    quoter.report_seen([SeenRelease(PRODUCT, 8, 14, b"eight")])
     two.skip_to(HOLDER, found, 1234.0)
-    assert two.highest_seen(PRODUCT) == Seen(PRODUCT, 8, 14)
+    assert two.highest_seen(PRODUCT) == SeenRelease(PRODUCT, 8, 14)
 
 
 def test_a_store_has_an_identity_of_its_own(

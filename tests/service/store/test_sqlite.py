@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import sqlite3
 import subprocess
@@ -12,11 +14,11 @@ from pathlib import Path
 
 import pytest
 from tests.service.store.samples import CONTEXT, PRODUCT, give, given, learn, pass_time, quote, release, tell
-from tests.waiting import eventually
+from tests.service.store_consistency import problems
+from tests.waiting import PATIENCE, eventually
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import open_store, sqlite_file, sqlite_write_lock
-from hushprice.service.store.consistency import problems
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
 from hushprice.service.store.sqlite import SqliteStore
 
@@ -107,6 +109,8 @@ def test_a_file_without_permission_is_said_to_be_read_only(store: SqliteStore, p
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="No such file or directory"):
         open_store(str(tmp_path / "none" / "hushprice.db"), "learner")
+    with pytest.raises(StoreUnavailable, match="No such file or directory"):
+        sqlite_file.connect(tmp_path / "none" / "hushprice.db")
     with pytest.raises(StoreUnavailable, match=ONE_LINE):
         open_store(str(tmp_path), "learner")
 
@@ -219,6 +223,41 @@ def test_a_process_that_writes_all_the_time_keeps_nobody_out(store: SqliteStore,
     # waits are longer the slower the disk is; counted, because seconds would tell of the machine.
     assert sorted(between)[15] <= 4, between
     assert problems(store) == []
+
+
+def test_a_lock_that_somebody_never_lets_go_of_keeps_nobody_out(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_write_lock, "WAIT", 0.05)
+    with open(f"{path}-turn", "rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert len(given(store)) == 1
+
+
+def test_a_disk_that_knows_no_locks_is_written_without(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    assert len(given(store)) == 1
+
+
+def test_a_start_waits_for_a_writer_of_the_old_journal(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    SqliteStore(path).close()
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    for statement in ("PRAGMA journal_mode = DELETE", "BEGIN IMMEDIATE"):
+        other.execute(statement).fetchall()
+    monkeypatch.setattr(sqlite_file, "WAIT", 0.05)
+    with pytest.raises(StoreUnavailable, match="locked by another process"):
+        SqliteStore(path)
+    monkeypatch.setattr(sqlite_file, "WAIT", PATIENCE)
+    timer = threading.Timer(0.2, other.execute, ["COMMIT"])
+    timer.start()
+    store = SqliteStore(path)
+    timer.join()
+    other.close()
+    assert setting(store, "journal_mode") == "wal"
+    store.close()
 
 
 def test_every_query_of_a_start_and_of_a_quote_uses_an_index(store: SqliteStore) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.gpu import trial_outputs
 from hushprice.simulation.gpu.session import Workspace
 
@@ -30,7 +30,7 @@ def test_what_travels_back_lies_in_the_array_made_for_it() -> None:
             return target
 
     regret_at = np.arange(12.0).reshape(4, 3).view(OnDevice)
-    totals, periods = np.ones((4, scratch.TOTALS)).view(OnDevice), np.ones((5, 4)).view(OnDevice)
+    totals, periods = np.ones((4, tally.TOTALS)).view(OnDevice), np.ones((5, 4)).view(OnDevice)
     outputs, workspace = trial_outputs.TrialOutputs(None, regret_at, totals, periods, None), HostCopies()
     target = trial_outputs.host_target(outputs, 2)
     assert trial_outputs.collect(outputs, workspace, 2, target).regret_at is target

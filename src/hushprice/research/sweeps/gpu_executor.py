@@ -20,7 +20,8 @@ from hushprice.errors import HushpriceError, InvalidInput
 from hushprice.research.sweeps.block import Block
 from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.executors import Advance, Ended
-from hushprice.research.sweeps.trial_range import Missing, Piece
+from hushprice.research.sweeps.trial_range import Missing
+from hushprice.research.sweeps.trial_range import TrialRange as Piece
 from hushprice.simulation.device import Place, unfit
 from hushprice.simulation.gpu.cuda import SIMULATED
 from hushprice.simulation.gpu.device_facts import errors_in_one_line

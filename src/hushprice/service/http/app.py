@@ -11,10 +11,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hushprice.service.http import openapi
-from hushprice.service.http.call import Answer, Asked, Call
-from hushprice.service.http.endpoint import Endpoint, Receive, Scope, Send, refused, reply
+from hushprice.service.http.call import Answer, Call, CheckedRequest
+from hushprice.service.http.endpoint import Endpoint, Receive, Scope, Send, error_answer, send_answer
 from hushprice.service.http.page_files import page_routes
-from hushprice.service.quoting.state import Service
+from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared import problems
 from hushprice.service.shared.problems import Problem
 
@@ -60,29 +60,34 @@ class Application:
 def _document_call(calls: Sequence[Call]) -> Call:
     content = openapi.document(calls)
 
-    async def shown(service: Service, asked: Asked) -> Answer:
+    async def openapi_document(service: Service, request: CheckedRequest) -> Answer:
         return Answer(200, content)
 
     return Call(
-        method="GET", path="/openapi.json", name="openapi", summary="This interface", handler=shown, answers={200: dict}
+        method="GET",
+        path="/openapi.json",
+        name="openapi",
+        summary="This interface",
+        handler=openapi_document,
+        answers={200: dict},
     )
 
 
 async def _unrouted(request: Request, problem: HTTPException) -> Response:
-    """What the router refuses: a path or a method that is not there."""
-    said = {
+    """The answer where the router refuses: a path or a method that is not there."""
+    refusals = {
         404: Problem(404, "not_found", "there is nothing at this path"),
         405: Problem(405, "method_not_allowed", "this path has another method", headers=dict(problem.headers or {})),
     }
-    return _Reply(refused(said.get(problem.status_code, problems.internal())))
+    return _AnswerResponse(error_answer(refusals.get(problem.status_code, problems.internal())))
 
 
-class _Reply(Response):
-    """An answer of ours as the router wants it."""
+class _AnswerResponse(Response):
+    """An answer of ours as a response, which the router wants."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__()
         self._answer = answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await reply(send, self._answer)
+        await send_answer(send, self._answer)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from hushprice.service.store.protocol import ApiKey, Role
+from hushprice.service.store.values import ApiKey, Role
 
 if TYPE_CHECKING:
-    from hushprice.service.quoting.state import Service
+    from hushprice.service.quoting.service_state import Service
 
 JSON = b"application/json"
 
@@ -25,13 +25,14 @@ class Answer(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-class Asked:
+class CheckedRequest:
     """A request that passed the checks. Its body and query may hold a customer's values: it does not print."""
 
     __slots__ = ("body", "idempotency", "key", "path", "query", "started")
 
     def __init__(
         self,
+        *,
         key: ApiKey | None,
         path: dict[str, str],
         query: bytes,
@@ -53,7 +54,7 @@ class Asked:
         return self.key
 
 
-Handler = Callable[["Service", Asked], Awaitable[Answer]]
+Handler = Callable[["Service", CheckedRequest], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hushprice.service.http.call import JSON, Answer, Asked, Call
+from hushprice.service.http.call import JSON, Answer, Call, CheckedRequest
 from hushprice.service.shared import problems
 from hushprice.service.shared.problems import ErrorBody, Problem
-from hushprice.service.store.protocol import ApiKey, StoreUnavailable
+from hushprice.service.store.protocol import StoreUnavailable
+from hushprice.service.store.values import ApiKey
 
 if TYPE_CHECKING:
-    from hushprice.service.quoting.state import Service
+    from hushprice.service.quoting.service_state import Service
 
 LARGEST_BODY = 256 * 1024
 LONGEST_IDEMPOTENCY_KEY = 200
@@ -48,28 +49,28 @@ class Endpoint:
         try:
             answer = await self._answer(scope, receive)
         except Problem as problem:
-            answer = refused(problem)
+            answer = error_answer(problem)
         except StoreUnavailable:
-            answer = refused(problems.store_away())
+            answer = error_answer(problems.store_away())
         except Exception as problem:
-            log_fault(self._call.name, problem)
-            answer = refused(problems.internal())
-        await reply(send, answer)
+            log_failure(self._call.name, problem)
+            answer = error_answer(problems.internal())
+        await send_answer(send, answer)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         started = time.perf_counter()
-        given = length = idempotency = None
+        api_key = length = idempotency = None
         for name, value in scope["headers"]:
             if name == b"authorization":
-                given = value[7:].strip() if value[:7].lower() == b"bearer " else b""
+                api_key = value[7:].strip() if value[:7].lower() == b"bearer " else b""
             elif name == b"x-api-key":
-                given = value if given is None else given
+                api_key = value if api_key is None else api_key
             elif name == b"content-length":
                 length = value
             elif name == b"idempotency-key":
                 idempotency = value
         service = self._service
-        key = self._admit(given)
+        key = self._admit(api_key)
         if self._roles:  # all who come without a key share one bucket
             wait = service.limits.take("" if key is None else key.name, started)
             if wait:
@@ -79,14 +80,21 @@ class Endpoint:
             body = self._read(await _body(receive, length))
         if idempotency is not None and not 0 < len(idempotency) <= LONGEST_IDEMPOTENCY_KEY:
             raise problems.invalid("Idempotency-Key", f"must have 1 to {LONGEST_IDEMPOTENCY_KEY} characters")
-        path = scope.get("path_params") or {}
-        return await self._handler(service, Asked(key, path, scope["query_string"], body, idempotency, started))
+        request = CheckedRequest(
+            key=key,
+            path=scope.get("path_params") or {},
+            query=scope["query_string"],
+            body=body,
+            idempotency=idempotency,
+            started=started,
+        )
+        return await self._handler(service, request)
 
-    def _admit(self, given: bytes | None) -> ApiKey | None:
+    def _admit(self, api_key: bytes | None) -> ApiKey | None:
         """Who asks. A key that is given must be known, also where none is needed: it is a mistake of its sender."""
-        if not self._roles or (given is None and not self._needs_key):
+        if not self._roles or (api_key is None and not self._needs_key):
             return None
-        key = None if given is None else self._service.board.keyring.find(given)
+        key = None if api_key is None else self._service.product_table.keyring.find(api_key)
         if key is None:
             raise problems.unauthorized()
         if key.role != "admin" and key.role not in self._roles and self._needs_key:
@@ -95,10 +103,10 @@ class Endpoint:
 
     def _read(self, body: bytes) -> Any:
         assert self._decode is not None
-        return decoded(self._decode, body)
+        return decode_body(self._decode, body)
 
 
-def decoded(decode: Callable[[Any], Any], body: bytes | msgspec.Raw) -> Any:
+def decode_body(decode: Callable[[Any], Any], body: bytes | msgspec.Raw) -> Any:
     """The message in these bytes, or a Problem that names the field."""
     try:
         return decode(body)
@@ -124,22 +132,22 @@ async def _body(receive: Receive, length: bytes | None) -> bytes:
     return body
 
 
-def refused(problem: Problem) -> Answer:
+def error_answer(problem: Problem) -> Answer:
     """A problem as an answer."""
     headers = tuple((name.encode(), value.encode()) for name, value in problem.headers.items())
     return Answer(problem.status, ErrorBody(problem.complaint), JSON, headers)
 
 
-async def reply(send: Send, answer: Answer) -> None:
-    """Send it."""
+async def send_answer(send: Send, answer: Answer) -> None:
+    """Send an answer as ASGI messages."""
     body = answer.body if type(answer.body) is bytes else _encode(answer.body)
     headers = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(body)), *_HEADERS, *answer.headers]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
-def log_fault(where: str, problem: Exception) -> None:
+def log_failure(where: str, problem: Exception) -> None:
     """Say where it happened and of what kind it is. Its text is left out: a value of a customer may be in it."""
     frames = traceback.extract_tb(problem.__traceback__)
-    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
-    log.error("%s failed: %s at %s", where, type(problem).__name__, place)
+    line = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
+    log.error("%s failed: %s at %s", where, type(problem).__name__, line)

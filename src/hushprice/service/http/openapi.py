@@ -13,7 +13,7 @@ from hushprice.service.http.call import Call
 from hushprice.service.http.endpoint import LARGEST_BODY, LONGEST_IDEMPOTENCY_KEY
 from hushprice.service.shared.problems import ErrorBody
 
-_SAYS = {
+_STATUS_TEXTS = {
     200: "done",
     201: "made",
     202: "noted, too late to be learned from",
@@ -60,16 +60,16 @@ def document(calls: Sequence[Call]) -> bytes:
 
 
 def _message_types(calls: Iterable[Call]) -> list[Any]:
-    found: list[Any] = [ErrorBody]
+    types: list[Any] = [ErrorBody]
     for call in calls:
         for each in (call.body, *call.answers.values()):
-            if each is not None and not isinstance(each, str) and all(each is not known for known in found):
-                found.append(each)
-    return found
+            if each is not None and not isinstance(each, str) and all(each is not known for known in types):
+                types.append(each)
+    return types
 
 
 def _operation(call: Call, by_type: dict[int, Any]) -> dict[str, Any]:
-    said: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": call.name,
         "summary": call.summary,
         "tags": [call.tag],
@@ -77,14 +77,14 @@ def _operation(call: Call, by_type: dict[int, Any]) -> dict[str, Any]:
         "responses": _responses(call, by_type),
     }
     if call.body is not None:
-        said["requestBody"] = {"required": True, "content": {"application/json": {"schema": by_type[id(call.body)]}}}
+        operation["requestBody"] = {"required": True, "content": _json(by_type[id(call.body)])}
     if call.roles:
         needed: list[dict[str, list[str]]] = [{"bearer": []}, {"header": []}]
-        said["security"] = [{}, *needed] if call.reads else needed
-        said["description"] = f"For keys of role {', '.join(dict.fromkeys((*call.roles, 'admin')))}" + (
+        operation["security"] = [{}, *needed] if call.reads else needed
+        operation["description"] = f"For keys of role {', '.join(dict.fromkeys((*call.roles, 'admin')))}" + (
             ", and without a key where the page is open." if call.reads else "."
         )
-    return said
+    return operation
 
 
 def _in_path(path: str) -> list[dict[str, Any]]:
@@ -95,7 +95,7 @@ def _in_path(path: str) -> list[dict[str, Any]]:
 
 
 def _in_query(call: Call) -> list[dict[str, Any]]:
-    listed: list[dict[str, Any]] = [
+    parameters: list[dict[str, Any]] = [
         {
             "name": each.name,
             "in": "query",
@@ -107,7 +107,7 @@ def _in_query(call: Call) -> list[dict[str, Any]]:
     ]
     if call.free_query is not None:
         schema = {"type": "object", "additionalProperties": {"type": "string"}}
-        listed.append(
+        parameters.append(
             {
                 "name": "features",
                 "in": "query",
@@ -117,7 +117,7 @@ def _in_query(call: Call) -> list[dict[str, Any]]:
                 "explode": True,
             }
         )
-    return listed
+    return parameters
 
 
 def _in_header(call: Call) -> list[dict[str, Any]]:
@@ -132,8 +132,8 @@ def _responses(call: Call, by_type: dict[int, Any]) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     for status, kind in call.answers.items():
         content = {kind: {"schema": {"type": "string"}}} if isinstance(kind, str) else _json(by_type[id(kind)])
-        answers[str(status)] = {"description": _SAYS[status], "content": content}
-    for status, says in {**{status: _SAYS[status] for status in _refusals(call)}, **call.refusals}.items():
+        answers[str(status)] = {"description": _STATUS_TEXTS[status], "content": content}
+    for status, says in {**{status: _STATUS_TEXTS[status] for status in _refusals(call)}, **call.refusals}.items():
         answers[str(status)] = {"description": says, "content": _json(by_type[id(ErrorBody)])}
         if status in (429, 503):
             answers[str(status)]["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
@@ -141,15 +141,15 @@ def _responses(call: Call, by_type: dict[int, Any]) -> dict[str, Any]:
 
 
 def _refusals(call: Call) -> list[int]:
-    """Those that come before the call itself."""
-    listed = [500]
+    """The statuses of refusals that come before the call itself."""
+    statuses = [500]
     if call.roles:
-        listed += [401, 403, 429]
+        statuses += [401, 403, 429]
     if call.body is not None:
-        listed += [400, 413, 422]
+        statuses += [400, 413, 422]
     elif call.query or call.free_query:
-        listed += [422]
-    return listed
+        statuses += [422]
+    return statuses
 
 
 def _json(schema: Any) -> dict[str, Any]:

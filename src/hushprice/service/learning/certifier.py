@@ -11,7 +11,7 @@ from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.shared.certificates import certify
 from hushprice.service.store.protocol import LearnerStore
 
-_Told = tuple[int, int, datetime.date]  # changes and versions that the newest certificate came after, and its date
+_Basis = tuple[int, int, datetime.date]  # changes and versions that the newest certificate came after, and its date
 
 
 class Certifier:
@@ -20,7 +20,7 @@ class Certifier:
     def __init__(self, store: LearnerStore, key: Ed25519PrivateKey) -> None:
         self._store = store
         self._key = key
-        self._told: dict[str, _Told] = {}
+        self._newest: dict[str, _Basis] = {}
 
     def issue_if_due(self, learner: ProductLearner, now: float) -> None:
         """After creation, a change or a new version, after a restart, and at most once a day otherwise."""
@@ -29,11 +29,11 @@ class Certifier:
             return
         changes = self._store.changes(product.name)
         today = datetime.datetime.fromtimestamp(now, datetime.UTC).date()
-        told = (len(changes), learner.version, today)
-        if self._told.get(product.name) == told:
+        basis = (len(changes), learner.version, today)
+        if self._newest.get(product.name) == basis:
             return
         before = self._store.certificate(product.name)
         previous = None if before is None else Certificate.parse(before)
         certificate = certify(product, ledger=ledger, changes=changes, key=self._key, issued=today, previous=previous)
         self._store.add_certificate(product.name, certificate.to_json().encode(), now)
-        self._told[product.name] = told
+        self._newest[product.name] = basis

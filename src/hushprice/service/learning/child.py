@@ -17,7 +17,7 @@ class Parent:
     """The process at the other end of the pipe."""
 
     def __init__(self) -> None:
-        self.clipped: dict[str, int] = {}  # what it tells: see LearnerProcess.tell
+        self.clipped: dict[str, int] = {}  # what it counts: see LearnerProcess.report_clipped
         self.ended: Callable[[], None] = lambda: os._exit(1)  # replaced once there is something to end cleanly
 
     def watch(self) -> None:
@@ -31,12 +31,13 @@ class Parent:
 
 
 def main() -> None:
+    """Read settings from the parent, watch it, and learn until it ends."""
     settings = sys.stdin.buffer.readline()
     if not settings.endswith(b"\n"):
         os._exit(1)  # the parent is gone already
     parent = Parent()
     threading.Thread(target=parent.watch, name="hushprice-parent", daemon=True).start()
-    from hushprice.service.learning import main as learner_main
+    from hushprice.service.learning import learner_main
 
     learner_main.run_child(settings, parent)
 

@@ -8,8 +8,8 @@ import re
 import msgspec
 
 from hushprice.errors import InvalidInput
-from hushprice.live.saved_state import array, plain
 from hushprice.policies.newton.saved import EngineState
+from hushprice.policies.saved_pricer import array, plain
 
 FORMAT = 3  # sums are in units of the noise's grid: a state made with other noise must not be taken up
 _HEAD = re.compile(rb"hushprice learner ([0-9]{1,9}) ([0-9a-f]{64})\n")
@@ -23,7 +23,7 @@ class Clipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unreadable: int = 0
 
 
-class Saved(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class SavedLearner(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """All of a learner. `engine` is None once learning has ended: sums that no release will come of are erased."""
 
     product: bytes  # SHA-256 of it as declared
@@ -34,26 +34,26 @@ class Saved(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     engine: EngineState | None
 
     def __repr__(self) -> str:
-        return "Saved(<sensitive>)"
+        return "SavedLearner(<sensitive>)"
 
 
-def pack(saved: Saved) -> bytes:
-    """What `unpack` reads."""
+def pack(saved: SavedLearner) -> bytes:
+    """The learner as bytes, which `unpack` reads."""
     body = msgspec.msgpack.encode(saved, enc_hook=plain)
     return f"hushprice learner {FORMAT} {hashlib.sha256(body).hexdigest()}\n".encode() + body
 
 
-def unpack(state: bytes) -> Saved:
-    """What was packed; anything else is refused, and no message says what was in it."""
+def unpack(state: bytes) -> SavedLearner:
+    """The learner that was packed; anything else is refused, and no message says what was in it."""
     head, line, body = state.partition(b"\n")
-    found = _HEAD.fullmatch(head + line)
-    if found is None:
+    matched = _HEAD.fullmatch(head + line)
+    if matched is None:
         raise InvalidInput("the stored state is not a learner's")
-    if int(found[1]) != FORMAT:
-        raise InvalidInput(f"the stored state has format {int(found[1])}; this version reads format {FORMAT}")
-    if hashlib.sha256(body).hexdigest().encode() != found[2]:
+    if int(matched[1]) != FORMAT:
+        raise InvalidInput(f"the stored state has format {int(matched[1])}; this version reads format {FORMAT}")
+    if hashlib.sha256(body).hexdigest().encode() != matched[2]:
         raise InvalidInput("the stored state is damaged: its checksum does not match")
     try:
-        return msgspec.msgpack.decode(body, type=Saved, dec_hook=array)
+        return msgspec.msgpack.decode(body, type=SavedLearner, dec_hook=array)
     except (msgspec.DecodeError, ValueError, TypeError, OverflowError):
         raise InvalidInput("the stored state does not describe a learner") from None

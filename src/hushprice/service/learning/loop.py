@@ -24,14 +24,8 @@ from hushprice.errors import HushpriceError
 from hushprice.service.learning.certifier import Certifier
 from hushprice.service.learning.learner_state import Clipped
 from hushprice.service.learning.product_learner import ProductLearner
-from hushprice.service.store.protocol import (
-    LEASE,
-    LearnerStore,
-    LeaseLost,
-    Seen,
-    StoredProduct,
-    StoreUnavailable,
-)
+from hushprice.service.store.protocol import LEASE, LearnerStore, LeaseLost, StoreUnavailable
+from hushprice.service.store.values import SeenRelease, StoredProduct
 
 # While a chunk is stored, quotes wait. With one commit a chunk and a pause after it, about one quote in a hundred meets
 # one, and a small chunk is soon stored: so a refit hardly moves the slowest hundredth of quotes.
@@ -53,12 +47,13 @@ class FitSeconds(msgspec.Struct):
     largest: float = 0.0
 
     def add(self, seconds: float) -> None:
+        """One more chunk."""
         self.count += 1
         self.total += seconds
         self.largest = max(self.largest, seconds)
 
 
-class Learning:
+class LearningLoop:
     """Learns for one store. `turn` is one pass over all products, `run` goes on until it is stopped."""
 
     def __init__(
@@ -77,11 +72,11 @@ class Learning:
         self._now = now
         self._chunk = chunk
         self._renewed = -math.inf
-        self._said = ""  # why it starts over
+        self._logged = ""  # why it starts over, as it stands in the log
         self._learners: dict[str, ProductLearner] = {}
         # Reading and fitting give way to quotes. Storing does not: who holds the store and waits for a processor makes
         # every quote wait for it too.
-        self._aside = ThreadPoolExecutor(1, "hushprice-fit", _step_back)
+        self._background = ThreadPoolExecutor(1, "hushprice-fit", _lower_priority)
         self._certifier = None if signing_key is None else Certifier(store, signing_key)
 
     def run(self, stop: threading.Event) -> None:
@@ -94,16 +89,19 @@ class Learning:
                 self._store.drop_lease(self.holder)
 
     def turn(self) -> bool:
-        """Learn a chunk of every product; is more due? A lost lease or a failing store forgets what is in memory."""
+        """Learn a chunk of every product; returns whether more is due.
+
+        A lost lease or a failing store forgets what is in memory.
+        """
         try:
             self._keep_lease()
-            more = [self._tried(product) for product in self._store.products()]
-            self._said = ""
+            more = [self._try_product(product) for product in self._store.products()]
+            self._logged = ""
             return any(more)
         except (LeaseLost, StoreUnavailable) as problem:
-            if self._said != type(problem).__name__:  # once, not at every try
-                self._said = type(problem).__name__
-                _log.warning("learning starts over: %s", self._said)
+            if self._logged != type(problem).__name__:  # once, not at every try
+                self._logged = type(problem).__name__
+                _log.warning("learning starts over: %s", self._logged)
             self._forget()
             return False
 
@@ -112,8 +110,8 @@ class Learning:
         learner = self._learners.get(product)
         return Clipped() if learner is None else learner.clipped
 
-    def _tried(self, product: StoredProduct) -> bool:
-        """One product's failure never stops the others, and is not explained: an error may quote a record."""
+    def _try_product(self, product: StoredProduct) -> bool:
+        """Advance a product; returns whether more is due. Its failure never stops the others, and is not explained."""
         name = product.name
         if self._now() < self.set_aside.get(name, -math.inf):
             return False
@@ -133,14 +131,14 @@ class Learning:
     def _advance(self, product: StoredProduct) -> bool:
         learner = self._learner(product)
         started = time.perf_counter()
-        taken = self._aside.submit(self._fit, learner).result()
+        taken = self._background.submit(self._fit, learner).result()
         if taken:
             self._commit(learner, started)
         self._certify(learner)
         return taken == self._chunk
 
     def _fit(self, learner: ProductLearner) -> int:
-        """Learn what is due, a chunk at most; how many slots? What is released on the way is pending until it ends."""
+        """Learn what is due, a chunk at most; returns how many slots. What is released on the way is pending."""
         slots = self._store.due(learner.product.name, learner.learned, self._chunk)
         taken = 0
         while taken < len(slots):
@@ -171,7 +169,7 @@ class Learning:
         learner = self._learners.get(product.name) or self._read(product)
         seen = self._store.highest_seen(product.name)
         if seen is not None or product.skipped_releases > learner.sequence:
-            learner = self._behind(product, seen or Seen(product.name, product.skipped_releases, 0))
+            learner = self._skip_lost(product, seen or SeenRelease(product.name, product.skipped_releases, 0))
         self._learners[product.name] = learner
         return learner
 
@@ -182,8 +180,8 @@ class Learning:
             learner.restore(stored)
         return learner
 
-    def _behind(self, product: StoredProduct, seen: Seen) -> ProductLearner:
-        """The store lacks a release that was used: an older backup was restored. What was charged is not learned again.
+    def _skip_lost(self, product: StoredProduct, seen: SeenRelease) -> ProductLearner:
+        """The learner where the store lacks a release that was used: what was charged is not learned again.
 
         A crash between the two commits leaves a state behind what the product has skipped, which leads here again.
         """
@@ -210,10 +208,9 @@ class Learning:
         self._renewed = -math.inf
 
 
-def _step_back() -> None:
+def _lower_priority() -> None:
     """Let others have the processor first; on Linux this is about the calling thread alone.
 
     Not SCHED_IDLE: that gets what nobody else wants, which on a busy machine is nothing, and releases would not come.
     """
-    if hasattr(os, "setpriority"):
-        os.setpriority(os.PRIO_PROCESS, 0, max(NICE, os.getpriority(os.PRIO_PROCESS, 0)))
+    os.setpriority(os.PRIO_PROCESS, 0, max(NICE, os.getpriority(os.PRIO_PROCESS, 0)))

@@ -10,11 +10,12 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from hushprice.service.http.call import Answer, Asked, Call
+from hushprice.service.http.call import Answer, Call, CheckedRequest
 from hushprice.service.http.routes.products import find
-from hushprice.service.learning.loop import Learning
-from hushprice.service.quoting.state import Service
-from hushprice.service.store.protocol import Figures, LearnerStore
+from hushprice.service.learning.loop import LearningLoop
+from hushprice.service.quoting.service_state import Service
+from hushprice.service.store.protocol import LearnerStore
+from hushprice.service.store.values import Figures
 
 DAYS = 60  # of the picture by day
 
@@ -68,7 +69,7 @@ class OperatorFigures(msgspec.Struct, frozen=True):
 
 
 def operator_calls(
-    learning: Learning, open_store: Callable[[], LearnerStore], attributes: Mapping[str, int]
+    learning: LearningLoop, open_store: Callable[[], LearnerStore], attributes: Mapping[str, int]
 ) -> tuple[Call, ...]:
     """The calls that only the learner's process has."""
     thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hushprice-operator")
@@ -79,20 +80,20 @@ def operator_calls(
             stores.append(open_store())
         return stores[0].figures(name), stores[0].daily_figures(name, DAYS)
 
-    async def figures(service: Service, asked: Asked) -> Answer:
-        held = find(service, asked)
-        name = held.product.name
+    async def figures(service: Service, request: CheckedRequest) -> Answer:
+        priced = find(service, request)
+        name = priced.product.name
         whole, daily = await asyncio.get_running_loop().run_in_executor(thread, raw, name)
-        clipped, took = learning.clipped(name), learning.fit_seconds.get(name)
+        clipped, fits = learning.clipped(name), learning.fit_seconds.get(name)
         body = OperatorFigures(
             "operator-only",
             whole,
-            [daily_of(day, each, held.product.ceiling) for day, each in daily],
+            [daily_of(day, each, priced.product.ceiling) for day, each in daily],
             Clips(attributes.get(name), clipped.features, clipped.demands, clipped.unreadable),
             FitTimes(0, 0.0, 0.0)
-            if took is None or not took.count
-            else FitTimes(took.count, took.total / took.count, took.largest),
-            revenue_of(whole, held.product.ceiling),
+            if fits is None or not fits.count
+            else FitTimes(fits.count, fits.total / fits.count, fits.largest),
+            revenue_of(whole, priced.product.ceiling),
         )
         return Answer(200, body)
 
@@ -113,7 +114,7 @@ def operator_calls(
 
 def revenue_of(figures: Figures, ceiling: float) -> Revenue:
     """Revenue a quote, personal prices against the holdout. The error takes quotes as independent of each other."""
-    personal, holdout = sides(figures, ceiling)
+    personal, holdout = revenue_by_group(figures, ceiling)
     if personal.mean is None or holdout.mean is None:
         return Revenue(personal.mean, holdout.mean, None, None)
     unsure = personal.error is None or holdout.error is None
@@ -123,7 +124,7 @@ def revenue_of(figures: Figures, ceiling: float) -> Revenue:
 
 def daily_of(day: str, figures: Figures, ceiling: float) -> Daily:
     """A day's figures with their standard errors."""
-    personal, holdout = sides(figures, ceiling)
+    personal, holdout = revenue_by_group(figures, ceiling)
     return Daily(
         **msgspec.structs.asdict(figures),
         day=day,
@@ -132,26 +133,26 @@ def daily_of(day: str, figures: Figures, ceiling: float) -> Daily:
     )
 
 
-class Side(NamedTuple):
+class GroupRevenue(NamedTuple):
     """Revenue a quote of one group."""
 
     mean: float | None
     error: float | None
 
 
-def sides(figures: Figures, ceiling: float) -> tuple[Side, Side]:
-    """Personal prices, and the holdout; in currency."""
+def revenue_by_group(figures: Figures, ceiling: float) -> tuple[GroupRevenue, GroupRevenue]:
+    """Revenue a quote of personal prices, and of the holdout; in currency."""
     return (
-        _side(figures.personal_quotes, figures.personal_revenue, figures.personal_squares, ceiling),
-        _side(figures.holdout_quotes, figures.holdout_revenue, figures.holdout_squares, ceiling),
+        _group_revenue(figures.personal_quotes, figures.personal_revenue, figures.personal_squares, ceiling),
+        _group_revenue(figures.holdout_quotes, figures.holdout_revenue, figures.holdout_squares, ceiling),
     )
 
 
-def _side(count: int, total: float, squares: float, ceiling: float) -> Side:
+def _group_revenue(count: int, total: float, squares: float, ceiling: float) -> GroupRevenue:
     if count < 1:
-        return Side(None, None)
+        return GroupRevenue(None, None)
     mean = total / count
     if count < 2:
-        return Side(mean * ceiling, None)
+        return GroupRevenue(mean * ceiling, None)
     variance = max(0.0, squares - count * mean * mean) / (count - 1)  # rounding may take it below zero
-    return Side(mean * ceiling, math.sqrt(variance / count) * ceiling)
+    return GroupRevenue(mean * ceiling, math.sqrt(variance / count) * ceiling)

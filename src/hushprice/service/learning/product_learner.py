@@ -17,14 +17,15 @@ from hushprice.demand.features import fill
 from hushprice.errors import InvalidInput
 from hushprice.noise import NoiseSource, System
 from hushprice.policies.newton.engine import NewtonEngine, Releases
+from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.saved import engine_state, restore_engine
 from hushprice.privacy.certificates.statements import plain
 from hushprice.privacy.ledger import Ledger
 from hushprice.releases import CurvatureRelease
-from hushprice.service.learning.learner_state import Clipped, Saved, pack, unpack
+from hushprice.service.learning.learner_state import Clipped, SavedLearner, pack, unpack
 from hushprice.service.shared.belief import Belief, belief_of
 from hushprice.service.shared.product import Product, demand_of, features_of, policy_of
-from hushprice.service.store.protocol import LearnerState, Seen, Slot, StoredRelease
+from hushprice.service.store.values import LearnerState, SeenRelease, Slot, StoredRelease
 from hushprice.types import FloatArray
 
 
@@ -49,7 +50,7 @@ class ProductLearner:
         self._engine: NewtonEngine | None = None
         self.ledger: Ledger | None = None
         policy = policy_of(product)
-        if policy.newton is not None:
+        if isinstance(policy, NewtonPolicy):
             demand = demand_of(product)
             self._engine = NewtonEngine(policy=policy, demand=demand, features=self._features, source=source)
             self.ledger = self._engine.learner.ledger
@@ -61,7 +62,7 @@ class ProductLearner:
 
     @property
     def version(self) -> int:
-        """Batches accepted."""
+        """The number of batches accepted."""
         return self._version if self._engine is None else self._engine.quoter.version
 
     @property
@@ -90,12 +91,12 @@ class ProductLearner:
         phi, demands = self._records(taken)
         self.learned += len(taken)
         self.drawn = self.drawn or self.learned == before.look
-        self._keep(self._engine.steps(phi, demands, len(taken) - demands.size), before, now)
+        self._note_releases(self._engine.steps(phi, demands, len(taken) - demands.size), before, now)
         if self.learned >= self.product.horizon:
             self._end()
         return len(taken)
 
-    def jump(self, seen: Seen) -> None:
+    def jump(self, seen: SeenRelease) -> None:
         """After a restored backup: learn no slot and number no release that somebody may have seen the effect of."""
         if self.pending:
             raise InvalidInput("a learner that has released something since its last commit cannot jump")
@@ -107,12 +108,12 @@ class ProductLearner:
             self._end()
 
     def committed(self) -> None:
-        """What was pending is stored."""
+        """Forget what was pending: it is stored."""
         self.pending, self.drawn = [], False
 
     def state(self) -> LearnerState:
-        """What must survive a restart. Sensitive."""
-        saved = Saved(
+        """The learner as it is stored, to survive a restart. Sensitive."""
+        saved = SavedLearner(
             product=self._digest,
             learned=self.learned,
             sequence=self.sequence,
@@ -167,13 +168,13 @@ class ProductLearner:
         self._unreadable += len(usable) - int(finite.sum())
         return phi[:, finite], demands[finite]
 
-    def _keep(self, made: Releases, before: Belief, now: float) -> None:
+    def _note_releases(self, releases: Releases, before: Belief, now: float) -> None:
         """Note what was released, each with the belief after it; a curvature alone leaves the belief as it was."""
         assert self._engine is not None
         after = belief_of(self._engine.quoter)
-        for place, release in enumerate(made, 1):
+        for number, release in enumerate(releases, 1):
             self.sequence += 1
-            belief = after if place == len(made) else before
+            belief = after if number == len(releases) else before
             curvature = isinstance(release, CurvatureRelease)
             numbers = release.packed if isinstance(release, CurvatureRelease) else release.score
             self.pending.append(

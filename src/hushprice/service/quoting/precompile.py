@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hushprice.service.shared.product import Product, quoter_of, reader_of, tariff_of
 
-_PRODUCT = Product(name="warm-up", currency="EUR", ceiling=10.0, contexts=1, unit_cost=1.0)
+_PRODUCT = Product(name="precompile", currency="EUR", ceiling=10.0, contexts=1, unit_cost=1.0)
 
 
-def warm_up() -> None:
+def precompile() -> None:
     """Find one price, by the way every quote takes."""
     quoter = quoter_of(_PRODUCT)
     quoter.ready = True

@@ -9,11 +9,11 @@ import numpy as np
 
 from hushprice.demand.schema import Boolean, Category, Number
 from hushprice.errors import InvalidInput
-from hushprice.service.quoting.priced_product import Held
+from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.shared import problems
-from hushprice.service.shared.messages import Axis, DemandCurve, PriceMap
 from hushprice.service.shared.problems import Problem
 from hushprice.service.shared.product import demand_of, features_of, schema_of
+from hushprice.service.shared.report_messages import Axis, DemandCurve, PriceMap
 from hushprice.types import FloatArray
 
 _POINTS = 51  # of a demand curve
@@ -22,61 +22,61 @@ Feature = Number | Category | Boolean
 Value = float | bool | str
 
 
-def features(held: Held) -> dict[str, Feature]:
+def map_features(priced: PricedProduct) -> dict[str, Feature]:
     """What a map can be drawn over: declared attributes, or the numbers of a context as x1, x2, ..."""
-    schema = schema_of(held.product)
+    schema = schema_of(priced.product)
     if schema is not None:
         return {each.name: each for each in schema.attributes}
-    numbers = range(1, (held.product.contexts or 0) + 1)
+    numbers = range(1, (priced.product.contexts or 0) + 1)
     return {f"x{i}": Number(name=f"x{i}", low=-1.0, high=1.0) for i in numbers}
 
 
-def price_map(held: Held, x: str | None, y: str | None, steps: int) -> PriceMap:
+def price_map(priced: PricedProduct, x: str | None, y: str | None, steps: int) -> PriceMap:
     """Prices charged over one or two features, the others in the middle."""
-    known = features(held)
-    names = list(known)
-    across = _chosen(known, "x", x or (names[0] if names else None))
-    up = _chosen(known, "y", y) if y else None
+    declared = map_features(priced)
+    names = list(declared)
+    across = _chosen(declared, "x", x or (names[0] if names else None))
+    up = _chosen(declared, "y", y) if y else None
     if up is not None and up.name == across.name:
         raise problems.invalid("y", "must be another feature than x")
     columns, rows = _values(across, steps), [None] if up is None else _values(up, steps)
-    prices = [[_price(held, known, _point(across, value, up, other)) for value in columns] for other in rows]
+    prices = [[_price(priced, declared, _point(across, value, up, other)) for value in columns] for other in rows]
     down = None if up is None else Axis(up.name, _values(up, steps))
-    return PriceMap(Axis(across.name, columns), down, prices, held.product.currency, held.label)
+    return PriceMap(Axis(across.name, columns), down, prices, priced.product.currency, priced.label)
 
 
-def demand_curve(held: Held, given: Mapping[str, str]) -> DemandCurve:
+def demand_curve(priced: PricedProduct, given: Mapping[str, str]) -> DemandCurve:
     """Believed demand over price for the customer described, two deviations to either side."""
-    if held.quoter is None:
+    if priced.quoter is None:
         raise Problem(404, "no_belief", "policy fixed learns no demand")
-    known, point = features(held), {}
+    declared, point = map_features(priced), {}
     for name, text in given.items():
-        if name not in known:
-            raise problems.invalid("query", f"features are {', '.join(known)}")
-        point[name] = _parsed(known[name], text)
-    context = _context(known, point)
-    u, v = features_of(held.product).parts(context)
+        if name not in declared:
+            raise problems.invalid("query", f"features are {', '.join(declared)}")
+        point[name] = _parsed(declared[name], text)
+    context = _context(declared, point)
+    u, v = features_of(priced.product).parts(context)
     shares = np.linspace(0.0, 1.0, _POINTS)
     phi = u + shares[:, None] * v
-    mean = phi @ held.quoter.theta
-    deviation = np.sqrt(np.einsum("ij,jk,ik->i", phi, held.quoter.inverse, phi))
-    demand = demand_of(held.product)
+    mean = phi @ priced.quoter.theta
+    deviation = np.sqrt(np.einsum("ij,jk,ik->i", phi, priced.quoter.inverse, phi))
+    demand = demand_of(priced.product)
     low, middle, high = (_numbers(demand.mean(mean + side * deviation)) for side in (-_BAND, 0.0, _BAND))
-    prices = _numbers(shares * held.product.ceiling)
-    best = float(held.price(context.tobytes(), 0.5).charged)
-    return DemandCurve(prices, middle, low, high, best, held.label)
+    prices = _numbers(shares * priced.product.ceiling)
+    best = float(priced.price(context.tobytes(), 0.5).charged)
+    return DemandCurve(prices, middle, low, high, best, priced.label)
 
 
 def _numbers(values: FloatArray) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def _chosen(known: dict[str, Feature], field: str, name: str | None) -> Feature:
+def _chosen(declared: dict[str, Feature], field: str, name: str | None) -> Feature:
     if name is None:
         raise Problem(404, "no_features", "this product has no features to draw prices over")
-    if name not in known:
-        raise problems.invalid(field, f"must be one of {', '.join(known)}")
-    return known[name]
+    if name not in declared:
+        raise problems.invalid(field, f"must be one of {', '.join(declared)}")
+    return declared[name]
 
 
 def _values(feature: Feature, steps: int) -> list[Value]:
@@ -91,14 +91,14 @@ def _point(across: Feature, value: Value, up: Feature | None, other: Value | Non
     return {across.name: value} if up is None or other is None else {across.name: value, up.name: other}
 
 
-def _price(held: Held, known: dict[str, Feature], point: Mapping[str, Value]) -> float:
-    return float(held.price(_context(known, point).tobytes(), 0.5).charged)
+def _price(priced: PricedProduct, declared: dict[str, Feature], point: Mapping[str, Value]) -> float:
+    return float(priced.price(_context(declared, point).tobytes(), 0.5).charged)
 
 
-def _context(known: dict[str, Feature], point: Mapping[str, Value]) -> FloatArray:
+def _context(declared: dict[str, Feature], point: Mapping[str, Value]) -> FloatArray:
     """The context of a point; a feature it does not name is in the middle: 0, or the base level of a category."""
     entries: list[float] = []
-    for name, feature in known.items():
+    for name, feature in declared.items():
         if name in point:
             entries += feature.encode(point[name])
         else:

@@ -1,4 +1,4 @@
-"""One product as a quoting process holds it: its declaration, its rules, and the belief of the last release."""
+"""One product as a quoting process prices it: its declaration, its rules, and the belief of the last release."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from hushprice.errors import InvalidInput
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
+from hushprice.service.quoting.quick_context import QuickContextReader
 from hushprice.service.shared import problems
-from hushprice.service.shared.belief import Belief, held_to
+from hushprice.service.shared.belief import Belief, set_belief
 from hushprice.service.shared.product import Product, policy_of, quoter_of, reader_of, schema_of, tariff_of
-from hushprice.service.shared.quick_context import QuickReader
 from hushprice.service.shared.tariff import Charged, PriceRules, Tariff
 from hushprice.service.store.decisions import digest
-from hushprice.service.store.protocol import Seen, StoredProduct, StoredRelease
+from hushprice.service.store.values import SeenRelease, StoredProduct, StoredRelease
 
 Ended = Literal["horizon", "policy fixed"]
 _product = msgspec.json.Decoder(Product).decode
@@ -23,7 +23,7 @@ _rules = msgspec.json.Decoder(PriceRules).decode
 _belief = msgspec.json.Decoder(Belief).decode
 
 
-class Made(NamedTuple):
+class ReleaseSummary(NamedTuple):
     """A release without its numbers, for the history."""
 
     sequence: int
@@ -33,19 +33,19 @@ class Made(NamedTuple):
     at: float
 
 
-def made(release: StoredRelease) -> Made:
-    """The release as the history lists it."""
-    return Made(release.sequence, release.version, release.kind, release.records, release.at)
+def summary_of(release: StoredRelease) -> ReleaseSummary:
+    """A release as the history lists it."""
+    return ReleaseSummary(release.sequence, release.version, release.kind, release.records, release.at)
 
 
-class Clips:
-    """Customers with a number out of its bounds; raw, for the operator alone. Counted by the event loop."""
+class ClippedCustomers:
+    """How many customers had a number out of its bounds; raw, for the operator alone. Counted by the event loop."""
 
     def __init__(self) -> None:
-        self.customers = 0
+        self.count = 0
 
 
-class Held:
+class PricedProduct:
     """Everything a quote needs, worked out before it is asked. Replaced, never changed, except for counts."""
 
     def __init__(
@@ -53,48 +53,48 @@ class Held:
         stored: StoredProduct,
         release: StoredRelease | None,
         product: Product | None = None,
-        history: tuple[Made, ...] = (),
-        clips: Clips | None = None,
+        history: tuple[ReleaseSummary, ...] = (),
+        clipped: ClippedCustomers | None = None,
     ) -> None:
         self.stored = stored
         self.release = release
-        self.history = history  # up to `release`, which is noted before it is held: nothing else is shown
+        self.history = history  # up to `release`, which is noted before it is used: nothing else is shown
         self.product = product or _product(stored.spec)
         self.rules = _rules(stored.rules)
         self.slots = stored.slots
-        self.clips = clips or Clips()  # its predecessor's, which counts on until this one is in its place
+        self.clipped = clipped or ClippedCustomers()  # its predecessor's, which counts on until this one replaces it
         changed = None if stored.reference_price is None else stored.reference_price * self.product.ceiling
         # The share was made from a price with so many decimals; this is that price again.
         changed = None if changed is None else round(changed, self.product.decimals)
         self.tariff: Tariff = tariff_of(self.product, self.rules, changed)
         self.reader = reader_of(self.product)
-        self._quick = QuickReader(schema_of(self.product), len(self.reader.names))
+        self._quick = QuickContextReader(schema_of(self.product), len(self.reader.names))
         self.policy = policy_of(self.product)
         self.quoter: NewtonQuoter | None = None
         if self.product.policy != "fixed":
             self.quoter = quoter_of(self.product, changed)
             if release is not None:
-                held_to(self.quoter, _belief(release.belief))
+                set_belief(self.quoter, _belief(release.belief))
         self.personal = self.quoter is not None and stored.status == "open"
         self.version = 0 if release is None else release.version
 
     @property
-    def seen(self) -> Seen | None:
-        """What must be noted before this is used or shown."""
+    def seen(self) -> SeenRelease | None:
+        """The release that must be noted before this is used or shown; None where there is none."""
         release = self.release
         if release is None:
             return None
         name, restores = self.product.name, self.stored.restores
-        return Seen(name, release.sequence, release.records, digest(release.numbers), restores)
+        return SeenRelease(name, release.sequence, release.records, digest(release.numbers), restores)
 
     @property
     def sequence(self) -> int:
-        """Releases so far."""
+        """The number of releases so far."""
         return 0 if self.release is None else self.release.sequence
 
     @property
     def learned(self) -> int:
-        """Slots learned up to the last release."""
+        """The number of slots learned up to the last release."""
         return 0 if self.release is None else self.release.records
 
     @property
@@ -121,7 +121,7 @@ class Held:
             return quick
         try:
             read = self.reader.read(attributes, context)
-            self.clips.customers += bool(read.clipped)
+            self.clipped.count += bool(read.clipped)
             return read.context.astype("<f8").tobytes()
         except InvalidInput as problem:
             text = str(problem)
@@ -138,5 +138,5 @@ class Held:
         return self.tariff.charge(self.quoter.price_of_checked(read, uniform))
 
     def same_but_slots(self, stored: StoredProduct, release: StoredRelease | None) -> bool:
-        """Is there nothing new about the product?"""
+        """Is there nothing new about the product but slots?"""
         return self.release == release and msgspec.structs.replace(self.stored, slots=stored.slots) == stored

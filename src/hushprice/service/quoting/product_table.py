@@ -9,91 +9,94 @@ import logging
 import time
 
 from hushprice.errors import HushpriceError, first_line
-from hushprice.service.quoting.priced_product import Held, Made, made
+from hushprice.service.quoting.priced_product import PricedProduct, ReleaseSummary, summary_of
 from hushprice.service.shared.keys import Keyring
-from hushprice.service.shared.seen_releases import SeenFile
-from hushprice.service.store.protocol import QuoterStore, Seen, StoredProduct, StoredRelease, StoreUnavailable
+from hushprice.service.shared.seen_releases import SeenReleasesFile
+from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
+from hushprice.service.store.values import SeenRelease, StoredProduct, StoredRelease
 
 log = logging.getLogger("hushprice.service")
 POLL = 0.5  # seconds between two looks at the store; new releases must reach quotes within a second
 
 
-class Board:
+class ProductTable:
     """Read by the event loop, replaced part by part by the thread that refreshes it."""
 
-    def __init__(self, seen: SeenFile) -> None:
-        self._seen = seen
+    def __init__(self, seen_file: SeenReleasesFile) -> None:
+        self._seen_file = seen_file
         self._looked = False
-        self.products: dict[str, Held] = {}
+        self.products: dict[str, PricedProduct] = {}
         self.keyring = Keyring()
         self.learner_up = False
         self.unnoted = False  # is there a release that could not be noted, and is therefore not used?
 
-    def refresh(self, store: QuoterStore) -> list[Seen]:
-        """Look at the store. Returns releases seen for the first time."""
+    def refresh(self, store: QuoterStore) -> list[SeenRelease]:
+        """Look at the store; returns the releases seen for the first time."""
         self.keyring = Keyring(store.api_keys())
         self.learner_up = store.learner_alive(time.time())
-        found = [(stored.name, self._held(store, stored)) for stored in store.products()]
-        products = {name: held for name, held in found if held is not None}
-        news: list[Seen] = []
+        listed = [(stored.name, self._renewed_or_old(store, stored)) for stored in store.products()]
+        products = {name: priced for name, priced in listed if priced is not None}
+        new: list[SeenRelease] = []
         try:
-            # On disk before a price is made of it, and before anybody is shown that it is there: see seen.py.
-            news = self.note(store, products)
-            self._say_noted()
+            # On disk before a price is made of it, and before anybody is shown that it is there: see seen_releases.py.
+            new = self.note(store, products)
+            self._log_noted()
         except OSError as problem:
-            self._say_unnoted(problem)
-            products = {name: self._without_news(held) for name, held in products.items()}
+            self._log_unnoted(problem)
+            products = {name: self._without_new_release(priced) for name, priced in products.items()}
         self.products = products
-        return news
+        return new
 
-    def note(self, store: QuoterStore, products: dict[str, Held]) -> list[Seen]:
-        """Write down the highest releases in use, after telling the store of those it may not have."""
-        if not self._looked or self._untold(products):
-            self._seen.read_again()
-            untold = self._untold(products) if self._looked else self._seen.all()
-            if untold:  # before the note is replaced: afterwards nobody would know
-                store.report_seen(untold)
+    def note(self, store: QuoterStore, products: dict[str, PricedProduct]) -> list[SeenRelease]:
+        """Write down the highest releases in use, after telling the store of those it may not have; returns the new."""
+        if not self._looked or self._unreported(products):
+            self._seen_file.read_again()
+            unreported = self._unreported(products) if self._looked else self._seen_file.all()
+            if unreported:  # before the note is replaced: afterwards nobody would know
+                store.report_seen(unreported)
             self._looked = True
-        return self._seen.note(self._used(products))
+        return self._seen_file.note(self._used(products))
 
     def certificate(self, store: QuoterStore, product: str) -> bytes | None:
         """The newest certificate. It may have come after a new release, so releases until then are noted first."""
-        found = store.certificate(product)
+        newest = store.certificate(product)
         self.refresh(store)
         if self.unnoted:
             raise StoreUnavailable("a release could not be noted")
-        return found
+        return newest
 
-    def _without_news(self, held: Held) -> Held:
+    def _without_new_release(self, priced: PricedProduct) -> PricedProduct:
         """A product as it is now, by the last release that was noted: a freeze must not wait for a full disk."""
-        if held.seen is None or not self._seen.is_new(held.seen):
-            return held
-        before = self.products.get(held.product.name)
+        if priced.seen is None or not self._seen_file.is_new(priced.seen):
+            return priced
+        before = self.products.get(priced.product.name)
         noted = None if before is None else before.release
-        return Held(held.stored, noted, held.product, () if before is None else before.history, held.clips)
+        return PricedProduct(
+            priced.stored, noted, priced.product, () if before is None else before.history, priced.clipped
+        )
 
-    def _say_unnoted(self, problem: OSError) -> None:
-        said = f"new releases are not used, because they cannot be noted: {first_line(problem)}"
+    def _log_unnoted(self, problem: OSError) -> None:
+        why = f"new releases are not used, because they cannot be noted: {first_line(problem)}"
         if not self.products:  # at the start: prices would go back to the reference price
-            raise StoreUnavailable(said) from None
+            raise StoreUnavailable(why) from None
         if not self.unnoted:
-            log.error("%s", said)
+            log.error("%s", why)
         self.unnoted = True
 
-    def _say_noted(self) -> None:
+    def _log_noted(self) -> None:
         if self.unnoted:
             log.warning("releases are noted and used again")
         self.unnoted = False
 
-    def _used(self, products: dict[str, Held]) -> list[Seen]:
-        return [held.seen for held in products.values() if held.seen is not None]
+    def _used(self, products: dict[str, PricedProduct]) -> list[SeenRelease]:
+        return [priced.seen for priced in products.values() if priced.seen is not None]
 
-    def _untold(self, products: dict[str, Held]) -> list[Seen]:
+    def _unreported(self, products: dict[str, PricedProduct]) -> list[SeenRelease]:
         """What this machine has seen and the store may lack: it is behind, or has another release of that number."""
-        replaced = {each.product for each in self._used(products) if self._seen.is_new(each)}
-        return [each for each in self._seen.all() if each.product in replaced or _is_behind(products, each)]
+        replaced = {each.product for each in self._used(products) if self._seen_file.is_new(each)}
+        return [each for each in self._seen_file.all() if each.product in replaced or _is_behind(products, each)]
 
-    def _held(self, store: QuoterStore, stored: StoredProduct) -> Held | None:
+    def _renewed_or_old(self, store: QuoterStore, stored: StoredProduct) -> PricedProduct | None:
         before = self.products.get(stored.name)
         try:
             return self._renewed(store, stored, before)
@@ -101,35 +104,37 @@ class Board:
             log.error("product %s stays as it was: %s", stored.name, type(problem).__name__)
             return before
 
-    def _renewed(self, store: QuoterStore, stored: StoredProduct, before: Held | None) -> Held:
+    def _renewed(self, store: QuoterStore, stored: StoredProduct, before: PricedProduct | None) -> PricedProduct:
         release = store.latest_release(stored.name)
         if before is None:
-            return Held(stored, release, None, _history(store, release, None))
+            return PricedProduct(stored, release, None, _history(store, release, None))
         if before.same_but_slots(stored, release):
             before.slots = stored.slots
             return before
         product = before.product if before.stored.spec == stored.spec else None
-        return Held(stored, release, product, _history(store, release, before), before.clips)
+        return PricedProduct(stored, release, product, _history(store, release, before), before.clipped)
 
     def clipped(self) -> dict[str, int]:
         """Customers whose numbers were clipped here, by product: raw, for the operator alone."""
-        return {name: held.clips.customers for name, held in self.products.items()}
+        return {name: priced.clipped.count for name, priced in self.products.items()}
 
 
-def _is_behind(products: dict[str, Held], seen: Seen) -> bool:
-    held = products.get(seen.product)
-    return held is not None and seen.sequence > max(held.sequence, held.stored.skipped_releases)
+def _is_behind(products: dict[str, PricedProduct], seen: SeenRelease) -> bool:
+    priced = products.get(seen.product)
+    return priced is not None and seen.sequence > max(priced.sequence, priced.stored.skipped_releases)
 
 
-def _history(store: QuoterStore, release: StoredRelease | None, before: Held | None) -> tuple[Made, ...]:
-    """All releases up to this one; of those that are held already, only the last is read again."""
+def _history(
+    store: QuoterStore, release: StoredRelease | None, before: PricedProduct | None
+) -> tuple[ReleaseSummary, ...]:
+    """All releases up to this one; of those that are listed already, only the last is read again."""
     if release is None:
         return ()
     if before is not None and before.release == release:
         return before.history
     if before is not None and before.release is not None and before.sequence < release.sequence:
-        found = store.releases(release.product, before.sequence - 1)
-        if found and found[0] == before.release:
-            return (*before.history, *(made(each) for each in found[1:] if each.sequence <= release.sequence))
+        newer = store.releases(release.product, before.sequence - 1)
+        if newer and newer[0] == before.release:
+            return (*before.history, *(summary_of(each) for each in newer[1:] if each.sequence <= release.sequence))
     listed = store.releases(release.product)
-    return tuple(made(each) for each in listed if each.sequence <= release.sequence)
+    return tuple(summary_of(each) for each in listed if each.sequence <= release.sequence)

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import os
 
-SIZE = 32  # bytes of one piece: an id, a coin, a uniform
-_PIECES = 256
+SIZE = 32  # bytes of one draw: an id, a coin, a uniform
+_DRAWS = 256
 
 
-def _pieces() -> list[bytes]:
-    block = os.urandom(SIZE * _PIECES)
+def _block() -> list[bytes]:
+    block = os.urandom(SIZE * _DRAWS)
     return [block[start : start + SIZE] for start in range(0, len(block), SIZE)]
 
 
-_left: list[bytes] = []
+_unused: list[bytes] = []
 
 
 def random_bytes() -> bytes:
     """Fresh random bytes, SIZE of them. For the event loop's thread."""
-    if not _left:
-        _left.extend(_pieces())
-    return _left.pop()
+    if not _unused:
+        _unused.extend(_block())
+    return _unused.pop()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from hushprice.service.quoting.product_table import POLL, Board
+from hushprice.service.quoting.product_table import POLL, ProductTable
 from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
 
 log = logging.getLogger("hushprice.service")
@@ -21,9 +21,9 @@ Value = TypeVar("Value")
 class Reader:
     """Belongs to one event loop; the thread alone uses the store."""
 
-    def __init__(self, store: QuoterStore, board: Board) -> None:
+    def __init__(self, store: QuoterStore, product_table: ProductTable) -> None:
         self._store = store
-        self._board = board
+        self._product_table = product_table
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hushprice-reader")
         self._task: asyncio.Task[None] | None = None
         self.away = False
@@ -34,7 +34,7 @@ class Reader:
 
     async def refresh(self) -> None:
         """Look at the store now."""
-        await self.call(self._board.refresh)
+        await self.call(self._product_table.refresh)
 
     async def catch_up(self) -> None:
         """Look at the store after a change that is stored: a connection that broke meanwhile is made anew."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from hushprice.service.store.protocol import Given, NewQuote
+from hushprice.service.store.values import NewQuote, QuoteAnswer
 
 REMEMBERED = 10_000  # keys of one process; the oldest leave first
 
@@ -13,24 +13,24 @@ class RecentKeys:
     """Answers of the store and keyed digests: no attribute and no customer."""
 
     def __init__(self) -> None:
-        self._given: dict[tuple[str, bytes], tuple[bytes | None, Given]] = {}
+        self._answers: dict[tuple[str, bytes], tuple[bytes | None, QuoteAnswer]] = {}
 
-    def note(self, quote: NewQuote, given: Given) -> None:
-        """The store has answered `quote` with `given`."""
-        if quote.idempotency is None or given.conflict:
+    def note(self, quote: NewQuote, answer: QuoteAnswer) -> None:
+        """Remember how the store has answered `quote`."""
+        if quote.idempotency is None or answer.conflict:
             return
-        self._given[quote.key, quote.idempotency] = (quote.fingerprint, given)
-        if len(self._given) > REMEMBERED:
-            del self._given[next(iter(self._given))]
+        self._answers[quote.key, quote.idempotency] = (quote.fingerprint, answer)
+        if len(self._answers) > REMEMBERED:
+            del self._answers[next(iter(self._answers))]
 
-    def find(self, quote: NewQuote) -> Given | None:
+    def find(self, quote: NewQuote) -> QuoteAnswer | None:
         """What the store would answer; None where this process cannot know: another may have given the quote."""
-        known = None if quote.idempotency is None else self._given.get((quote.key, quote.idempotency))
+        known = None if quote.idempotency is None else self._answers.get((quote.key, quote.idempotency))
         if known is None:
             return None
-        fingerprint, given = known
-        return msgspec.structs.replace(given, fresh=False, conflict=fingerprint != quote.fingerprint)
+        fingerprint, answer = known
+        return msgspec.structs.replace(answer, fresh=False, conflict=fingerprint != quote.fingerprint)
 
     def clear(self) -> None:
         """A customer was forgotten, and nobody knows which of these were theirs."""
-        self._given.clear()
+        self._answers.clear()

@@ -1,6 +1,6 @@
 """The thread that writes: takes everything that waits and stores it in one transaction (group commit).
 
-While the store is away, quotes are answered at once, kept here, and stored when it is back; outcomes are refused,
+While the store is away, quotes are answered at once, buffered here, and stored when it is back; outcomes are refused,
 because a shop that was told "recorded" will not tell again. So are quotes with an Idempotency-Key, which may have one.
 """
 
@@ -14,7 +14,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard, TypeVar
 
-from hushprice.service.store.protocol import Given, NewOutcome, NewQuote, QuoterStore, StoreUnavailable, Told
+from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
+from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, QuoteAnswer
 
 BEAT = 0.5  # seconds between two beats of the service's clock
 PATIENCE = 2.0  # seconds a request waits for the store before the store counts as away
@@ -25,7 +26,7 @@ _PAUSE = 0.2  # seconds between two tries to reach the store
 
 log = logging.getLogger("hushprice.service")
 Value = TypeVar("Value")
-Waiting = tuple[NewQuote | NewOutcome | Callable[[QuoterStore], Any], "asyncio.Future[Any] | None", float]
+_Item = tuple[NewQuote | NewOutcome | Callable[[QuoterStore], Any], "asyncio.Future[Any] | None", float]
 
 
 class Writer:
@@ -35,35 +36,35 @@ class Writer:
         self._store = store
         self._beats = beats
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[Waiting] = deque()
-        self._kept: deque[NewQuote] = deque()  # by the thread alone, except for its length
+        self._waiting: deque[_Item] = deque()
+        self._buffer: deque[NewQuote] = deque()  # used by the thread alone, except for its length
         self._oldest = 0.0  # since when the store has something to do; 0: it has nothing
         self._wake = threading.Event()
         self._stopping = False
         self._gathering = False
         self._last_beat = 0.0
         self.away = False
-        self._at_store: list[Waiting] = []
-        self._watch = self._loop.call_later(PATIENCE / 4, self._look)
+        self._at_store: list[_Item] = []
+        self._watch = self._loop.call_later(PATIENCE / 4, self._give_up_waiting)
         self._thread = threading.Thread(target=self._run, name="hushprice-writer", daemon=True)
         self._thread.start()
 
     @property
     def backlog(self) -> int:
-        """What waits to be written."""
+        """How many items wait to be written."""
         return len(self._waiting)
 
     @property
     def buffered(self) -> int:
-        """Quotes that wait for the store to come back."""
-        return len(self._kept)
+        """How many quotes wait for the store to come back."""
+        return len(self._buffer)
 
-    def quote(self, quote: NewQuote) -> asyncio.Future[Given | None]:
-        """Store a quote. The future holds None where the store is away: the quote is kept, and stands as it is.
+    def quote(self, quote: NewQuote) -> asyncio.Future[QuoteAnswer | None]:
+        """Store a quote. The future holds None where the store is away: the quote is buffered, and stands as it is.
 
         StoreUnavailable where it has an Idempotency-Key: only the store knows whether that has a quote already.
         """
-        future: asyncio.Future[Given | None] = self._loop.create_future()
+        future: asyncio.Future[QuoteAnswer | None] = self._loop.create_future()
         if not self.away:
             self._put((quote, future, time.monotonic()))
         elif quote.idempotency is not None:
@@ -84,9 +85,9 @@ class Writer:
         self._gathering = False
         self._wake.set()
 
-    def outcome(self, outcome: NewOutcome) -> asyncio.Future[Told]:
+    def outcome(self, outcome: NewOutcome) -> asyncio.Future[OutcomeAnswer]:
         """Store an outcome; StoreUnavailable where the store is away."""
-        future: asyncio.Future[Told] = self._loop.create_future()
+        future: asyncio.Future[OutcomeAnswer] = self._loop.create_future()
         if self.away:
             future.set_exception(StoreUnavailable("away"))
         else:
@@ -106,20 +107,20 @@ class Writer:
         self._wake.set()
         await asyncio.to_thread(self._thread.join)
 
-    def _put(self, item: Waiting) -> None:
+    def _put(self, item: _Item) -> None:
         self._waiting.append(item)
         if not self._wake.is_set():
             self._wake.set()
 
-    def _look(self) -> None:
+    def _give_up_waiting(self) -> None:
         """Let nobody wait for a store that hangs: answers go out, and the thread keeps what it has in hand."""
-        self._watch = self._loop.call_later(PATIENCE / 4, self._look)
+        self._watch = self._loop.call_later(PATIENCE / 4, self._give_up_waiting)
         oldest = self._oldest
         if oldest and time.monotonic() - oldest > PATIENCE:
             self.away = True
             for item, future, _ in (*self._at_store, *self._waiting):
                 if future is not None and not future.done():
-                    if _stands(item):
+                    if _is_given_anyway(item):
                         future.set_result(None)
                     else:
                         future.set_exception(StoreUnavailable("the store does not answer"))
@@ -130,42 +131,42 @@ class Writer:
         while True:
             self._wake.wait(BEAT / 2)
             self._wake.clear()
-            left = len(self._waiting)  # who comes later wakes this thread again, or is in no hurry
-            while left > 0:
-                left -= self._step()
+            remaining = len(self._waiting)  # who comes later wakes this thread again, or is in no hurry
+            while remaining > 0:
+                remaining -= self._step()
                 self._beat()
-            if self._kept or self.away:
-                self._come_back()
+            if self._buffer or self.away:
+                self._retry()
             self._beat()
             if self._stopping and not self._waiting:
                 break
-        if self._kept:
-            log.error("%d quotes were given and not stored: the store is away", len(self._kept))
+        if self._buffer:
+            log.error("%d quotes were given and not stored: the store is away", len(self._buffer))
         self._store.close()
 
     def _step(self) -> int:
-        """One transaction with all that waits, or one call; how many were served?"""
-        taken: list[Waiting] = []
+        """Do one transaction with all that waits, or one call; returns how many items were taken."""
+        taken: list[_Item] = []
         while self._waiting and len(taken) < LARGEST:
             if callable(self._waiting[0][0]) and taken:
                 break
             taken.append(self._waiting.popleft())
             if callable(taken[0][0]):
                 break
-        if self._kept:
-            self._come_back()  # slots in the order of the quotes; and who is to be forgotten may be among them
-        if self.away and (self._kept or not callable(taken[0][0])):
+        if self._buffer:
+            self._retry()  # slots in the order of the quotes; and who is to be forgotten may be among them
+        if self.away and (self._buffer or not callable(taken[0][0])):
             self._answer(taken, StoreUnavailable("away"))
             return len(taken)
         self._at_store, self._oldest = taken, taken[0][2]
         try:
             work = taken[0][0]
             results = [work(self._store)] if callable(work) else self._write([item for item, _, _ in taken])
-            self._came_back()
+            self._set_away(None)
             self._answer(taken, results)
         except Exception as problem:
             if isinstance(problem, StoreUnavailable):
-                self._left(problem)
+                self._set_away(problem)
             elif not callable(taken[0][0]):
                 log.error("the store refused a write: %s", type(problem).__name__)
             self._answer(taken, problem)
@@ -173,47 +174,47 @@ class Writer:
             self._at_store, self._oldest = [], 0.0
         return len(taken)
 
-    def _write(self, items: Sequence[Any]) -> list[Given | Told]:
+    def _write(self, items: Sequence[Any]) -> list[QuoteAnswer | OutcomeAnswer]:
         quotes = [item for item in items if isinstance(item, NewQuote)]
         outcomes = [item for item in items if isinstance(item, NewOutcome)]
-        given, told = self._store.write(quotes, outcomes)
-        every, other = iter(given), iter(told)
-        return [next(every) if isinstance(item, NewQuote) else next(other) for item in items]
+        given, recorded = self._store.write(quotes, outcomes)
+        of_quotes, of_outcomes = iter(given), iter(recorded)
+        return [next(of_quotes) if isinstance(item, NewQuote) else next(of_outcomes) for item in items]
 
-    def _answer(self, taken: list[Waiting], results: Sequence[Any] | Exception) -> None:
+    def _answer(self, taken: list[_Item], results: Sequence[Any] | Exception) -> None:
         """Tell those who wait, in one step of the event loop. Quotes of a failed write are kept."""
         answers: list[tuple[asyncio.Future[Any], Any]] = []
         for index, (item, future, _) in enumerate(taken):
             result = results if isinstance(results, Exception) else results[index]
-            if isinstance(result, StoreUnavailable) and _stands(item):
+            if isinstance(result, StoreUnavailable) and _is_given_anyway(item):
                 result = None
-                if len(self._kept) < BUFFER:
-                    self._kept.append(item)
+                if len(self._buffer) < BUFFER:
+                    self._buffer.append(item)
             if future is not None:
                 answers.append((future, result))
         if answers:
-            self._loop.call_soon_threadsafe(_settle, answers)
+            self._loop.call_soon_threadsafe(_set_results, answers)
 
-    def _come_back(self) -> None:
-        """Try the store again, with quotes that were kept."""
-        first: list[NewQuote] = []
+    def _retry(self) -> None:
+        """Try the store again, with the quotes of the buffer first."""
+        batch: list[NewQuote] = []
         try:
-            while self._kept:
-                first = [self._kept[index] for index in range(min(LARGEST, len(self._kept)))]
-                self._store.write(first, [])
-                for _ in first:
-                    self._kept.popleft()
-                first = []
+            while self._buffer:
+                batch = [self._buffer[index] for index in range(min(LARGEST, len(self._buffer)))]
+                self._store.write(batch, [])
+                for _ in batch:
+                    self._buffer.popleft()
+                batch = []
             if self.away:
                 self._probe()
-            self._came_back()
+            self._set_away(None)
         except StoreUnavailable as problem:
-            self._left(problem)
+            self._set_away(problem)
             time.sleep(0.0 if self._stopping else _PAUSE)
         except Exception as problem:  # quotes that no store will take must not hold up those after them
-            log.error("%d quotes could not be stored: %s", len(first), type(problem).__name__)
-            for _ in first:
-                self._kept.popleft()
+            log.error("%d quotes could not be stored: %s", len(batch), type(problem).__name__)
+            for _ in batch:
+                self._buffer.popleft()
 
     def _probe(self) -> None:
         """A write where this process may write of its own accord, so that a read-only store does not count as back."""
@@ -230,27 +231,25 @@ class Writer:
         try:
             self._store.beat(time.time())
         except StoreUnavailable as problem:
-            self._left(problem)
+            self._set_away(problem)
         finally:
             self._oldest = 0.0
 
-    def _left(self, problem: StoreUnavailable) -> None:
-        if not self.away:
+    def _set_away(self, problem: StoreUnavailable | None) -> None:
+        """Away for this reason, or back; said once in the log."""
+        if problem is not None and not self.away:
             log.warning("the store is away: %s", problem)
-        self.away = True
-
-    def _came_back(self) -> None:
-        if self.away:
+        if problem is None and self.away:
             log.warning("the store is back")
-        self.away = False
+        self.away = problem is not None
 
 
-def _stands(item: NewQuote | NewOutcome | Callable[[QuoterStore], Any]) -> TypeGuard[NewQuote]:
-    """Is it a quote that is given although the store is away?"""
+def _is_given_anyway(item: NewQuote | NewOutcome | Callable[[QuoterStore], Any]) -> TypeGuard[NewQuote]:
+    """Is the item a quote that is given although the store is away?"""
     return isinstance(item, NewQuote) and item.idempotency is None
 
 
-def _settle(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
+def _set_results(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
     for future, result in answers:
         if not future.done():
             if isinstance(result, Exception):

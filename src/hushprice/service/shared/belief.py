@@ -1,4 +1,4 @@
-"""What a quoter holds of a product: the belief after the last release, public and small."""
+"""What a quoter prices a product by: the belief after the last release, public and small."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Belief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def belief_of(quoter: NewtonQuoter) -> Belief:
-    """What a quoter holds, to be handed to others."""
+    """The belief of a quoter, to be handed to others."""
     return Belief(
         theta=tuple(quoter.theta.tolist()),
         precision=tuple(tuple(row) for row in quoter.precision.tolist()),
@@ -37,34 +37,28 @@ def belief_of(quoter: NewtonQuoter) -> Belief:
     )
 
 
-def held_to(quoter: NewtonQuoter, belief: Belief) -> NewtonQuoter:
-    """The quoter with this belief instead of its own; one of another product is refused, and nothing changes."""
+def set_belief(quoter: NewtonQuoter, belief: Belief) -> NewtonQuoter:
+    """The quoter, with this belief instead of its own; one of another product is refused, and nothing changes."""
     size = quoter.theta.size
     theta = _numbers("theta", belief.theta, (size,))
     precision = _numbers("precision", belief.precision, (size, size))
     inverse = _numbers("inverse", belief.inverse, (size, size))
-    before = quoter.theta, quoter.precision, quoter.inverse, quoter.ready, quoter.version, quoter.batch, quoter.look
-    _hold(quoter, theta, precision, inverse, belief.ready, belief.version, belief.batch, belief.look)
+    before, arrays = belief_of(quoter), (quoter.theta, quoter.precision, quoter.inverse)
+    _assign(quoter, belief, theta, precision, inverse)
     if belief.end != quoter.end or not belief.batch < belief.look <= belief.end:
-        _hold(quoter, *before)
+        _assign(quoter, before, *arrays)
         raise InvalidInput(f"belief.end and belief.look must fit a batch after slot {belief.batch} of this product")
     return quoter
 
 
-def _hold(
-    quoter: NewtonQuoter,
-    theta: FloatArray,
-    precision: FloatArray,
-    inverse: FloatArray,
-    ready: bool,
-    version: int,
-    batch: int,
-    look: int,
+def _assign(
+    quoter: NewtonQuoter, belief: Belief, theta: FloatArray, precision: FloatArray, inverse: FloatArray
 ) -> None:
     quoter.theta, quoter.precision, quoter.inverse = theta, precision, inverse
-    quoter.ready, quoter.version = ready, version
-    quoter.follow(batch)  # by the belief: the batch may be a probe, and its tilt is made anew wherever it is used
-    quoter.look = look
+    quoter.ready, quoter.version = belief.ready, belief.version
+    # By the belief: the batch may be a probe, and its tilt is made anew wherever it is used.
+    quoter.follow(belief.batch)
+    quoter.look = belief.look
 
 
 def _numbers(field: str, values: object, shape: tuple[int, ...]) -> FloatArray:

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hushprice.errors import InvalidInput
-from hushprice.policies.newton.statements import LONGEST_DETAIL, BatchFacts, ManualChange, ServiceFacts
+from hushprice.policies.newton.policy import NewtonPolicy
+from hushprice.policies.newton.statements import LONGEST_DETAIL, ManualChange, NewtonFacts, ServiceFacts
 from hushprice.privacy.certificates.statements import versions
 from hushprice.privacy.customers import CustomerGuarantee, guarantee_of, most_records
 from hushprice.privacy.ledger import Ledger
 from hushprice.privacy.loss import Loss, loss_of
 from hushprice.service.shared.product import Product, delta_of, demand_of, features_of, policy_of
-from hushprice.service.store.protocol import Change
+from hushprice.service.store.values import Change
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 def loss_of_product(product: Product) -> Loss:
     """The privacy loss of everything that is ever released of a product; none for a fixed price."""
     policy = policy_of(product)
-    if policy.newton is None:
+    if not isinstance(policy, NewtonPolicy):
         return Loss()
-    event = policy.newton.noise.event(features_of(product).dimension, live=True)
+    event = policy.rules.noise.event(features_of(product).dimension, live=True)
     return loss_of(event, 1, policy.adjacency)
 
 
@@ -45,7 +46,7 @@ def customer_of(product: Product, restores: int = 0) -> CustomerGuarantee | None
 
 
 def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = None) -> CustomerGuarantee | None:
-    """The same over all products, each with its restored backups. One that learns without a cap leaves nothing.
+    """What is proven for a customer of all products, each with its restored backups; None where one has no cap.
 
     At this delta; by default at the smallest of those that the products claim.
     """
@@ -55,27 +56,27 @@ def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = 
     if len(known) < len(capped) or not learning:
         return None
     stated = min(delta_of(product) for product in learning) if delta is None else delta
-    found = guarantee_of([(loss_of_product(each), cap) for each, cap in zip(learning, known, strict=True)], stated)
-    return found if math.isfinite(found.epsilon) else None
+    guarantee = guarantee_of([(loss_of_product(each), cap) for each, cap in zip(learning, known, strict=True)], stated)
+    return guarantee if math.isfinite(guarantee.epsilon) else None
 
 
-def facts_of(product: Product, changes: Sequence[Change], issued: datetime.date) -> BatchFacts:
+def facts_of(product: Product, changes: Sequence[Change], issued: datetime.date) -> NewtonFacts:
     """What a certificate of this product is calculated from. Changes in the order in which they were made."""
     policy = policy_of(product)
-    if policy.newton is None:
+    if not isinstance(policy, NewtonPolicy):
         raise InvalidInput(
             f"policy {product.policy!r} cannot be certified: it learns nothing, so there is nothing to say"
         )
     listed = _manual(changes)
-    return BatchFacts(
+    return NewtonFacts(
         issued=max(issued, listed[-1].date) if listed else issued,
         versions=versions(),
         adjacency=policy.adjacency,
         horizon=product.horizon,
         demand=demand_of(product),
         features=features_of(product),
-        cap=policy.newton.cap,
-        noise=policy.newton.noise,
+        cap=policy.rules.cap,
+        noise=policy.rules.noise,
         service=ServiceFacts(
             product=product.name,
             outcome_seconds=product.outcome_seconds,
@@ -95,10 +96,10 @@ def certify(
     previous: Certificate | None = None,
 ) -> Certificate:
     """A certificate of what the product's learner has paid for and spent, checked once before it is handed out."""
+    from hushprice.policies.verification import verify
     from hushprice.privacy.certificates.certificate import (
         issue,  # loads the cryptography library, which quoters do not need
     )
-    from hushprice.privacy.certificates.verification import verify
 
     date = datetime.datetime.now(datetime.UTC).date() if issued is None else issued
     certificate = issue(facts_of(product, changes, date), ledger, key, previous)
@@ -107,7 +108,7 @@ def certify(
 
 
 def _manual(changes: Sequence[Change]) -> tuple[ManualChange, ...]:
-    """With dates that never go back, whatever the clock did: what is listed once keeps its place."""
+    """The changes as a certificate lists them, with dates that never go back: what is listed once stays where it is."""
     listed: list[ManualChange] = []
     for change in changes:
         date = datetime.datetime.fromtimestamp(change.at, datetime.UTC).date()

@@ -156,11 +156,11 @@ def _from_file(file: Path | None) -> dict[str, Any]:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     names = {variable(name): name for name in NAMES}
-    found = {key: value for key, value in environment.items() if key.startswith(PREFIX) and key not in _OF_THE_CLIENT}
-    for key in found:
+    given = {key: value for key, value in environment.items() if key.startswith(PREFIX) and key not in _OF_THE_CLIENT}
+    for key in given:
         if key not in names:
             _check_known(key, key, "there is no setting for the environment variable", list(names))
-    return {names[key]: value for key, value in found.items()}
+    return {names[key]: value for key, value in given.items()}
 
 
 def variable(name: str) -> str:
@@ -172,8 +172,8 @@ def variable(name: str) -> str:
     return PREFIX + name.upper().replace(".", "_")
 
 
-def _check_known(name: str, shown: str, what: str, known: list[str] | None = None) -> None:
+def _check_known(name: str, quoted: str, what: str, known: list[str] | None = None) -> None:
     choices = sorted(NAMES) if known is None else known
     if name not in choices:
         near = difflib.get_close_matches(name, choices, n=1)
-        raise InvalidInput(f"{what} {shown!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        raise InvalidInput(f"{what} {quoted!r}" + (f"; did you mean {near[0]!r}?" if near else ""))

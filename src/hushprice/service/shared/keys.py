@@ -17,7 +17,7 @@ from typing import Protocol
 from hushprice.errors import InvalidInput, first_line
 from hushprice.privacy.certificates.signing import write_once
 from hushprice.service.shared.secret import Secret
-from hushprice.service.store.protocol import ApiKey, Role
+from hushprice.service.store.values import ApiKey, Role
 
 ROLES: tuple[Role, ...] = ("admin", "shop", "auditor")
 _BYTES = 32
@@ -48,9 +48,9 @@ class Keyring:
 
     def find(self, key: bytes) -> ApiKey | None:
         """The API key that these bytes are."""
-        asked = hashlib.sha256(key).digest()
-        known = self._by_digest.get(asked)
-        return known if known is not None and hmac.compare_digest(known.digest, asked) else None
+        wanted = hashlib.sha256(key).digest()
+        known = self._by_digest.get(wanted)
+        return known if known is not None and hmac.compare_digest(known.digest, wanted) else None
 
 
 def customer_digest(secret: bytes, customer: str) -> bytes:
@@ -58,24 +58,24 @@ def customer_digest(secret: bytes, customer: str) -> bytes:
     return hmac.digest(secret, customer.encode(), "sha256")
 
 
-def make_missing(file: Path, store: KeyStore, given: Secret | None) -> bool:
+def make_missing(file: Path, store: KeyStore, set_secret: Secret | None) -> bool:
     """On a first start make keys, and write them to `file`; was it one?
 
     A store with keys and a machine without their file is no first start. A new secret would make one customer two, and
     the cap on records would not hold; so that is refused.
     """
-    _check_given(given)
+    _check_set_secret(set_secret)
     known = store.api_keys()
     if not file.exists():
         if known:
-            if given is None:
+            if set_secret is None:
                 raise InvalidInput(
                     f"the store has API keys, but their file {str(file)!r} is missing: copy it from where the service "
                     "was first started, or set HUSHPRICE_CUSTOMER_SECRET to the secret in it"
                 )
             return False
         # The file first: keys that are in the store and in no file would lock everybody out.
-        secret = secrets.token_hex(_BYTES) if given is None else given.reveal()
+        secret = secrets.token_hex(_BYTES) if set_secret is None else set_secret.reveal()
         write_once(file, _written({role: new_key(role) for role in ROLES}, secret), 0o600, "keys file")
     elif known:
         return False
@@ -86,21 +86,21 @@ def make_missing(file: Path, store: KeyStore, given: Secret | None) -> bool:
     return True
 
 
-def read_secret(file: Path, given: Secret | None) -> bytes:
+def read_secret(file: Path, set_secret: Secret | None) -> bytes:
     """The secret for customer keys: the one given, or the one in the file. Two that differ are refused.
 
     One of them is not what the store's customer keys are under, and with it one customer would be two.
     """
-    _check_given(given)
-    if given is None:
+    _check_set_secret(set_secret)
+    if set_secret is None:
         return _read(file)
-    if file.exists() and _read(file) != given.reveal().encode():
+    if file.exists() and _read(file) != set_secret.reveal().encode():
         raise InvalidInput(f"HUSHPRICE_CUSTOMER_SECRET is not the customers' secret in {str(file)!r}")
-    return given.reveal().encode()
+    return set_secret.reveal().encode()
 
 
-def _check_given(given: Secret | None) -> None:
-    if given is not None and len(given.reveal()) < _BYTES:
+def _check_set_secret(set_secret: Secret | None) -> None:
+    if set_secret is not None and len(set_secret.reveal()) < _BYTES:
         raise InvalidInput(f"HUSHPRICE_CUSTOMER_SECRET must have at least {_BYTES} characters, or it can be guessed")
 
 

@@ -7,7 +7,6 @@ Nothing in this module can reach a record.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, NamedTuple
@@ -17,37 +16,30 @@ from msgspec import Meta
 
 from hushprice import checks
 from hushprice.demand.families import Logistic, Poisson
-from hushprice.demand.features import MAPS, FeatureMap, by_name
+from hushprice.demand.features import FeatureMap, by_name
 from hushprice.demand.schema import Schema
 from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
-from hushprice.policies.newton.policy import noisy_newton
+from hushprice.policies.newton.policy import NewtonPolicy, noisy_newton
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
 from hushprice.policies.newton.rules import newton
-from hushprice.policies.newton.statements import MOST_RECORDS
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.delta import parse_delta
-from hushprice.service.shared.belief import held_to
 from hushprice.service.shared.contexts import ContextReader
-from hushprice.service.shared.tariff import HIGHEST, MOST_DECIMALS, PriceRules, Tariff, check_rules, lowest_units, units
+from hushprice.service.shared.tariff import PriceRules, Tariff, lowest_units, units
 from hushprice.types import FloatArray
 
-__all__ = ["Name", "Product", "check", "context_of", "demand_of", "features_of", "held_to", "policy_of", "quoter_of"]
+NAME, CURRENCY = "^[a-z0-9][a-z0-9_-]{0,63}$", "^[A-Z]{3}$"
 
-MOST_FEATURES = 32  # a release has half their square numbers; a quote reads all of them
-LONGEST = 366 * 86400.0  # seconds that a quote or its outcome may take
-MOST_QUOTES = 10**12  # of a horizon
-_NAME, _CURRENCY = "^[a-z0-9][a-z0-9_-]{0,63}$", "^[A-Z]{3}$"
-
-Name = Annotated[str, Meta(pattern=_NAME, description="a-z, 0-9, - and _; at most 64")]
+Name = Annotated[str, Meta(pattern=NAME, description="a-z, 0-9, - and _; at most 64")]
 
 
 class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The body of POST /v1/products."""
 
     name: Name
-    currency: Annotated[str, Meta(pattern=_CURRENCY, description="three letters")]
+    currency: Annotated[str, Meta(pattern=CURRENCY, description="three letters")]
     ceiling: Annotated[float, Meta(description="the highest price there can be: price = ceiling x p, p in [0, 1]")]
     schema: Annotated[
         dict[str, Any] | None,
@@ -91,32 +83,6 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     rules: Annotated[PriceRules, Meta(description="what is done to a price before it is charged")] = PriceRules()
 
 
-def check(product: Product) -> None:
-    """Refuse what cannot be sold, learned or promised, by the field and its value."""
-    _check_words(product)
-    checks.whole(0, decimals=product.decimals)
-    checks.within(0, MOST_DECIMALS, decimals=product.decimals)
-    checks.positive(ceiling=product.ceiling)
-    checks.within(0.0, HIGHEST, ceiling=product.ceiling)
-    units(product.ceiling, product.decimals, "ceiling")
-    checks.non_negative(unit_cost=product.unit_cost)
-    if not product.unit_cost < product.ceiling:
-        raise InvalidInput(f"unit_cost must be below ceiling, {product.ceiling!r}, got {product.unit_cost!r}")
-    if product.reference_price is not None:
-        check_reference(product, product.reference_price)
-    _check_times(product)
-    checks.within(0.0, 0.5, holdout=product.holdout)
-    if product.records_per_customer is not None:
-        checks.whole(1, records_per_customer=product.records_per_customer)
-        checks.within(1, MOST_RECORDS, records_per_customer=product.records_per_customer)
-    check_rules(product.rules, product, reference_price_of(product))
-    _check_contexts(product)
-    demand_of(product)
-    checks.positive(epsilon=product.epsilon)
-    delta_of(product)
-    policy_of(product)  # refuses a budget that no noise can keep
-
-
 def check_reference(product: Product, price: float) -> None:
     """Refuse a reference price (in currency) that cannot be charged."""
     checks.positive(reference_price=price)
@@ -127,43 +93,6 @@ def check_reference(product: Product, price: float) -> None:
             raise InvalidInput(
                 f"reference_price must be at or {side} {bound}, {getattr(product, bound)!r}, got {price!r}"
             )
-
-
-def _check_words(product: Product) -> None:
-    for field, pattern in (("name", _NAME), ("currency", _CURRENCY)):
-        value = getattr(product, field)
-        if not isinstance(value, str) or re.fullmatch(pattern.rstrip("$"), value) is None:
-            raise InvalidInput(f"{field} must match {pattern}, got {checks.shown(value)}")
-    choices = {"policy": ("noisy-newton", "fixed"), "features": tuple(MAPS), "family": ("logistic", "poisson")}
-    for field, allowed in choices.items():
-        value = getattr(product, field)
-        if value not in allowed:
-            raise InvalidInput(f"{field} must be one of {', '.join(allowed)}, got {checks.shown(value)}")
-
-
-def _check_times(product: Product) -> None:
-    checks.whole(1, horizon=product.horizon)
-    checks.within(1, MOST_QUOTES, horizon=product.horizon)
-    for field in ("quote_seconds", "outcome_seconds"):
-        checks.positive(**{field: getattr(product, field)})
-        checks.within(0.0, LONGEST, **{field: getattr(product, field)})
-    if product.outcome_seconds < product.quote_seconds:
-        least, given = product.quote_seconds, product.outcome_seconds
-        raise InvalidInput(f"outcome_seconds must be at least quote_seconds, {least!r}, got {given!r}")
-
-
-def _check_contexts(product: Product) -> None:
-    if (product.schema is None) == (product.contexts is None):
-        given = "neither" if product.schema is None else "both"
-        raise InvalidInput(f"schema or contexts must be given, one of them, got {given}")
-    if product.contexts is not None:
-        checks.whole(0, contexts=product.contexts)
-        checks.within(0, MOST_FEATURES, contexts=product.contexts)  # before any array is made
-    schema_of(product)
-    dimension = features_of(product).dimension
-    if dimension > MOST_FEATURES:
-        field = "contexts" if product.schema is None else "schema"
-        raise InvalidInput(f"{field} must give at most {MOST_FEATURES} features, got {dimension}")
 
 
 def schema_of(product: Product) -> Schema | None:
@@ -236,9 +165,9 @@ def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQ
     which the learner has.
     """
     policy, features, demand = _built(msgspec.json.encode(product))
-    rules = policy.newton
-    if rules is None:
+    if not isinstance(policy, NewtonPolicy):
         raise InvalidInput(f"policy {product.policy!r} has no quoter: every price is the reference price")
+    rules = policy.rules
     if reference_price is not None:
         check_reference(product, reference_price)
         rules = replace(rules, reference_price=reference_price / product.ceiling)

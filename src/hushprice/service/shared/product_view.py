@@ -8,7 +8,7 @@ import msgspec
 
 from hushprice.service.shared.product import Product, delta_of, demand_of, reference_price_of
 from hushprice.service.shared.tariff import PriceRules
-from hushprice.service.store.protocol import StoredProduct
+from hushprice.service.store.values import StoredProduct
 
 
 class ProductView(Product, frozen=True, kw_only=True):

@@ -15,61 +15,61 @@ from pathlib import Path
 import msgspec
 
 from hushprice.errors import InvalidInput, first_line
-from hushprice.service.store.protocol import Seen
+from hushprice.service.store.values import SeenRelease
 
 
-class SeenFile:
+class SeenReleasesFile:
     """The file and what is in it. Several processes of one machine may share it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._seen = self._read()
+        self._noted = self._read()
 
-    def all(self) -> list[Seen]:
-        """Everything seen."""
-        return list(self._seen.values())
+    def all(self) -> list[SeenRelease]:
+        """The highest release of every product."""
+        return list(self._noted.values())
 
     def read_again(self) -> None:
-        """What other processes have noted as well."""
-        self._seen = self._read()
+        """Take up what other processes have noted."""
+        self._noted = self._read()
 
-    def is_new(self, seen: Seen) -> bool:
+    def is_new(self, seen: SeenRelease) -> bool:
         """Is it higher than what is noted, or another release of the same number?"""
-        return _is_new(seen, self._seen.get(seen.product))
+        return _is_new(seen, self._noted.get(seen.product))
 
-    def note(self, seen: Iterable[Seen]) -> list[Seen]:
-        """Write down what is new; returns that. When this returns, it is on disk."""
+    def note(self, seen: Iterable[SeenRelease]) -> list[SeenRelease]:
+        """Write down what is new, and return that. When this returns, it is on disk."""
         new = [each for each in seen if self.is_new(each)]
         if not new:
             return []
-        with _alone(self._path):
+        with _locked(self._path):
             noted = self._read()
             new = [each for each in new if _is_new(each, noted.get(each.product))]
             noted.update({each.product: each for each in new})
             if new:
                 _write(self._path, msgspec.json.encode(list(noted.values())))
-        self._seen = noted
+        self._noted = noted
         return new
 
-    def _read(self) -> dict[str, Seen]:
+    def _read(self) -> dict[str, SeenRelease]:
         if not self._path.exists():
             return {}
         try:
-            listed = msgspec.json.decode(self._path.read_bytes(), type=list[Seen])
+            listed = msgspec.json.decode(self._path.read_bytes(), type=list[SeenRelease])
         except (OSError, msgspec.DecodeError, UnicodeError) as problem:
             raise InvalidInput(f"file {str(self._path)!r} cannot be read: {first_line(problem)}") from None
         return {seen.product: seen for seen in listed}
 
 
-def _is_new(seen: Seen, noted: Seen | None) -> bool:
+def _is_new(seen: SeenRelease, noted: SeenRelease | None) -> bool:
     if noted is None or seen.sequence > noted.sequence:
         return True
     return seen.sequence == noted.sequence and seen.digest != noted.digest
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """No other process writes meanwhile: it could put a lower number back."""
+def _locked(path: Path) -> Iterator[None]:
+    """A block in which no other process writes: it could put a lower number back."""
     lock = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -10,20 +10,21 @@ from pathlib import Path
 from hushprice.errors import InvalidInput, first_line
 from hushprice.service.shared import keys
 from hushprice.service.shared.config import Settings
-from hushprice.service.shared.seen_releases import SeenFile
+from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
-from hushprice.service.store.protocol import LearnerStore, QuoterStore, Seen, StoreUnavailable
+from hushprice.service.store.protocol import LearnerStore, QuoterStore, StoreUnavailable
+from hushprice.service.store.values import SeenRelease
 
 Say = Callable[[str], None]
 
 
 def keys_file(settings: Settings) -> Path:
-    """Where the keys are."""
+    """The path of the keys file."""
     return settings.beside_store(".keys.toml").resolve()
 
 
 def beside(settings: Settings, ending: str) -> Path:
-    """A file beside the store, in a folder that is there."""
+    """The path of a file beside the store; its folder must be there."""
     path = settings.beside_store(ending)
     if not path.parent.is_dir():
         raise InvalidInput(f"folder {str(path.parent)!r} does not exist")
@@ -31,12 +32,12 @@ def beside(settings: Settings, ending: str) -> Path:
 
 
 def seen_path(settings: Settings, store: QuoterStore) -> Path:
-    """Where this machine notes what it has seen of a store: in a file for each, by what a restored backup has too."""
+    """The path where this machine notes what it has seen of a store, by what a restored backup has too."""
     return settings.own_dir / f"seen-{hashlib.sha256(store.identity()).hexdigest()[:32]}.json"
 
 
-def seen_file(settings: Settings, store: QuoterStore) -> SeenFile:
-    """That file, in a folder that is there."""
+def seen_file(settings: Settings, store: QuoterStore) -> SeenReleasesFile:
+    """The file at `seen_path`, in a folder that is made where it is missing."""
     path = seen_path(settings, store)
     folder = path.parent
     try:
@@ -45,11 +46,11 @@ def seen_file(settings: Settings, store: QuoterStore) -> SeenFile:
         raise InvalidInput(
             f"state_dir: folder {str(folder)!r} cannot be made: {first_line(problem)}; set another"
         ) from None
-    return SeenFile(path)
+    return SeenReleasesFile(path)
 
 
-def quoters_seen_file(settings: Settings) -> SeenFile:
-    """The same for a process that quotes, before it has the store open."""
+def quoters_seen_file(settings: Settings) -> SeenReleasesFile:
+    """The file of seen releases, for a process that quotes and has not opened the store."""
     try:
         store = open_store(settings.store.reveal(), "quoter")
         try:
@@ -90,7 +91,7 @@ def customer_secret(settings: Settings, say: Say) -> bytes:
     return keys.read_secret(file, settings.customer_secret)
 
 
-def report_seen(settings: Settings, seen: Sequence[Seen]) -> None:
+def report_seen(settings: Settings, seen: Sequence[SeenRelease]) -> None:
     """Tell the store what this machine has priced by, before the learner starts.
 
     A store restored from an older backup would otherwise let it learn slots again, before it is told that they were.

@@ -30,8 +30,8 @@ class PriceRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     ladder: Annotated[float | None, msgspec.Meta(description="such as 0.99: prices end in .99")] = None
 
 
-class Priced(Protocol):
-    """What is read of a product here."""
+class PriceBounds(Protocol):
+    """The part of a product that is read here."""
 
     @property
     def ceiling(self) -> float: ...
@@ -53,7 +53,7 @@ class Tariff:
 
     __slots__ = ("_decimals", "_high", "_inside", "_ladder", "_low", "_one", "_top", "reference")
 
-    def __init__(self, product: Priced, rules: PriceRules, reference: float) -> None:
+    def __init__(self, product: PriceBounds, rules: PriceRules, reference: float) -> None:
         check_rules(rules, product, reference)
         decimals = product.decimals
         self._decimals = decimals
@@ -68,7 +68,7 @@ class Tariff:
         self._high = min(middle + step, ceiling)
         self._ladder = None if rules.ladder is None else units(rules.ladder, decimals)
         self._inside = _rungs(self._ladder, self._one, self._low, self._high)
-        self.reference = self._shown(middle)  # for the holdout, a frozen product, and before anything is known
+        self.reference = self._as_charged(middle)  # for the holdout, a frozen product, and before anything is known
 
     def charge(self, p: float) -> Charged:
         """What is charged where the optimizer says p in [0, 1]."""
@@ -80,16 +80,16 @@ class Tariff:
             nearest = price - (price - self._ladder + self._one // 2) % self._one + self._one // 2
             least, most = self._inside
             price = least if nearest < least else most if nearest > most else nearest
-        return self._shown(price)
+        return self._as_charged(price)
 
-    def _shown(self, price: int) -> Charged:
+    def _as_charged(self, price: int) -> Charged:
         if self._decimals == 0:
             return Charged(str(price), price / self._top)
         whole, part = divmod(price, self._one)
         return Charged(f"{whole}.{part:0{self._decimals}d}", price / self._top)
 
 
-def charge(p: float, product: Priced, rules: PriceRules, reference: float) -> Charged:
+def charge(p: float, product: PriceBounds, rules: PriceRules, reference: float) -> Charged:
     """The price charged where the optimizer says p. Who asks often keeps the `Tariff`.
 
     >>> from types import SimpleNamespace
@@ -101,7 +101,7 @@ def charge(p: float, product: Priced, rules: PriceRules, reference: float) -> Ch
     return Tariff(product, rules, reference).charge(p)
 
 
-def check_rules(rules: PriceRules, product: Priced, reference: float) -> None:
+def check_rules(rules: PriceRules, product: PriceBounds, reference: float) -> None:
     """Refuse rules that no price obeys, or not the reference price (in currency), by the field."""
     decimals = product.decimals
     checks.positive(reference_price=reference)
@@ -148,7 +148,7 @@ def units(value: float, decimals: int, field: str = "price") -> int:
     return whole
 
 
-def lowest_units(product: Priced) -> int:
+def lowest_units(product: PriceBounds) -> int:
     """The lowest price that is not below cost."""
     cost = Decimal(repr(float(product.unit_cost))).scaleb(product.decimals)
     return math.ceil(cost)

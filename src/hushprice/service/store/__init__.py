@@ -17,12 +17,12 @@ def open_store(uri: str, role: Literal["learner", "quoter"]) -> LearnerStore | Q
     """The store at a file's path, or at postgresql://...; only a learner's creates tables in PostgreSQL."""
     if uri.startswith(("postgresql://", "postgres://")):
         if role == "learner":
-            from hushprice.service.store.postgres_learner import LearnerPostgres
+            from hushprice.service.store.postgres_learner import PostgresLearnerStore
 
-            return LearnerPostgres(uri)
-        from hushprice.service.store.postgres import QuoterPostgres
+            return PostgresLearnerStore(uri)
+        from hushprice.service.store.postgres import PostgresQuoterStore
 
-        return QuoterPostgres(uri)
+        return PostgresQuoterStore(uri)
     if "://" in uri:
         raise InvalidInput(f"store: must be a file's path or postgresql://..., got {uri.split('://')[0]}://...")
     from hushprice.service.store.sqlite import SqliteStore

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store.protocol import (
-    GRACE,
+from hushprice.service.store.protocol import GRACE, LeaseLost
+from hushprice.service.store.values import (
     Figures,
     LearnerState,
-    LeaseLost,
     NewOutcome,
     NewQuote,
-    Seen,
+    QuoteAnswer,
+    SeenRelease,
     StoredRelease,
 )
 
@@ -54,6 +54,7 @@ def in_time(clock: float, deadline: float) -> bool:
 
 
 def is_due(clock: float, deadline: float) -> bool:
+    """May a slot be learned? Once the clock has reached its deadline."""
     return deadline <= clock
 
 
@@ -62,7 +63,9 @@ def within_cap(counted: int, cap: int | None, known: bool) -> bool:
     return cap is None or (known and counted < cap)
 
 
-def moved(service: float, beat: float | None, behind: float | None, now: float) -> tuple[float, float, float | None]:
+def clock_after_beat(
+    service: float, beat: float | None, behind: float | None, now: float
+) -> tuple[float, float, float | None]:
     """The clock after a beat: (service, beat, behind).
 
     Of several clocks the one that is ahead counts, beat by beat. Where it has been silent for GRACE (its machine is
@@ -84,11 +87,16 @@ def moved(service: float, beat: float | None, behind: float | None, now: float) 
 
 
 def check_written(quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]) -> None:
-    """SQLite would turn a number that is none into no outcome at all."""
+    """Refuse numbers that are not finite: SQLite would turn one into no outcome at all."""
     if not all(math.isfinite(outcome.demand) for outcome in outcomes):
         raise InvalidInput("demand: must be a finite number")
     if not all(math.isfinite(quote.price) and math.isfinite(quote.window) for quote in quotes):
         raise InvalidInput("price, window: must be finite numbers")
+
+
+def fresh_answer(quote: NewQuote) -> QuoteAnswer:
+    """The answer to a quote that is stored as it was asked."""
+    return QuoteAnswer(quote.id, quote.charged, quote.expires, quote.version, True)
 
 
 class Progress(NamedTuple):
@@ -103,7 +111,7 @@ class Progress(NamedTuple):
 
 
 def check_state(state: LearnerState, releases: Sequence[StoredRelease], at: Progress) -> None:
-    """May this state follow the stored one? A ledger equals its releases only if they are numbered without gaps."""
+    """Refuse a state that cannot follow the stored one: only releases numbered without gaps equal the ledger."""
     learned, sequence = max(at.learned, at.skipped), max(at.sequence, at.skipped_releases)
     if learned > state.learned or sequence > state.sequence - len(releases):
         raise LeaseLost(f"{state.product}: another learner is at slot {learned}, release {sequence}")
@@ -115,7 +123,7 @@ def check_state(state: LearnerState, releases: Sequence[StoredRelease], at: Prog
 
 
 def release_row(product: int, release: StoredRelease) -> tuple[Any, ...]:
-    """As the table of releases has it: the product by its number."""
+    """A release as the table of releases has it: the product by its number."""
     return (product, *msgspec.structs.astuple(release)[1:])
 
 
@@ -126,54 +134,54 @@ def first_due(product: str, after: int, at: Progress) -> int:
     return max(after, at.skipped) + 1
 
 
-def reference(price: float) -> str:
+def reference_detail(price: float) -> str:
     """The detail of a change "reference price"."""
     return f"{price:g} of the ceiling"
 
 
 def digest(numbers: bytes) -> bytes:
-    """What tells a release from another one of the same number: its noise is drawn once."""
+    """SHA-256 of a release's numbers. It tells a release from another one of the same sequence: noise is drawn once."""
     return hashlib.sha256(numbers).digest()
 
 
-def is_known(seen: Seen, skipped_releases: int, skipped_slots: int, numbers: bytes | None) -> bool:
+def is_known(seen: SeenRelease, skipped_releases: int, skipped_slots: int, numbers: bytes | None) -> bool:
     """Is what somebody has seen the store's own, or charged? `numbers` are of the store's release of that number."""
     if numbers is None:
         return seen.sequence <= skipped_releases and seen.records <= skipped_slots
     return not seen.digest or seen.digest == digest(numbers)
 
 
-def check_told(product: str, lost: object) -> None:
-    """Nothing is released while somebody has seen what the store does not have: it may hold the same records."""
+def check_nothing_lost(product: str, lost: object) -> None:
+    """Refuse a commit while somebody has seen a release that the store does not have: it may hold the same records."""
     if lost is not None:
         raise LeaseLost(f"{product}: a release was seen that the store does not have")
 
 
-def skipping(seen: Seen, at: Progress, lost: object) -> Seen | None:
-    """Which number and slot to go on after; None where that was done. A number that is taken is never used again."""
+def skip_target(seen: SeenRelease, at: Progress, lost: object) -> SeenRelease | None:
+    """The number and the slot to go on after; None where that was done. A number that is taken is never used again."""
     if at.skipped >= seen.records and at.skipped_releases >= seen.sequence and lost is None:
         return None
-    made = max(at.sequence, at.skipped_releases)
+    highest = max(at.sequence, at.skipped_releases)
     # One above what was made: a learner that stopped between this and its next state finds that it is behind.
-    sequence = seen.sequence if seen.sequence > made else made + 1
-    return Seen(seen.product, sequence, max(seen.records, at.learned, at.skipped), restores=seen.restores)
+    sequence = seen.sequence if seen.sequence > highest else highest + 1
+    return SeenRelease(seen.product, sequence, max(seen.records, at.learned, at.skipped), restores=seen.restores)
 
 
-def skipped(seen: Seen, at: Progress, known: int) -> list[str]:
+def restore_details(seen: SeenRelease, at: Progress, known: int) -> list[str]:
     """The details of changes "restored backup": of this one, and of earlier ones that the backup had lost as well."""
     earlier = ["an earlier restored backup, which the store had lost with this one"] * (seen.restores - known)
     if seen.sequence > max(at.sequence, at.skipped_releases):
-        told = (
+        detail = (
             f"the store was older than release {seen.sequence}, which a price had used;"
             f" slots up to {seen.records} were charged and are not learned again;"
             " changes by hand since the backup are not listed"
         )
     else:
-        told = (
+        detail = (
             f"a price had used another release {seen.sequence} than the store's, which had learned on before it knew;"
             f" slots up to {seen.records} may be in releases of both, with up to twice the loss proven"
         )
-    return [*earlier, told]
+    return [*earlier, detail]
 
 
 def quote_id(text: str) -> bytes | None:
@@ -185,11 +193,13 @@ def quote_id(text: str) -> bytes | None:
 
 
 def today() -> int:
+    """Days since 1970, UTC."""
     return int(time.time() // 86400)
 
 
 def day_name(day: int) -> str:
-    """
+    """The UTC date of a day.
+
     >>> day_name(0)
     '1970-01-01'
     """
@@ -197,7 +207,7 @@ def day_name(day: int) -> str:
 
 
 def figures_of(counted: Sequence[float]) -> Figures:
-    """Of the numbers named in COUNTED, in that order. Who is not waiting is in exactly one of the others."""
+    """Figures from the numbers named in COUNTED, in that order. A quote that is not waiting is in one of the others."""
     pairs = zip(COUNTED, counted, strict=True)
     named: dict[str, Any] = {name: float(n) if name.endswith(_SUMMED) else int(n) for name, n in pairs}
     waiting = named["quoted"] - sum(named[name] for name in ("bought", "declined", "expired", "forgotten"))
@@ -211,13 +221,15 @@ class Tally:
         self._counts: dict[tuple[int, int], dict[str, float]] = {}
 
     def add(self, product: int, day: int, name: str, amount: float = 1) -> None:
+        """Add to one count of a product and a day."""
         counts = self._counts.get((product, day))
         if counts is None:
             counts = self._counts[product, day] = dict.fromkeys(COUNTED, 0)
         counts[name] += amount
 
     def rows(self) -> list[tuple[float, ...]]:
-        return [(*place, *counts.values()) for place, counts in self._counts.items()]
+        """The counts as rows for TALLY."""
+        return [(*product_day, *counts.values()) for product_day, counts in self._counts.items()]
 
 
 TALLY = (
@@ -227,21 +239,3 @@ TALLY = (
 
 
 RESTORES = """SELECT count(*) FROM {schema}change WHERE change.product = product.id AND what = 'restored backup'"""
-
-# Of both databases, which write the product's name and the schema in their own ways.
-INSPECT = """WITH at AS (
-        SELECT id, slots, skipped_slots, skipped_releases, coalesce(learned, 0) AS learned, service
-        FROM {schema}product LEFT JOIN {schema}learner ON learner.product = product.id CROSS JOIN {schema}clock
-        WHERE name = {name}),
-    own AS (
-        SELECT quote.slot, deadline, status, context, learned, service, skipped_slots
-        FROM at JOIN {schema}quote ON quote.product = at.id
-        LEFT JOIN {schema}record ON record.product = quote.product AND record.slot = quote.slot)
-    SELECT slots, skipped_slots, skipped_releases,
-        (SELECT count(*) FROM own),
-        (SELECT count(*) FROM own WHERE slot > skipped_slots),
-        (SELECT coalesce(sum(quoted), 0) FROM {schema}tally WHERE tally.product = at.id),
-        (SELECT count(*) FROM {schema}record WHERE record.product = at.id AND record.slot <= at.learned),
-        (SELECT count(*) FROM own WHERE slot > learned AND slot > skipped_slots AND status <> 3 AND context IS NULL),
-        (SELECT count(*) FROM own WHERE slot <= learned AND slot > skipped_slots AND deadline > service)
-    FROM at"""

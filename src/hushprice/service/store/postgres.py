@@ -11,20 +11,18 @@ from psycopg import errors
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import decisions, postgres_setup
-from hushprice.service.store.postgres_link import Link
-from hushprice.service.store.protocol import (
+from hushprice.service.store.postgres_connection import PostgresConnection
+from hushprice.service.store.protocol import DuplicateProduct, StoreUnavailable, UnknownProduct
+from hushprice.service.store.values import (
     ApiKey,
     Change,
-    DuplicateProduct,
-    Given,
     NewOutcome,
     NewQuote,
-    Seen,
+    OutcomeAnswer,
+    QuoteAnswer,
+    SeenRelease,
     StoredProduct,
     StoredRelease,
-    StoreUnavailable,
-    Told,
-    UnknownProduct,
 )
 
 _RELEASE = """SELECT name, sequence, version, kind, records, batch, numbers, belief, at
@@ -34,19 +32,21 @@ _TRIES = 3
 Row = TypeVar("Row")
 
 
-class _Written(msgspec.Struct, frozen=True):
-    given: list[Given | None]
-    told: list[Told]
+class _WriteAnswers(msgspec.Struct, frozen=True, rename={"quotes": "given", "outcomes": "told"}):
+    """What the database's function `write` returns; its names stay for databases of earlier versions."""
+
+    quotes: list[QuoteAnswer | None]
+    outcomes: list[OutcomeAnswer]
 
 
-class QuoterPostgres:
+class PostgresQuoterStore:
     """Keeps the promises of QuoterStore; what it writes goes through functions of the database."""
 
     _name = "hushprice quoter"
 
     def __init__(self, uri: str) -> None:
-        self._link = Link(uri, self._name, self._ready)
-        self._link.rows("SELECT 1")
+        self._connection = PostgresConnection(uri, self._name, self._ready)
+        self._connection.rows("SELECT 1")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(<address>)"  # a password may be in it
@@ -56,82 +56,83 @@ class QuoterPostgres:
         postgres_setup.check_ready(connection)
 
     def close(self) -> None:
-        self._link.close()
+        self._connection.close()
 
     # ---- what a quoter reads -----------------------------------------------------------------------------------------
 
     def products(self) -> list[StoredProduct]:
         query = f"""SELECT name, spec, status, rules, reference_price, slots, created, skipped_releases,
             ({decisions.RESTORES.format(schema="hushprice.")}) FROM hushprice.product ORDER BY id"""
-        return [StoredProduct(*row) for row in self._link.rows(query)]
+        return [StoredProduct(*row) for row in self._connection.rows(query)]
 
     def identity(self) -> bytes:
-        return bytes(self._link.rows("SELECT id FROM hushprice.identity")[0][0])
+        return bytes(self._connection.rows("SELECT id FROM hushprice.identity")[0][0])
 
     def api_keys(self) -> list[ApiKey]:
         query = "SELECT name, role, digest FROM hushprice.api_key ORDER BY name"
-        return [ApiKey(*row) for row in self._link.rows(query)]
+        return [ApiKey(*row) for row in self._connection.rows(query)]
 
     def changes(self, product: str) -> list[Change]:
         query = """SELECT name, at, what, detail FROM hushprice.change
             JOIN hushprice.product ON product.id = change.product WHERE name = %s ORDER BY change.id"""
-        return [Change(*row) for row in self._link.rows(query, (product,))]
+        return [Change(*row) for row in self._connection.rows(query, (product,))]
 
     def releases(self, product: str, after: int = 0) -> list[StoredRelease]:
-        rows = self._link.rows(_RELEASE + " AND sequence > %s ORDER BY sequence", (product, after))
+        rows = self._connection.rows(_RELEASE + " AND sequence > %s ORDER BY sequence", (product, after))
         return [StoredRelease(*row) for row in rows]
 
     def latest_release(self, product: str) -> StoredRelease | None:
-        rows = self._link.rows(_RELEASE + " ORDER BY sequence DESC LIMIT 1", (product,))
+        rows = self._connection.rows(_RELEASE + " ORDER BY sequence DESC LIMIT 1", (product,))
         return StoredRelease(*rows[0]) if rows else None
 
     def certificate(self, product: str) -> bytes | None:
         query = """SELECT body FROM hushprice.certificate JOIN hushprice.product ON product.id = certificate.product
             WHERE name = %s"""
-        rows = self._link.rows(query, (product,))
+        rows = self._connection.rows(query, (product,))
         return rows[0][0] if rows else None
 
     def learner_alive(self, now: float) -> bool:
         query = "SELECT 1 FROM hushprice.lease WHERE holder IS NOT NULL AND until > %s"
-        return bool(self._link.rows(query, (now,)))
+        return bool(self._connection.rows(query, (now,)))
 
     # ---- what a quoter writes ----------------------------------------------------------------------------------------
 
-    def write(self, quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]) -> tuple[list[Given], list[Told]]:
+    def write(
+        self, quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]
+    ) -> tuple[list[QuoteAnswer], list[OutcomeAnswer]]:
         decisions.check_written(quotes, outcomes)
         if any(decisions.quote_id(quote.id) is None for quote in quotes):
             raise InvalidInput("id: must be 32 hexadecimal digits")
-        told = [
+        known = [
             outcome if decisions.quote_id(outcome.quote) else msgspec.structs.replace(outcome, quote="")
             for outcome in outcomes
         ]
-        values = (msgspec.json.encode(quotes).decode(), msgspec.json.encode(told).decode(), decisions.today())
-        written = self._write(values)
-        return [
-            new or Given(quote.id, quote.charged, quote.expires, quote.version, True)
-            for quote, new in zip(quotes, written.given, strict=True)
-        ], written.told
+        values = (msgspec.json.encode(quotes).decode(), msgspec.json.encode(known).decode(), decisions.today())
+        answers = self._write(values)
+        pairs = zip(quotes, answers.quotes, strict=True)
+        given = [repeated or decisions.fresh_answer(quote) for quote, repeated in pairs]
+        return given, answers.outcomes
 
-    def _write(self, values: tuple[str, str, int]) -> _Written:
-        """Again where another quoter stored the same Idempotency-Key for another product at this moment."""
+    def _write(self, values: tuple[str, str, int]) -> _WriteAnswers:
+        """The answers; asked again where another quoter has just stored the same key for another product."""
         for _ in range(_TRIES):
             try:
                 text = self._call("SELECT hushprice.write(%s::jsonb, %s::jsonb, %s)::text", *values)
-                return msgspec.json.decode(text, type=_Written)
+                return msgspec.json.decode(text, type=_WriteAnswers)
             except errors.UniqueViolation:
                 continue
         raise StoreUnavailable("the store on PostgreSQL is busy with the same quotes")
 
     def _call(self, query: str, *values: Any) -> Any:
         try:
-            return self._link.rows(query, values)[0][0]
+            return self._connection.rows(query, values)[0][0]
         except errors.NoDataFound:
             raise UnknownProduct("no such product") from None
 
     def beat(self, now: float) -> float:
         return float(self._call("SELECT hushprice.beat(%s)", now))
 
-    def report_seen(self, seen: Sequence[Seen]) -> None:
+    def report_seen(self, seen: Sequence[SeenRelease]) -> None:
         self._call("SELECT hushprice.report_seen(%s::jsonb)", msgspec.json.encode(seen).decode())
 
     def forget(self, customer: bytes) -> None:
@@ -152,5 +153,5 @@ class QuoterPostgres:
         self._call("SELECT hushprice.set_rules(%s, %s, %s, %s)", product, rules, detail, now)
 
     def set_reference_price(self, product: str, price: float, now: float) -> None:
-        detail = decisions.reference(price)
+        detail = decisions.reference_detail(price)
         self._call("SELECT hushprice.set_reference_price(%s, %s, %s, %s)", product, price, detail, now)

@@ -1,4 +1,4 @@
-"""The learner's side of PostgreSQL, which owns the tables."""
+"""What the learner does on PostgreSQL. Its role owns the tables."""
 
 from __future__ import annotations
 
@@ -10,19 +10,9 @@ import psycopg
 
 from hushprice.service.store import decisions, postgres_setup
 from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Progress
-from hushprice.service.store.postgres import QuoterPostgres
-from hushprice.service.store.protocol import (
-    LEASE,
-    ApiKey,
-    Figures,
-    Inspection,
-    LearnerState,
-    LeaseLost,
-    Seen,
-    Slot,
-    StoredRelease,
-    UnknownProduct,
-)
+from hushprice.service.store.postgres import PostgresQuoterStore
+from hushprice.service.store.protocol import LEASE, LeaseLost, UnknownProduct
+from hushprice.service.store.values import ApiKey, Figures, LearnerState, SeenRelease, Slot, StoredRelease
 
 _SUMS = ", ".join(f"coalesce(sum({name}), 0)" for name in decisions.COUNTED)
 
@@ -33,7 +23,7 @@ _RESTORES = f"""SELECT ({decisions.RESTORES.format(schema="hushprice.")}) FROM h
 _ERASE = "DELETE FROM hushprice.record WHERE product = %s AND slot <= %s"
 
 
-class LearnerPostgres(QuoterPostgres):
+class PostgresLearnerStore(PostgresQuoterStore):
     """Keeps the promises of LearnerStore. Opening it creates or upgrades the schema."""
 
     _name = "hushprice learner"
@@ -45,33 +35,33 @@ class LearnerPostgres(QuoterPostgres):
     def take_lease(self, holder: str, now: float) -> bool:
         query = """UPDATE hushprice.lease SET holder = %s, until = %s WHERE holder IS NULL OR holder = %s OR until <= %s
             RETURNING 1"""
-        return bool(self._link.rows(query, (holder, now + LEASE, holder, now)))
+        return bool(self._connection.rows(query, (holder, now + LEASE, holder, now)))
 
     def drop_lease(self, holder: str) -> None:
         query = "UPDATE hushprice.lease SET holder = NULL, until = 0.0 WHERE holder = %s RETURNING 1"
-        self._link.rows(query, (holder,))
+        self._connection.rows(query, (holder,))
 
     def state(self, product: str) -> LearnerState | None:
         query = """SELECT name, learned, sequence, state, ledger
             FROM hushprice.learner JOIN hushprice.product ON product.id = learner.product WHERE name = %s"""
-        rows = self._link.rows(query, (product,))
+        rows = self._connection.rows(query, (product,))
         return LearnerState(*rows[0]) if rows else None
 
     def due(self, product: str, after: int, limit: int) -> list[Slot]:
-        """In one statement, which sees the clock and the slots of one moment."""
+        """The slots that are due, from one statement, which sees the clock and the slots of one moment."""
         at = self._progress(product)
         first = decisions.first_due(product, after, at)
-        rows = self._link.rows(
+        rows = self._connection.rows(
             """SELECT slot, context, price, CASE status WHEN %s THEN demand END, counts, deadline, service
             FROM hushprice.quote LEFT JOIN hushprice.record USING (product, slot) CROSS JOIN hushprice.clock
             WHERE product = %s AND slot >= %s ORDER BY slot LIMIT %s""",
             (RECORDED, at.product, first, limit),
         )
         ready = takewhile(lambda row: decisions.is_due(row[6], row[5]), rows)
-        return [Slot(*row[:5]) for place, row in enumerate(ready, first) if row[0] == place]
+        return [Slot(*row[:5]) for expected, row in enumerate(ready, first) if row[0] == expected]
 
     def _progress(self, product: str, lock: str = "") -> Progress:
-        rows = self._link.rows(
+        rows = self._connection.rows(
             f"""SELECT id, slots, coalesce(learned, 0), coalesce(sequence, 0), skipped_slots, skipped_releases
             FROM hushprice.product LEFT JOIN hushprice.learner ON learner.product = product.id
             WHERE name = %s {lock}""",
@@ -81,8 +71,8 @@ class LearnerPostgres(QuoterPostgres):
             raise UnknownProduct(product)
         return Progress(*rows[0])
 
-    def _held(self, connection: psycopg.Connection[Any], holder: str, product: str) -> Progress:
-        """The lease, then the product, both locked until the commit.
+    def _locked_progress(self, connection: psycopg.Connection[Any], holder: str, product: str) -> Progress:
+        """Where the product is; the lease, then the product are locked until the commit.
 
         By name alone: until another takes it, the lease is its last holder's, whatever clocks say.
         """
@@ -91,9 +81,9 @@ class LearnerPostgres(QuoterPostgres):
         return self._progress(product, "FOR NO KEY UPDATE OF product")
 
     def commit(self, holder: str, state: LearnerState, releases: Sequence[StoredRelease], now: float) -> None:
-        with self._link.transaction() as connection:
-            at = self._held(connection, holder, state.product)
-            decisions.check_told(state.product, self._lost(state.product))
+        with self._connection.transaction() as connection:
+            at = self._locked_progress(connection, holder, state.product)
+            decisions.check_nothing_lost(state.product, self._lost_release(state.product))
             decisions.check_state(state, releases, at)
             connection.cursor().executemany(
                 "INSERT INTO hushprice.release VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
@@ -108,24 +98,29 @@ class LearnerPostgres(QuoterPostgres):
             connection.execute(_EXPIRED, (at.product, at.learned, state.learned, WAITING, LATE))
             connection.execute(_ERASE, (at.product, state.learned))
 
-    def highest_seen(self, product: str) -> Seen | None:
+    def highest_seen(self, product: str) -> SeenRelease | None:
         query = """SELECT max(sequence), max(records), max(restores) FROM hushprice.seen
             WHERE product = %s AND NOT skipped"""
-        ((sequence, records, restores),) = self._link.rows(query, (product,))
-        return None if sequence is None else Seen(product, sequence, records, restores=restores)
+        ((sequence, records, restores),) = self._connection.rows(query, (product,))
+        return None if sequence is None else SeenRelease(product, sequence, records, restores=restores)
 
-    def _lost(self, product: str) -> object:
-        """Asked after the product is locked: a statement of its own sees what was reported before that."""
-        found = self._link.rows("SELECT 1 FROM hushprice.seen WHERE product = %s AND NOT skipped LIMIT 1", (product,))
-        return found[0] if found else None
+    def _lost_release(self, product: str) -> object:
+        """A row where a release was seen that the store lacks.
 
-    def skip_to(self, holder: str, seen: Seen, now: float) -> Seen:
+        Asked after the product is locked: a statement of its own sees what was reported before that.
+        """
+        rows = self._connection.rows(
+            "SELECT 1 FROM hushprice.seen WHERE product = %s AND NOT skipped LIMIT 1", (product,)
+        )
+        return rows[0] if rows else None
+
+    def skip_to(self, holder: str, seen: SeenRelease, now: float) -> SeenRelease:
         """The learner's own state stays behind: until a learner has stored a new one, each finds that it must skip."""
-        with self._link.transaction() as connection:
-            at = self._held(connection, holder, seen.product)
-            to = decisions.skipping(seen, at, self._lost(seen.product))
+        with self._connection.transaction() as connection:
+            at = self._locked_progress(connection, holder, seen.product)
+            to = decisions.skip_target(seen, at, self._lost_release(seen.product))
             if to is None:
-                return Seen(seen.product, at.skipped_releases, at.skipped)
+                return SeenRelease(seen.product, at.skipped_releases, at.skipped)
             connection.execute(
                 """UPDATE hushprice.product SET slots = greatest(slots, %(records)s),
                 skipped_slots = %(records)s, skipped_releases = %(sequence)s WHERE id = %(id)s""",
@@ -137,43 +132,34 @@ class LearnerPostgres(QuoterPostgres):
                 WHERE product = %s AND sequence <= %s AND records <= %s AND restores <= %s""",
                 (seen.product, to.sequence, to.records, seen.restores),
             )
-            ((known,),) = self._link.rows(_RESTORES, (at.product,))
+            ((known,),) = self._connection.rows(_RESTORES, (at.product,))
             connection.cursor().executemany(
                 "INSERT INTO hushprice.change (product, at, what, detail) VALUES (%s, %s, 'restored backup', %s)",
-                [(at.product, now, detail) for detail in decisions.skipped(seen, at, known)],
+                [(at.product, now, detail) for detail in decisions.restore_details(seen, at, known)],
             )
             return to
 
     def add_certificate(self, product: str, certificate: bytes, now: float) -> None:
         query = """INSERT INTO hushprice.certificate SELECT id, %s, %s FROM hushprice.product WHERE name = %s
             ON CONFLICT (product) DO UPDATE SET at = excluded.at, body = excluded.body RETURNING 1"""
-        if not self._link.rows(query, (now, certificate, product)):
+        if not self._connection.rows(query, (now, certificate, product)):
             raise UnknownProduct(product)
 
     def add_api_key(self, key: ApiKey) -> None:
         query = """INSERT INTO hushprice.api_key VALUES (%s, %s, %s) ON CONFLICT (name) DO UPDATE
             SET role = excluded.role, digest = excluded.digest RETURNING 1"""
-        self._link.rows(query, (key.name, key.role, key.digest))
+        self._connection.rows(query, (key.name, key.role, key.digest))
 
     def remove_api_key(self, name: str) -> None:
-        self._link.rows("DELETE FROM hushprice.api_key WHERE name = %s RETURNING 1", (name,))
+        self._connection.rows("DELETE FROM hushprice.api_key WHERE name = %s RETURNING 1", (name,))
 
     def figures(self, product: str) -> Figures:
         number = self._progress(product).product
-        rows = self._link.rows(f"SELECT {_SUMS} FROM hushprice.tally WHERE product = %s", (number,))
+        rows = self._connection.rows(f"SELECT {_SUMS} FROM hushprice.tally WHERE product = %s", (number,))
         return decisions.figures_of(rows[0])
 
     def daily_figures(self, product: str, days: int) -> list[tuple[str, Figures]]:
         query = f"""SELECT day, {", ".join(decisions.COUNTED)} FROM hushprice.tally WHERE product = %s
             ORDER BY day DESC LIMIT %s"""
-        rows = self._link.rows(query, (self._progress(product).product, days))
+        rows = self._connection.rows(query, (self._progress(product).product, days))
         return [(decisions.day_name(day), decisions.figures_of(counted)) for day, *counted in reversed(rows)]
-
-    def inspect(self, product: str) -> Inspection:
-        query = decisions.INSPECT.format(schema="hushprice.", name="%s")
-        with self._link.transaction() as connection:
-            connection.execute("SET LOCAL statement_timeout = 0; SET LOCAL enable_seqscan = on")
-            rows = connection.execute(query.encode(), (product,)).fetchall()
-        if not rows:
-            raise UnknownProduct(product)
-        return Inspection(*map(int, rows[0]))

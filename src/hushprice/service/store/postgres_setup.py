@@ -10,7 +10,7 @@ import psycopg
 from psycopg import sql
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store.postgres_link import Link
+from hushprice.service.store.postgres_connection import PostgresConnection
 
 VERSION = 1
 QUOTER = "hushprice_quoter"
@@ -18,6 +18,7 @@ _LOCK = 0x68757369  # of those who prepare; not the clock's
 
 
 def script(name: str) -> str:
+    """The text of an SQL file of this package."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
@@ -26,7 +27,7 @@ def prepare(uri: str, quoter_password: str | None = None) -> None:
 
     Without a password a quoter can log in only where the server's own rules (pg_hba.conf) ask for none.
     """
-    link = Link(uri, "hushprice prepare")
+    link = PostgresConnection(uri, "hushprice prepare")
     try:
         with link.transaction() as connection:
             _make_role(connection, quoter_password)
@@ -71,12 +72,12 @@ def bring_up(connection: psycopg.Connection[Any]) -> None:
         _make_role(connection, None)
     rights = _has_role(connection)
     wanted = (VERSION, hashlib.sha256(f"{functions}{grants}{rights}".encode()).hexdigest())
-    found = stored_version(connection)
-    if found == wanted:
+    stored = stored_version(connection)
+    if stored == wanted:
         return
-    version = 0 if found is None else found[0]
+    version = 0 if stored is None else stored[0]
     check_version(version, at_least=0)
-    if found is None:
+    if stored is None:
         connection.execute("CREATE SCHEMA hushprice")
         connection.execute("CREATE TABLE hushprice.meta (version integer NOT NULL, functions text NOT NULL)")
         connection.execute("INSERT INTO hushprice.meta VALUES (0, '')")
@@ -100,6 +101,7 @@ def stored_version(connection: psycopg.Connection[Any]) -> tuple[int, str] | Non
 
 
 def check_version(version: int, at_least: int = VERSION) -> None:
+    """Refuse a database of a version that this program does not know, or that is too old for who opens it."""
     if version > VERSION:
         raise InvalidInput(f"store: the database has version {version}, this program knows up to {VERSION}")
     if version < at_least:
@@ -108,7 +110,7 @@ def check_version(version: int, at_least: int = VERSION) -> None:
 
 def check_ready(connection: psycopg.Connection[Any]) -> None:
     """For a quoter, which may create nothing."""
-    found = stored_version(connection)
-    if found is None:
+    stored = stored_version(connection)
+    if stored is None:
         raise InvalidInput("store: the database has no schema hushprice; start the learner first")
-    check_version(found[0])
+    check_version(stored[0])

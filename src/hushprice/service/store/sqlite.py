@@ -9,25 +9,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from hushprice.service.store import decisions, sqlite_file, sqlite_learning, sqlite_quotes
-from hushprice.service.store.protocol import (
+from hushprice.service.store import decisions, sqlite_file, sqlite_learner, sqlite_quotes
+from hushprice.service.store.protocol import DuplicateProduct
+from hushprice.service.store.sqlite_write_lock import WAIT, WriteLock, execute_retrying
+from hushprice.service.store.values import (
     ApiKey,
     Change,
-    DuplicateProduct,
     Figures,
-    Given,
-    Inspection,
     LearnerState,
     NewOutcome,
     NewQuote,
-    Seen,
+    OutcomeAnswer,
+    QuoteAnswer,
+    SeenRelease,
     Slot,
     StoredProduct,
     StoredRelease,
-    Told,
-    UnknownProduct,
 )
-from hushprice.service.store.sqlite_write_lock import WAIT, Turns, patiently
 
 _RELEASE = """SELECT name, sequence, version, kind, records, batch, numbers, belief, at
     FROM release JOIN product ON product.id = release.product WHERE name = ?"""
@@ -39,11 +37,11 @@ class SqliteStore:
 
     def __init__(self, path: Path, pages: int = sqlite_file.LEARNER_PAGES) -> None:
         self._path = path
-        self._turns = Turns(path)
+        self._write_lock = WriteLock(path)
         try:
             self._connection = sqlite_file.connect(path, pages)
         except BaseException:
-            self._turns.close()
+            self._write_lock.close()
             raise
 
     def __repr__(self) -> str:
@@ -51,22 +49,21 @@ class SqliteStore:
 
     def close(self) -> None:
         self._connection.close()
-        self._turns.close()
+        self._write_lock.close()
 
     @contextmanager
     def _transaction(self, write: bool) -> Iterator[sqlite3.Connection]:
         connection = self._connection
         with sqlite_file.explained(self._path):
             if write:
-                self._turns.begin(connection)
+                self._write_lock.begin(connection)
             else:  # the first read fixes what the others see
-                patiently(connection, time.monotonic() + WAIT, "BEGIN", "SELECT 1 FROM clock")
+                execute_retrying(connection, time.monotonic() + WAIT, "BEGIN", "SELECT 1 FROM clock")
             try:
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                connection.rollback()  # nothing where SQLite has done so itself
                 raise
 
     def _writing(self) -> Any:
@@ -112,41 +109,40 @@ class SqliteStore:
 
     # ---- what a quoter writes ----------------------------------------------------------------------------------------
 
-    def write(self, quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]) -> tuple[list[Given], list[Told]]:
+    def write(
+        self, quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]
+    ) -> tuple[list[QuoteAnswer], list[OutcomeAnswer]]:
         decisions.check_written(quotes, outcomes)
         try:
-            return self._write(quotes, outcomes, look=False)
+            return self._write(quotes, outcomes, repeated=False)
         except sqlite3.IntegrityError:  # an id that is stored already: asked again after a commit that was not heard of
-            return self._write(quotes, outcomes, look=True)
+            return self._write(quotes, outcomes, repeated=True)
 
     def _write(
-        self, quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome], look: bool
-    ) -> tuple[list[Given], list[Told]]:
+        self, quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome], *, repeated: bool
+    ) -> tuple[list[QuoteAnswer], list[OutcomeAnswer]]:
         tally = decisions.Tally()
         with self._writing() as connection:
             clock = sqlite_quotes.clock(connection)
-            stored = sqlite_quotes.stored_already(connection, quotes) if look else set()
+            stored = sqlite_quotes.stored_already(connection, quotes) if repeated else set()
             fresh = [quote for quote in quotes if quote.id not in stored]
             new = iter(sqlite_quotes.store_quotes(connection, fresh, clock, decisions.today(), tally))
-            given = [
-                Given(quote.id, quote.charged, quote.expires, quote.version, True) if quote.id in stored else next(new)
-                for quote in quotes
-            ]
-            told = sqlite_quotes.store_outcomes(connection, outcomes, clock, tally)
+            given = [decisions.fresh_answer(quote) if quote.id in stored else next(new) for quote in quotes]
+            answers = sqlite_quotes.store_outcomes(connection, outcomes, clock, tally)
             connection.executemany(decisions.TALLY, tally.rows())
-        return given, told
+        return given, answers
 
     def beat(self, now: float) -> float:
         with self._writing() as connection:
             service, beat, behind = connection.execute("SELECT service, beat, behind FROM clock").fetchone()
-            clock = decisions.moved(service, beat, behind, now)
+            clock = decisions.clock_after_beat(service, beat, behind, now)
             connection.execute("UPDATE clock SET service = ?, beat = ?, behind = ?", clock)
         return clock[0]
 
-    def report_seen(self, seen: Sequence[Seen]) -> None:
+    def report_seen(self, seen: Sequence[SeenRelease]) -> None:
         with self._writing() as connection:
             for one in seen:
-                sqlite_learning.report(connection, one)
+                sqlite_learner.report_seen(connection, one)
 
     def forget(self, customer: bytes) -> None:
         tally = decisions.Tally()
@@ -166,30 +162,32 @@ class SqliteStore:
             raise DuplicateProduct(name) from None
 
     def set_status(self, product: str, status: Literal["open", "frozen"], now: float) -> None:
-        self._change(product, "status", status, now, "freeze" if status == "frozen" else "resume", "", only_new=True)
+        change = (now, "freeze" if status == "frozen" else "resume", "")
+        self._change(product, "status", status, change, only_new=True)
 
     def set_rules(self, product: str, rules: bytes, detail: str, now: float) -> None:
-        self._change(product, "rules", rules, now, "rules", detail)
+        self._change(product, "rules", rules, (now, "rules", detail))
 
     def set_reference_price(self, product: str, price: float, now: float) -> None:
-        self._change(product, "reference_price", price, now, "reference price", decisions.reference(price))
+        self._change(product, "reference_price", price, (now, "reference price", decisions.reference_detail(price)))
 
     def _change(
-        self, product: str, column: str, value: Any, now: float, what: str, detail: str, only_new: bool = False
+        self, product: str, column: str, value: Any, change: tuple[float, str, str], *, only_new: bool = False
     ) -> None:
+        """Set a column of a product, and list the change: when, what, and in which detail."""
         with self._writing() as connection:
             number = sqlite_quotes.product_number(connection, product)
             query = f"UPDATE product SET {column} = ?1 WHERE id = ?2" + f" AND {column} IS NOT ?1" * only_new
             if connection.execute(query, (value, number)).rowcount:
                 connection.execute(
-                    "INSERT INTO change (product, at, what, detail) VALUES (?, ?, ?, ?)", (number, now, what, detail)
+                    "INSERT INTO change (product, at, what, detail) VALUES (?, ?, ?, ?)", (number, *change)
                 )
 
     # ---- the learner's -----------------------------------------------------------------------------------------------
 
     def take_lease(self, holder: str, now: float) -> bool:
         with self._writing() as connection:
-            return sqlite_learning.take_lease(connection, holder, now)
+            return sqlite_learner.take_lease(connection, holder, now)
 
     def drop_lease(self, holder: str) -> None:
         with self._writing() as connection:
@@ -203,22 +201,22 @@ class SqliteStore:
 
     def due(self, product: str, after: int, limit: int) -> list[Slot]:
         with self._transaction(write=False) as connection:
-            return sqlite_learning.due(connection, product, after, limit)
+            return sqlite_learner.due(connection, product, after, limit)
 
     def commit(self, holder: str, state: LearnerState, releases: Sequence[StoredRelease], now: float) -> None:
         tally = decisions.Tally()
         with self._writing() as connection:
-            sqlite_learning.commit(connection, holder, state, releases, tally)
+            sqlite_learner.commit(connection, holder, state, releases, tally)
             connection.executemany(decisions.TALLY, tally.rows())
 
-    def highest_seen(self, product: str) -> Seen | None:
+    def highest_seen(self, product: str) -> SeenRelease | None:
         query = "SELECT max(sequence), max(records), max(restores) FROM seen WHERE product = ? AND skipped = 0"
         ((sequence, records, restores),) = self._rows(query, product)
-        return None if sequence is None else Seen(product, sequence, records, restores=restores)
+        return None if sequence is None else SeenRelease(product, sequence, records, restores=restores)
 
-    def skip_to(self, holder: str, seen: Seen, now: float) -> Seen:
+    def skip_to(self, holder: str, seen: SeenRelease, now: float) -> SeenRelease:
         with self._writing() as connection:
-            return sqlite_learning.skip_to(connection, holder, seen, now)
+            return sqlite_learner.skip_to(connection, holder, seen, now)
 
     def add_certificate(self, product: str, certificate: bytes, now: float) -> None:
         with self._writing() as connection:
@@ -245,9 +243,3 @@ class SqliteStore:
             query = f"SELECT day, {', '.join(decisions.COUNTED)} FROM tally WHERE product = ? ORDER BY day DESC LIMIT ?"
             rows = connection.execute(query, (sqlite_quotes.product_number(connection, product), days)).fetchall()
         return [(decisions.day_name(day), decisions.figures_of(counted)) for day, *counted in reversed(rows)]
-
-    def inspect(self, product: str) -> Inspection:
-        rows = self._rows(decisions.INSPECT.format(schema="", name="?"), product)
-        if not rows:
-            raise UnknownProduct(product)
-        return Inspection(*rows[0])

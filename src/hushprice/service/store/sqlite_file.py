@@ -20,7 +20,7 @@ VERSION = 1
 # quoter only where nobody else did.
 LEARNER_PAGES, QUOTER_PAGES = 1000, 16_000
 
-_SAID = {
+_MEANINGS = {
     sqlite3.SQLITE_BUSY: "is locked by another process",
     sqlite3.SQLITE_LOCKED: "is locked by another process",
     sqlite3.SQLITE_READONLY: "is read-only",
@@ -35,14 +35,14 @@ _SAID = {
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Failures of the database as StoreUnavailable; one line, no record in it. Integrity errors are the caller's."""
+    """Turn failures of the database into StoreUnavailable: one line, no record in it; integrity errors stay."""
     try:
         yield
     except sqlite3.IntegrityError:
         raise
     except sqlite3.Error as problem:
         code = getattr(problem, "sqlite_errorcode", 0) & 0xFF  # without the extension
-        raise StoreUnavailable(f"the store {path} {_SAID.get(code, 'failed: ' + first_line(problem))}") from None
+        raise StoreUnavailable(f"the store {path} {_MEANINGS.get(code, 'failed: ' + first_line(problem))}") from None
 
 
 def connect(path: Path, pages: int = LEARNER_PAGES) -> sqlite3.Connection:
@@ -58,9 +58,9 @@ def connect(path: Path, pages: int = LEARNER_PAGES) -> sqlite3.Connection:
             for setting in ("synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
                 connection.execute(f"PRAGMA {setting}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
-            connection.execute("PRAGMA cache_size = -65536")  # room for the index of random ids
+            connection.execute("PRAGMA cache_size = -65536")  # enough for the index of random ids
             _migrate(connection, path)
-            connection.execute("PRAGMA busy_timeout = 0")  # from here on, sqlite_turns.py waits
+            connection.execute("PRAGMA busy_timeout = 0")  # from here on, sqlite_write_lock.py waits
         except BaseException:
             connection.close()
             raise
@@ -82,7 +82,7 @@ def _create(path: Path) -> None:
 
 
 def _recognize(connection: sqlite3.Connection, path: Path) -> None:
-    """Before anything is changed in it."""
+    """Refuse the file of another program, or of a newer version, before anything is changed in it."""
     try:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -128,13 +128,12 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("UPDATE clock SET one = 1")  # a file that is read-only should be told of at the start
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
+        connection.rollback()
         raise
 
 
 def statements(script: str) -> Iterator[str]:
-    """One by one: `executescript` would commit in between.
+    """The statements of a script one by one: `executescript` would commit in between.
 
     >>> list(statements("SELECT 1; -- one;\\nSELECT 2;"))
     ['SELECT 1; -- one;\\n', 'SELECT 2;']

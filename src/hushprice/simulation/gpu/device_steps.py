@@ -32,8 +32,9 @@ def _none(step: Step) -> bool:
 class DeviceSteps:
     """Steps for the device, each made once.
 
-    `instead` maps a function to what the device calls instead. Where `single` says so a step gets constants in single
-    precision, those named in `constants` with these values, and calls what is in `fast` too.
+    `instead` maps a function to what the device calls instead: a step, for the device, or a function of it. Where
+    `single` says so a step gets constants in single precision, those named in `constants` with these values, and calls
+    what is in `fast` too.
     """
 
     def __init__(
@@ -53,7 +54,8 @@ class DeviceSteps:
         """One step for the device, with what is known about its arguments."""
         plain = _plain(step)
         if plain in self._instead:
-            return self._instead[plain]
+            other = self._instead[plain]
+            return self(other, known) if isinstance(other, Dispatcher) else other  # a step with the same parameters
         key = plain, json.dumps(known or {}, sort_keys=True)
         if key not in self._made:
             self._made[key] = self._make(plain, self._single(plain), key[1])

@@ -12,7 +12,7 @@ from hushprice.simulation.gpu.fit import total
 from hushprice.simulation.gpu.kernel_shape import KernelShape, with_constants
 from hushprice.simulation.gpu.substitutes import device_steps
 from hushprice.simulation.hindsight import PRICES
-from hushprice.simulation.scratch import luck
+from hushprice.simulation.world import customer_trial
 
 _REGISTERS = 128  # a thread, as where prices are searched for
 
@@ -22,14 +22,14 @@ def revenue_kernel(shape: KernelShape) -> KernelDefinition:
     d, k, constant = shape.dimension, shape.contexts, with_constants(shape._replace(single=False))
     double = device_steps(False)
     come, describe, line = double(contexts.fill), double(features.fill), double(coefficients.demand_line)
-    demanded, lucky = double(family.mean), double(luck)
+    demanded, whose = double(family.mean), double(customer_trial)
 
     def revenue(world, seed, first, horizon, prices, totals):  # type: ignore[no-untyped-def]
         t, local, shared = cuda.blockIdx.x, cuda.local.array, cuda.shared.array(TEAM, float64)
         x, u, v = local((k, 1), float64), local((d, 1), float64), local((d, 1), float64)
         a, b, sums = local(1, float64), local(1, float64), local(PRICES, float64)
         market = constant(world, world.theta)
-        trial = lucky(market, first + t)
+        trial = whose(market, first + t)
         for m in range(PRICES):
             sums[m] = 0.0
         for period in range(1 + cuda.threadIdx.x, horizon + 1, TEAM):

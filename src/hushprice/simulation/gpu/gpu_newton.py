@@ -13,7 +13,9 @@ import numpy as np
 from numba import float64, int64
 
 from hushprice.numerics.linear import packed_size
+from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.pricing.probe import work_shape
+from hushprice.policies.newton.pricing.transition import Believed
 from hushprice.policies.newton.private import scores
 from hushprice.policies.newton.rules import DOUBLINGS, EARLY
 from hushprice.price_search.certified import STACK
@@ -35,20 +37,23 @@ from hushprice.simulation.gpu.session import GpuSession, KernelMakers, Workspace
 from hushprice.simulation.gpu.substitutes import device_steps, narrowed
 from hushprice.simulation.gpu.trial_outputs import TrialOutputs, output_bytes
 from hushprice.simulation.kernels import newton as steps
-from hushprice.simulation.kernels.newton import PERIOD, PLACES, Desk, NewtonPlan
-from hushprice.simulation.kernels.paper import DUE
-from hushprice.simulation.scratch import TOTALS, Stretch
+from hushprice.simulation.kernels.newton import ENTRIES, PERIOD, NewtonTrial
+from hushprice.simulation.kernels.newton_prices import NewtonPlan
+from hushprice.simulation.scratch import Stretch
+from hushprice.simulation.tally import TOTALS
 from hushprice.simulation.trial import Job, newton_plan
+from hushprice.simulation.world import DUE, TrialInput, TrialOutput
 
 RELEASES = EARLY + DOUBLINGS  # of a trial, at most
-_HOT = ("reference_price", "dispersion", "cap", "sampling", "width", "spread", "near", "lowest")  # read in every period
+_HOT = ("reference_price", "dispersion", "width", "spread", "lowest")  # read in every period
+_HOT_BATCHES = ("cap", "near")
 _REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with fewer more are spilled
 
 
 class NewtonState(NamedTuple):
     """Where trials are, on the device; the first index is the trial."""
 
-    place: Any  # one entry more than a desk's: does the trial go on?
+    place: Any  # one entry more than a trial's: does the trial go on?
     score: Any
     exact: Any
     running: Any
@@ -60,7 +65,7 @@ class NewtonState(NamedTuple):
 
 def begin_kernel(shape: KernelShape) -> KernelDefinition:
     """Puts trials before their first period."""
-    sit_down = device_steps(False)(steps.sit_down)
+    begin_one = device_steps(False)(steps.begin_trial)
 
     def begin(plan, trials, runs, outputs, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
@@ -68,12 +73,10 @@ def begin_kernel(shape: KernelShape) -> KernelDefinition:
             return
         place, score, exact, running, theta, precision, inverse, tilt = state
         none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
-        desk = Desk(
-            place[t], blank, blank, score[t], none, exact[t], none, running[t], theta[t], precision[t], inverse[t],
-            tilt[t], blank, blank,
-        )  # fmt: skip
-        sit_down(plan, desk)
-        place[t, PLACES] = runs
+        believed = Believed(theta[t], precision[t], inverse[t], tilt[t])
+        trial = NewtonTrial(place[t], believed, score[t], exact[t], none, none, running[t], blank, blank, blank)
+        begin_one(plan, trial)
+        place[t, ENTRIES] = runs
         for i in range(TOTALS):
             outputs.totals[t, i] = 0.0
 
@@ -84,22 +87,22 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
     """Lets trials go on until a release is due or the last period is over."""
     d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
     rows, constant = scores.ROWS, with_constants(shape)
-    known = {"world": world_constants(shape), "desk": {"phi": ONE_CUSTOMER}}
+    known = {"world": world_constants(shape), "state": {"phi": ONE_CUSTOMER}, "pauses": 1}
     advance_one = device_steps(shape.single)(steps.advance, known)
 
     def advance(world, plan, jobs, first, each, trials, horizon, outputs, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= trials or state.place[t, PLACES] == 0:
+        if t >= trials or state.place[t, ENTRIES] == 0:
             return
         local = cuda.local.array
         none, blank = local(1, number), local((1, 1), number)
         double_none, double_blank = local(1, float64), local((1, 1), float64)
-        room = Stretch(
+        stretch = Stretch(
             local((k, 1), number), local((d, 1), number), local((d, 1), number), blank, blank, blank,
             local((4, 1), number), local((7, 1), number), none, local((5, 1), number), blank, blank, blank, blank,
             local((3, 1), number), local(STACK, number),
         )  # fmt: skip
-        place, theta, inverse, tilt = local(PLACES, int64), local(d, number), local((d, d), number), local(d, number)
+        place, theta, inverse, tilt = local(ENTRIES, int64), local(d, number), local((d, d), number), local(d, number)
         score, exact, totals = local(d, float64), local(size, float64), local(TOTALS, float64)
         truth, job = local(d, number), t // each
         copy(jobs.theta[job], truth)
@@ -110,24 +113,23 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
         copy(state.score[t], score)
         copy(state.exact[t], exact)
         copy(outputs.totals[t], totals)
-        desk = Desk(
-            place, local((d, 1), number), local((rows, 1), number), score, double_none, exact, double_none,
-            double_blank, theta, double_blank, inverse, tilt, double_blank, double_blank,
+        trial = NewtonTrial(
+            place, Believed(theta, double_blank, inverse, tilt), score, exact, double_none, double_none, double_blank,
+            local((d, 1), number), local((rows, 1), number), double_blank,
         )  # fmt: skip
         nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
-        left, before = (outputs.checkpoints, outputs.regret_at[t], totals, nobody, nothing), place[PERIOD]
-        why = advance_one(
-            constant(world, truth), plan, jobs.seed[job], first + t % each, horizon, left, nobody, 0, room, desk
-        )
+        output, before = TrialOutput(outputs.checkpoints, outputs.regret_at[t], totals, nobody, nothing), place[PERIOD]
+        given = TrialInput(jobs.seed[job], first + t % each, horizon, nobody, 0)
+        why = advance_one(constant(world, truth), plan, given, output, stretch, trial, 1)
         for i in range(d):
             state.score[t, i] = score[i]
         for i in range(size):
             state.exact[t, i] = exact[i]
-        for i in range(PLACES):
+        for i in range(ENTRIES):
             state.place[t, i] = place[i]
         for i in range(TOTALS):
             outputs.totals[t, i] = totals[i]
-        state.place[t, PLACES] = 1 if why == DUE else 0
+        state.place[t, ENTRIES] = 1 if why == DUE else 0
         cuda.atomic.add(outputs.done, 0, place[PERIOD] - before)
 
     return KernelDefinition(advance, _REGISTERS, fast=shape.single)
@@ -138,17 +140,18 @@ def release_kernel(shape: KernelShape) -> KernelDefinition:
     d, size, small = shape.dimension, packed_size(shape.dimension), work_shape(shape.dimension)[0]
     release_one = device_steps(False)(steps.release)
 
-    def release(world, plan, jobs, first, each, trials, outputs, state):  # type: ignore[no-untyped-def]
+    def release(plan, jobs, first, each, trials, outputs, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= trials or state.place[t, PLACES] == 0:
+        if t >= trials or state.place[t, ENTRIES] == 0:
             return
         place, score, exact, running, theta, precision, inverse, tilt = state
         local, blank = cuda.local.array, cuda.local.array((1, 1), float64)
-        desk = Desk(
-            place[t], blank, blank, score[t], local(d, float64), exact[t], local(size, float64), running[t], theta[t],
-            precision[t], inverse[t], tilt[t], local((d, d), float64), local((small, d), float64),
+        believed = Believed(theta[t], precision[t], inverse[t], tilt[t])
+        trial = NewtonTrial(
+            place[t], believed, score[t], exact[t], local(d, float64), local(size, float64), running[t], blank, blank,
+            local((small, d), float64),
         )  # fmt: skip
-        release_one(world, plan, jobs.seed[t // each], first + t % each, desk, outputs.periods[:, t])
+        release_one(plan, jobs.seed[t // each], first + t % each, trial, outputs.periods[:, t])
 
     return KernelDefinition(release)
 
@@ -165,9 +168,11 @@ class NewtonBatch:
         job, plan, self._workspace = jobs[0], _plan(jobs[0]), workspace
         world, on_device = job_world(job), workspace.to_device
         self.kernels = session.kernels(self.kind, self.makers, shape_of(world, single))
-        self._whole, self._market = on_device(plan), on_device(world)
-        self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
-        self._world = on_device(narrowed(world)) if single else self._market
+        self._whole = on_device(plan)
+        hot = {name: narrowed(getattr(plan, name)) for name in _HOT if single}
+        batches = {name: narrowed(getattr(plan.batches, name)) for name in _HOT_BATCHES if single}
+        self._hot = self._whole._replace(batches=self._whole.batches._replace(**batches), **hot)
+        self._world = on_device(narrowed(world) if single else world)
         self._state = _state(workspace, most, job.market.dimension, plan)
         self._jobs, self._horizon, self._table = len(jobs), job.horizon, on_device(job_table(jobs, single))
 
@@ -190,7 +195,7 @@ class NewtonBatch:
     def settle(self, numbers: range, outputs: TrialOutputs) -> Launch:
         """All that are not over release."""
         first, each, trials = numbers.start, len(numbers), self._jobs * len(numbers)
-        grid, given = self._workspace.thread_each(trials), (self._market, self._whole, self._table)
+        grid, given = self._workspace.thread_each(trials), (self._whole, self._table)
         return self.kernels["release"].prepare(grid, *given, first, each, trials, outputs, self._state)
 
     @staticmethod
@@ -201,13 +206,13 @@ class NewtonBatch:
     @staticmethod
     def rules(job: Job) -> Hashable | None:
         """What jobs of a batch must have alike beside their market; None where the job runs by itself."""
-        return built_policy(job).newton
+        return _policy(job).rules
 
     @staticmethod
     def bytes_each(job: Job, single: bool) -> int:
         """Device memory that one trial takes; its sums are double in either precision."""
         d, size, plan = job.market.dimension, packed_size(job.market.dimension), _plan(job)
-        state = PLACES + 1 + 3 * d + 2 * d * d + size * (plan.poles.shape[1] + 3)
+        state = ENTRIES + 1 + 3 * d + 2 * d * d + size * (plan.poles.shape[1] + 3)
         return 8 * state + output_bytes(job, RELEASES)
 
     @staticmethod
@@ -216,14 +221,18 @@ class NewtonBatch:
         return 131_072
 
 
+def _policy(job: Job) -> NewtonPolicy:
+    policy = built_policy(job)
+    assert isinstance(policy, NewtonPolicy)
+    return policy
+
+
 def _plan(job: Job) -> NewtonPlan:
-    rules = built_policy(job).newton
-    assert rules is not None
-    return newton_plan(rules, job.market)
+    return newton_plan(_policy(job).rules, job.market)
 
 
 def _state(workspace: Workspace, trials: int, d: int, plan: NewtonPlan) -> NewtonState:
     size = packed_size(d)
     shapes = (d,), (size,), (plan.poles.shape[1] + 2, size), (d,), (d, d), (d, d), (d,)
-    place = workspace.empty((trials, PLACES + 1), np.int64)
+    place = workspace.empty((trials, ENTRIES + 1), np.int64)
     return NewtonState(place, *(workspace.empty((trials, *shape), np.float64) for shape in shapes))

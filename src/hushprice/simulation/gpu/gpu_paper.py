@@ -15,8 +15,9 @@ from numba import float64, int64
 
 from hushprice.demand.family import LOGISTIC
 from hushprice.numerics.linear import packed_size
+from hushprice.policies.baselines import FixedPrice
+from hushprice.policies.paper.policy import PaperPolicy
 from hushprice.policies.paper.private import solver
-from hushprice.policies.protocol import FIXED, LEARNING
 from hushprice.price_search.certified import STACK
 from hushprice.simulation.gpu.cuda import TEAM, KernelDefinition, cuda
 from hushprice.simulation.gpu.fit import minimize
@@ -41,12 +42,13 @@ from hushprice.simulation.gpu.substitutes import device_steps, narrowed
 from hushprice.simulation.gpu.trial_outputs import TrialOutputs, output_bytes
 from hushprice.simulation.hindsight import PRICES, narrow_many
 from hushprice.simulation.kernels import paper as steps
-from hushprice.simulation.kernels.paper import DUE, PERIOD, Sitting
-from hushprice.simulation.scratch import FAILED, TOTALS, Plan, Stretch
+from hushprice.simulation.kernels.paper_covariance import PERIOD, PROGRESS, PaperTrial
+from hushprice.simulation.scratch import Stretch
+from hushprice.simulation.tally import FAILED, TOTALS
 from hushprice.simulation.trial import Job, plan_of
+from hushprice.simulation.world import DUE, Plan, TrialInput, TrialOutput
 from hushprice.types import FloatArray
 
-PLACES = 4
 _HOT = ("width", "input_noise", "price")  # of the plan, read in every period
 _TOGETHER = 96  # of a thread that estimates with its block: more would leave too few blocks to hide each other's waits
 _REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with fewer some are spilled
@@ -62,7 +64,7 @@ FIT, GO_ON = 1, 2  # what a trial does next, the last entry of its place; 0: it 
 class PaperState(NamedTuple):
     """Where trials are, on the device; the first index is the trial, of exact and running the last."""
 
-    place: Any  # one entry more than a sitting's: does the trial go on?
+    place: Any  # one entry more than a trial's: does the trial go on?
     current: Any
     theta: Any
     inverse: Any
@@ -75,7 +77,7 @@ class PaperState(NamedTuple):
 
 def begin_kernel(shape: KernelShape) -> KernelDefinition:
     """Puts trials before their first period."""
-    sit_down, plan_at = device_steps(False)(steps.sit_down), row_of(Plan)
+    begin_one, plan_at = device_steps(False)(steps.begin_trial), row_of(Plan)
 
     def begin(plans, each, trials, runs, outputs, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
@@ -83,12 +85,12 @@ def begin_kernel(shape: KernelShape) -> KernelDefinition:
             return
         plan = plan_at(plans, t // each)
         none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
-        sitting = Sitting(
+        trial = PaperTrial(
             state.place[t], state.current[t], state.theta[t], state.inverse[t], state.exact[:, :, t],
-            state.running[:, :, t], blank, blank, blank, blank, none,
+            state.running[:, :, t], blank, blank, blank, blank, none, none,
         )  # fmt: skip
-        sit_down(plan, sitting)
-        state.place[t, PLACES] = GO_ON if runs else 0
+        begin_one(plan, trial)
+        state.place[t, PROGRESS] = GO_ON if runs else 0
         for i in range(TOTALS):
             outputs.totals[t, i] = 0.0
 
@@ -99,12 +101,12 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
     """Lets trials go on for a stretch, or until an estimate is due."""
     d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
     padded, small, plan_at, constant = 4 * ((size + 3) // 4), 2 * d + 1, row_of(Plan), with_constants(shape)
-    known = {"world": world_constants(shape), "room": {"out": ONE_CUSTOMER}}
+    known = {"world": world_constants(shape), "stretch": {"out": ONE_CUSTOMER}, "pauses": 1}
     advance_one = device_steps(shape.single)(steps.advance, known)
 
     def advance(world, plans, jobs, first, each, trials, horizon, outputs, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= trials or state.place[t, PLACES] != GO_ON:
+        if t >= trials or state.place[t, PROGRESS] != GO_ON:
             return
         local, job = cuda.local.array, t // each
         truth, scales, plan = local(d, number), local(size, float64), plan_at(plans, job)
@@ -115,36 +117,35 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
             plan.estimate_ridge, plan.output_noise, plan.repair, plan.input_noise, state.price[t], plan.exact,
             plan.running, plan.poles, plan.zeros,
         )  # fmt: skip
-        room = Stretch(
+        stretch = Stretch(
             local((k, 1), number), local((d, 1), number), local((d, 1), number),
             local((k, 1), number), local((d, 1), number), local((d, 1), number),
             local((4, 1), number), local((7, 1), number), local(1, number), local((5, 1), number),
             local((padded, 1), number), local((size, 1), float64), local((size, 1), float64), local((size, 1), float64),
             local((3, 1), float64), local(STACK, number),
         )  # fmt: skip
-        place, theta, inverse = local(PLACES, int64), local(d, number), local((d, d), number)
+        place, theta, inverse = local(PROGRESS, int64), local(d, number), local((d, d), number)
         current, totals, blank = local(1, float64), local(TOTALS, float64), local((1, 1), float64)
         copy(state.place[t], place)
         copy(state.theta[t], theta)
         copy_square(state.inverse[t], inverse)
         copy(state.current[t], current)
         copy(outputs.totals[t], totals)
-        sitting = Sitting(
+        trial = PaperTrial(
             place, current, theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
-            local((small, d), float64), state.phi[t], state.demand[t],
+            local((small, d), float64), state.phi[t], state.demand[t], blank,
         )  # fmt: skip
         nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
-        left, before = (outputs.checkpoints, outputs.regret_at[t], totals, nobody, nothing), place[PERIOD]
+        output, before = TrialOutput(outputs.checkpoints, outputs.regret_at[t], totals, nobody, nothing), place[PERIOD]
         until = min(horizon, ((before - 1) // _PERIODS + 1) * _PERIODS)
-        why = advance_one(
-            constant(world, truth), mine, jobs.seed[job], first + t % each, until, left, nobody, 0, room, sitting
-        )
-        for i in range(PLACES):
+        given = TrialInput(jobs.seed[job], first + t % each, until, nobody, 0)
+        why = advance_one(constant(world, truth), mine, given, output, stretch, trial, 1)
+        for i in range(PROGRESS):
             state.place[t, i] = place[i]
         for i in range(TOTALS):
             outputs.totals[t, i] = totals[i]
         state.current[t, 0] = current[0]
-        state.place[t, PLACES] = FIT if why == DUE else (GO_ON if place[PERIOD] <= horizon else 0)
+        state.place[t, PROGRESS] = FIT if why == DUE else (GO_ON if place[PERIOD] <= horizon else 0)
         cuda.atomic.add(outputs.done, 0, place[PERIOD] - before)
 
     return KernelDefinition(advance, _REGISTERS, fast=shape.single)
@@ -158,28 +159,27 @@ def estimate_kernel(shape: KernelShape) -> KernelDefinition:
 
     def estimate(world, plans, jobs, first, each, outputs, state):  # type: ignore[no-untyped-def]
         t = cuda.blockIdx.x
-        if state.place[t, PLACES] != FIT:
+        if state.place[t, PROGRESS] != FIT:
             return
         local, shared, blank = cuda.local.array, cuda.shared.array(TEAM, float64), cuda.local.array((1, 1), float64)
-        place, theta, inverse = local(PLACES, int64), local(d, float64), local((d, d), float64)
+        place, theta, inverse = local(PROGRESS, int64), local(d, float64), local((d, d), float64)
         copy(state.place[t], place)
         copy(state.theta[t], theta)
         cuda.syncthreads()  # nobody writes before everybody has read
-        sitting = Sitting(
+        trial = PaperTrial(
             place, state.current[t], theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
-            local((small, d), float64), state.phi[t], state.demand[t],
+            local((small, d), float64), state.phi[t], state.demand[t], (shared, local((rows, d), float64)),
         )  # fmt: skip
-        fit = shared, local((rows, d), float64)
-        plan, seed, trial = plan_at(plans, t // each), jobs.seed[t // each], first + t % each
-        sound = estimate_one(constant(world, world.theta), plan, seed, trial, sitting, outputs.periods[:, t], fit)
+        plan, seed, number = plan_at(plans, t // each), jobs.seed[t // each], first + t % each
+        sound = estimate_one(constant(world, world.theta), plan, seed, number, trial, outputs.periods[:, t])
         if cuda.threadIdx.x == 0:
-            for i in range(PLACES):
+            for i in range(PROGRESS):
                 state.place[t, i] = place[i]
             for i in range(d):
                 state.theta[t, i] = theta[i]
                 for j in range(d):
                     state.inverse[t, i, j] = inverse[i, j]
-            state.place[t, PLACES] = GO_ON if sound else 0
+            state.place[t, PROGRESS] = GO_ON if sound else 0
             if not sound:
                 outputs.totals[t, FAILED] = 1.0
 
@@ -202,7 +202,7 @@ class PaperBatch:
     ) -> None:
         job, plans, on_device = jobs[0], stacked([_plan(each) for each in jobs]), workspace.to_device
         self._job, self._policy, self._workspace, self._jobs = job, built_policy(job), workspace, len(jobs)
-        self.estimates, self.settles = int(plans.max_estimates.max()), self._policy.code == LEARNING
+        self.estimates, self.settles = int(plans.max_estimates.max()), isinstance(self._policy, PaperPolicy)
         world = job_world(job)
         self.kernels = session.kernels(self.kind, self.makers, shape_of(world, single))
         self._whole = on_device(plans)
@@ -216,7 +216,7 @@ class PaperBatch:
 
     def begin(self, numbers: range, outputs: TrialOutputs, *, runs: bool = True) -> None:
         """Put trials before their first period; those that do not run are over at once."""
-        if self._policy.code == FIXED:
+        if isinstance(self._policy, FixedPrice):
             prices = self._prices(numbers, self._job.horizon if runs else 0).astype(self._state.price.dtype)
             self._workspace.copy(prices, self._state.price[: len(numbers)])
         trials = self._jobs * len(numbers)
@@ -242,7 +242,7 @@ class PaperBatch:
 
     def _prices(self, numbers: range, horizon: int) -> FloatArray:
         """The price of each trial."""
-        if self._policy.price is not None:
+        if isinstance(self._policy, FixedPrice) and self._policy.price is not None:
             return np.full(len(numbers), float(self._policy.price))
         trials = len(numbers)
         asked, totals, grid = self._asked[:trials], self._earned[:trials], self._workspace.team_each(trials)
@@ -261,12 +261,12 @@ class PaperBatch:
         """The kernels that the job launches."""
         if _looks_for_its_price(job):
             return ["advance", "revenue", "begin"]
-        return ["advance", "estimate", "begin"] if built_policy(job).code == LEARNING else ["advance", "begin"]
+        return ["advance", "estimate", "begin"] if isinstance(built_policy(job), PaperPolicy) else ["advance", "begin"]
 
     @staticmethod
     def rules(job: Job) -> Hashable | None:
         """What jobs of a batch must have alike beside their market; None where the job runs by itself."""
-        if built_policy(job).code != LEARNING:
+        if not isinstance(built_policy(job), PaperPolicy):
             return None
         plan = _plan(job)
         return plan.exact.shape, plan.running.shape, plan.poles.size
@@ -276,14 +276,14 @@ class PaperBatch:
         """Device memory that one trial takes."""
         d, plan, number = job.market.dimension, _plan(job), 4 if single else 8
         records = (number * d + (1 if _is_bit(job) else number)) * _capacity(job) + number
-        state = 8 * (PLACES + 2 + d + d * d + plan.exact.size + plan.running.size)
-        asked = 16 * PRICES if built_policy(job).code == FIXED else 0
+        state = 8 * (PROGRESS + 2 + d + d * d + plan.exact.size + plan.running.size)
+        asked = 16 * PRICES if isinstance(built_policy(job), FixedPrice) else 0
         return state + records + asked + output_bytes(job, plan.max_estimates)
 
     @staticmethod
     def most_trials(job: Job) -> int:
         """Of a batch: with more a large GPU gets no faster, and with estimates it was slower by a fortieth."""
-        return 32_768 if built_policy(job).code == LEARNING else 131_072
+        return 32_768 if isinstance(built_policy(job), PaperPolicy) else 131_072
 
 
 def _plan(job: Job) -> Plan:
@@ -292,19 +292,19 @@ def _plan(job: Job) -> Plan:
 
 def _looks_for_its_price(job: Job) -> bool:
     policy = built_policy(job)
-    return policy.code == FIXED and policy.price is None
+    return isinstance(policy, FixedPrice) and policy.price is None
 
 
 def _capacity(job: Job) -> int:
     """Records that a trial stores."""
-    return job.horizon if built_policy(job).code == LEARNING else 1
+    return job.horizon if isinstance(built_policy(job), PaperPolicy) else 1
 
 
 def _state(workspace: Workspace, trials: int, job: Job, single: bool) -> PaperState:
     plan, d, capacity, number = _plan(job), job.market.dimension, _capacity(job), np.float32 if single else np.float64
     doubles = (trials, 1), (trials, d), (trials, d, d), (*plan.exact.shape, trials), (*plan.running.shape, trials)
     records = ((trials, d, capacity), number), ((trials, capacity), np.uint8 if _is_bit(job) else number)
-    arrays = [workspace.empty((trials, PLACES + 1), np.int64)]
+    arrays = [workspace.empty((trials, PROGRESS + 1), np.int64)]
     arrays += [workspace.empty(shape, np.float64) for shape in doubles]
     return PaperState(*arrays, *(workspace.empty(*each) for each in (*records, ((trials,), number))))
 

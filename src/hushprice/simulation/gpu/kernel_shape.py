@@ -13,8 +13,8 @@ from hushprice.simulation.change import world_of
 from hushprice.simulation.contexts import Stream
 from hushprice.simulation.gpu.constant_folding import Constants
 from hushprice.simulation.gpu.cuda import device_step
-from hushprice.simulation.scratch import World
 from hushprice.simulation.trial import Job
+from hushprice.simulation.world import World
 
 ONE_CUSTOMER: Constants = {"shape": {"[1]": 1}}  # of an array with a column a customer
 

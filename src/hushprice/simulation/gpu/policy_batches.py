@@ -12,12 +12,13 @@ from hushprice.simulation.gpu.session import kernel_name
 from hushprice.simulation.trial import Job
 
 PolicyBatch: TypeAlias = PaperBatch | NewtonBatch
+_BATCHES: dict[str, type[PolicyBatch]] = {"paper": PaperBatch, "newton": NewtonBatch}  # by Policy.kernel
 _SMALL = 1 << 22  # bytes for what a job has besides its trials' arrays; what does not fit takes memory of its own
 
 
 def batch_class(job: Job) -> type[PolicyBatch]:
     """The kernels that the job's policy runs on; nothing else asks which policy it is."""
-    return PaperBatch if built_policy(job).newton is None else NewtonBatch
+    return _BATCHES[str(built_policy(job).kernel)]
 
 
 def kernel_names(job: Job, precision: str) -> list[str]:

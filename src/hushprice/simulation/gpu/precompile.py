@@ -24,7 +24,7 @@ from hushprice.simulation.gpu.kernel import Kernel, KernelFiles, Launch, LaunchG
 from hushprice.simulation.gpu.kernel_shape import KernelShape
 from hushprice.simulation.gpu.policy_batches import batch_class, kernel_names
 from hushprice.simulation.gpu.session import GpuSession, KernelMakers, Workspace, kernel_name
-from hushprice.simulation.subprocess_pool import Apart, cores
+from hushprice.simulation.subprocess_pool import SubprocessPool, cores
 from hushprice.simulation.trial import Job
 
 _ORDER = "advance of paper", "estimate of paper", "begin of paper"
@@ -38,7 +38,7 @@ class Precompiler:
         first = bool if self._files is None else functools.partial(get_ready, self._files.generation)
         early = self._files is not None and self._files.empty  # whatever runs is to be compiled first
         # Some at once, not all: the machine's cores slow each other down, and the first are those that others wait for.
-        self._pool = Apart(max(2, cores() // 3), first, early=early)
+        self._pool = SubprocessPool(max(2, cores() // 3), first, early=early)
         self._compiled: dict[str, Future[bool | None]] = {}
         self.on_ready: Callable[[], None] = lambda: None  # called whenever one is ready, from some thread
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hushprice.errors import DidNotConverge
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.gpu import trial_outputs
 from hushprice.simulation.gpu.cuda import SIMULATED
 from hushprice.simulation.gpu.device_facts import errors_in_one_line
@@ -91,7 +91,7 @@ class BatchRunner:
                     results = trial_outputs.collect(self.outputs, self.workspace, trials, target)
             finally:
                 self.workspace.synchronize()  # memory is handed on when nobody writes to it any more
-        if np.any(results.totals[:, scratch.FAILED] > 0.0):
+        if np.any(results.totals[:, tally.FAILED] > 0.0):
             raise DidNotConverge("an estimate did not reach its certified tolerance")
         return results
 

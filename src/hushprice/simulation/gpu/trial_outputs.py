@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.gpu.session import Workspace
 from hushprice.simulation.trial import Job, Trials
 from hushprice.types import FloatArray, IntArray
@@ -28,7 +28,7 @@ def allocate(job: Job, workspace: Workspace, trials: int, estimates: int) -> Tri
     return TrialOutputs(
         checkpoints=workspace.to_device(job.checkpoints),
         regret_at=workspace.empty((trials, job.checkpoints.size), np.float64),
-        totals=workspace.empty((trials, scratch.TOTALS), np.float64),
+        totals=workspace.empty((trials, tally.TOTALS), np.float64),
         periods=workspace.empty((max(estimates, 1), trials), np.int32),
         done=workspace.empty((1,), np.int64),
     )
@@ -36,7 +36,7 @@ def allocate(job: Job, workspace: Workspace, trials: int, estimates: int) -> Tri
 
 def output_bytes(job: Job, estimates: int) -> int:
     """Device memory that they take for one trial."""
-    return 8 * (job.checkpoints.size + scratch.TOTALS) + 4 * max(estimates, 1)
+    return 8 * (job.checkpoints.size + tally.TOTALS) + 4 * max(estimates, 1)
 
 
 def host_target(outputs: TrialOutputs, trials: int) -> FloatArray:
@@ -52,7 +52,7 @@ def host_target(outputs: TrialOutputs, trials: int) -> FloatArray:
 def collect(outputs: TrialOutputs, workspace: Workspace, trials: int, target: FloatArray | None = None) -> Trials:
     """The first so many trials, on the host; regret_at in `target`, if there is one (`host_target`)."""
     totals = workspace.to_host(outputs.totals[:trials])
-    counts = totals[:, scratch.ESTIMATES].astype(np.int64)
+    counts = totals[:, tally.ESTIMATES].astype(np.int64)
     periods = EstimatePeriods(workspace.to_host(outputs.periods[: max(int(counts.max()), 1)]), counts)
     regret_at = workspace.to_host(outputs.regret_at[:trials], target)
     return Trials(totals=totals, regret_at=regret_at, estimate_periods=periods)

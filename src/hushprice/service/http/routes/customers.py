@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hushprice.service.http.call import Answer, Asked, Call
-from hushprice.service.quoting.state import Service
+from hushprice.service.http.call import Answer, Call, CheckedRequest
+from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared.keys import customer_digest
 from hushprice.service.shared.messages import ForgetRequest, Forgotten
 
@@ -21,9 +21,9 @@ REMAINS = [
 ]
 
 
-async def forget(service: Service, asked: Asked) -> Answer:
-    """Erase a customer's records. The answer is the same for one who never came."""
-    digest = customer_digest(service.customer_secret, asked.body.customer)
+async def forget(service: Service, request: CheckedRequest) -> Answer:
+    """Erase a customer's records; returns what remains where. The answer is the same for one who never came."""
+    digest = customer_digest(service.customer_secret, request.body.customer)
     await service.writer.call(lambda store: store.forget(digest))
     service.recent.clear()
     return Answer(200, Forgotten(True, REMAINS))

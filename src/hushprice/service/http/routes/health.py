@@ -5,39 +5,39 @@ from __future__ import annotations
 from typing import Literal
 
 from hushprice.service.http import metrics
-from hushprice.service.http.call import Answer, Asked, Call
-from hushprice.service.quoting.state import Service
+from hushprice.service.http.call import Answer, Call, CheckedRequest
+from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared.messages import Health, Readiness
 
 _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
 
 
-async def healthz(service: Service, asked: Asked) -> Answer:
-    """The process answers."""
+async def healthz(service: Service, request: CheckedRequest) -> Answer:
+    """The answer that the process is up."""
     return Answer(200, Health("ok"))
 
 
-async def readyz(service: Service, asked: Asked) -> Answer:
-    """Is everything there? Quotes are answered also where this says no."""
+async def readyz(service: Service, request: CheckedRequest) -> Answer:
+    """The answer whether everything is there. Quotes are answered also where this says no."""
     store, learner = service.store_up, service.store_up and service.learner_up
-    body = Readiness(store and learner, _word(store), _word(learner), len(service.board.products))
+    body = Readiness(store and learner, _up_or_away(store), _up_or_away(learner), len(service.product_table.products))
     return Answer(200 if body.ready else 503, body)
 
 
-def _word(up: bool) -> Literal["up", "away"]:
+def _up_or_away(up: bool) -> Literal["up", "away"]:
     return "up" if up else "away"
 
 
-async def prometheus(service: Service, asked: Asked) -> Answer:
-    """Public figures."""
-    listed = []
-    for name, held in service.board.products.items():
-        claimed, proven = held.policy.claimed, held.policy.proven
-        spent = 0.0 if held.release is None or proven is None else proven.epsilon
+async def prometheus(service: Service, request: CheckedRequest) -> Answer:
+    """The answer with public figures, as Prometheus reads them."""
+    figures = []
+    for name, priced in service.product_table.products.items():
+        claimed, proven = priced.policy.claimed, priced.policy.proven
+        spent = 0.0 if priced.release is None or proven is None else proven.epsilon
         epsilon = 0.0 if claimed is None else claimed.epsilon
-        listed.append(metrics.ProductFigures(name, held.slots, held.sequence, held.learned, epsilon, spent))
+        figures.append(metrics.ProductFigures(name, priced.slots, priced.sequence, priced.learned, epsilon, spent))
     up, learner = service.store_up, service.learner_up
-    text = metrics.render(service.latencies, listed, store_up=up, learner_up=learner, buffered=service.writer.buffered)
+    text = metrics.render(service.latencies, figures, store_up=up, learner_up=learner, buffered=service.writer.buffered)
     return Answer(200, text.encode(), _TEXT)
 
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from hushprice.service.http.call import Answer, Asked, Call
-from hushprice.service.quoting.state import Service
+from hushprice.service.http.call import Answer, Call, CheckedRequest
+from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared import problems
 from hushprice.service.shared.messages import Outcome, OutcomeRequest
 from hushprice.service.shared.problems import Problem
-from hushprice.service.store.protocol import NewOutcome
+from hushprice.service.store.values import NewOutcome
 
 
-async def outcome(service: Service, asked: Asked) -> Answer:
+async def outcome(service: Service, request: CheckedRequest) -> Answer:
     """Hand an outcome to the store, and wait until it is durable: who was told "recorded" does not tell again."""
-    request: OutcomeRequest = asked.body
-    if (request.purchased is None) == (request.quantity is None):
+    body: OutcomeRequest = request.body
+    if (body.purchased is None) == (body.quantity is None):
         raise problems.invalid(None, "one of purchased and quantity must be given")
-    demand = float(request.purchased if request.quantity is None else request.quantity)  # type: ignore[arg-type]
-    quote = asked.path["id"].lower()
-    told = await service.writer.outcome(NewOutcome(quote, asked.sender.identity, demand))
-    if told.status == "unknown":
+    demand = float(body.purchased if body.quantity is None else body.quantity)  # type: ignore[arg-type]
+    quote = request.path["id"].lower()
+    answer = await service.writer.outcome(NewOutcome(quote, request.sender.identity, demand))
+    if answer.status == "unknown":
         raise problems.unknown_quote()
-    if told.status == "conflict":
+    if answer.status == "conflict":
         raise Problem(409, "conflict", "another outcome was told for this quote before", "id")
-    return Answer(202 if told.status == "late" else 200, Outcome(quote, told.status, told.repeat))
+    return Answer(202 if answer.status == "late" else 200, Outcome(quote, answer.status, answer.repeat))
 
 
 CALLS = (

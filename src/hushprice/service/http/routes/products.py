@@ -8,116 +8,118 @@ import time
 import msgspec
 
 from hushprice.errors import InvalidInput
-from hushprice.service.http.call import Answer, Asked, Call
-from hushprice.service.quoting.priced_product import Held
-from hushprice.service.quoting.state import Service
+from hushprice.service.http.call import Answer, Call, CheckedRequest
+from hushprice.service.quoting.priced_product import PricedProduct
+from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared import problems
 from hushprice.service.shared.messages import ProductList, ReferencePrice
 from hushprice.service.shared.problems import Problem
-from hushprice.service.shared.product import Product, check, check_reference
+from hushprice.service.shared.product import Product, check_reference
+from hushprice.service.shared.product_checks import check
 from hushprice.service.shared.product_view import ProductView, reference_of, view_of
 from hushprice.service.shared.tariff import PriceRules, check_rules
-from hushprice.service.store.protocol import DuplicateProduct, Role
+from hushprice.service.store.protocol import DuplicateProduct
+from hushprice.service.store.values import Role
 
 _ANYBODY: tuple[Role, ...] = ("shop", "auditor", "admin")
 
 
-def find(service: Service, asked: Asked) -> Held:
+def find(service: Service, request: CheckedRequest) -> PricedProduct:
     """The product that the path names."""
-    held = service.board.products.get(asked.path["name"])
-    if held is None:
+    priced = service.product_table.products.get(request.path["name"])
+    if priced is None:
         raise problems.unknown_product("name")
-    return held
+    return priced
 
 
-def _view(held: Held, asked: Asked) -> ProductView:
-    stored = msgspec.structs.replace(held.stored, slots=held.slots)
-    return view_of(stored, with_cost=asked.key is not None and asked.key.role == "admin")
+def _view(priced: PricedProduct, request: CheckedRequest) -> ProductView:
+    stored = msgspec.structs.replace(priced.stored, slots=priced.slots)
+    return view_of(stored, with_cost=request.key is not None and request.key.role == "admin")
 
 
-def refuse(problem: InvalidInput) -> Problem:
-    """A declaration that cannot be kept. It is the admin's own, and public: its value may be shown."""
+def refusal(problem: InvalidInput) -> Problem:
+    """The problem of a declaration that cannot be kept. It is the admin's own, and public: its value may be shown."""
     field = str(problem).split(" ", 1)[0].split("[", 1)[0].rstrip(":")
     return problems.invalid(field if field.replace(".", "").replace("_", "").isalnum() else None, str(problem))
 
 
-async def create(service: Service, asked: Asked) -> Answer:
-    """Declare a product; everything in it is fixed from now on."""
-    product: Product = asked.body
+async def create(service: Service, request: CheckedRequest) -> Answer:
+    """Declare a product, and answer with it; everything in it is fixed from now on."""
+    product: Product = request.body
     try:
         await asyncio.to_thread(check, product)  # noise is calibrated on the way, and quotes must not wait for it
     except InvalidInput as problem:
-        raise refuse(problem) from None
+        raise refusal(problem) from None
     spec, rules = msgspec.json.encode(product), msgspec.json.encode(product.rules)
     try:
         await service.writer.call(lambda store: store.add_product(product.name, spec, rules, time.time()))
     except DuplicateProduct:
         raise Problem(409, "duplicate", "a product of that name exists", "name") from None
     await service.reader.catch_up()
-    return Answer(201, _view(service.board.products[product.name], asked))
+    return Answer(201, _view(service.product_table.products[product.name], request))
 
 
-async def listed(service: Service, asked: Asked) -> Answer:
-    """All products."""
-    return Answer(200, ProductList([_view(held, asked) for held in service.board.products.values()]))
+async def list_products(service: Service, request: CheckedRequest) -> Answer:
+    """The answer with all products."""
+    return Answer(200, ProductList([_view(priced, request) for priced in service.product_table.products.values()]))
 
 
-async def one(service: Service, asked: Asked) -> Answer:
-    """One product."""
-    return Answer(200, _view(find(service, asked), asked))
+async def show_product(service: Service, request: CheckedRequest) -> Answer:
+    """The answer with one product."""
+    return Answer(200, _view(find(service, request), request))
 
 
-async def freeze(service: Service, asked: Asked) -> Answer:
+async def freeze(service: Service, request: CheckedRequest) -> Answer:
     """From now on the reference price for everybody. Slots that were given are still learned."""
-    name = find(service, asked).product.name
+    name = find(service, request).product.name
     await service.writer.call(lambda store: store.set_status(name, "frozen", time.time()))
-    return await _changed(service, asked)
+    return await _changed(service, request)
 
 
-async def resume(service: Service, asked: Asked) -> Answer:
+async def resume(service: Service, request: CheckedRequest) -> Answer:
     """Personal prices again."""
-    name = find(service, asked).product.name
+    name = find(service, request).product.name
     await service.writer.call(lambda store: store.set_status(name, "open", time.time()))
-    return await _changed(service, asked)
+    return await _changed(service, request)
 
 
-async def rules(service: Service, asked: Asked) -> Answer:
+async def set_rules(service: Service, request: CheckedRequest) -> Answer:
     """Set the price rules."""
-    held, new = find(service, asked), asked.body
+    priced, new = find(service, request), request.body
     try:
-        check_rules(new, held.product, reference_of(held.product, held.stored))
+        check_rules(new, priced.product, reference_of(priced.product, priced.stored))
     except InvalidInput as problem:
-        raise refuse(problem) from None
+        raise refusal(problem) from None
     text = msgspec.json.encode(new)
-    await service.writer.call(lambda store: store.set_rules(held.product.name, text, text.decode(), time.time()))
-    return await _changed(service, asked)
+    await service.writer.call(lambda store: store.set_rules(priced.product.name, text, text.decode(), time.time()))
+    return await _changed(service, request)
 
 
-async def reference_price(service: Service, asked: Asked) -> Answer:
+async def set_reference_price(service: Service, request: CheckedRequest) -> Answer:
     """Set the reference price."""
-    held, price = find(service, asked), asked.body.price
+    priced, price = find(service, request), request.body.price
     try:
-        check_reference(held.product, price)
-        check_rules(held.rules, held.product, price)
+        check_reference(priced.product, price)
+        check_rules(priced.rules, priced.product, price)
     except InvalidInput as problem:
-        raise refuse(problem) from None
-    share = price / held.product.ceiling
-    await service.writer.call(lambda store: store.set_reference_price(held.product.name, share, time.time()))
-    return await _changed(service, asked)
+        raise refusal(problem) from None
+    share = price / priced.product.ceiling
+    await service.writer.call(lambda store: store.set_reference_price(priced.product.name, share, time.time()))
+    return await _changed(service, request)
 
 
-async def _changed(service: Service, asked: Asked) -> Answer:
+async def _changed(service: Service, request: CheckedRequest) -> Answer:
     await service.reader.catch_up()
-    return Answer(200, _view(find(service, asked), asked))
+    return Answer(200, _view(find(service, request), request))
 
 
 _UNKNOWN = {404: "unknown product"}
 _AWAY = {503: "the store is away"}
 
 
-def _change(path: str, method: str, name: str, summary: str, handler: object, body: object = None) -> Call:
+def _change(path: str, name: str, summary: str, handler: object, body: object = None) -> Call:
     return Call(
-        method=method,
+        method="POST" if body is None else "PUT",
         path=f"/v1/products/{{name}}/{path}",
         name=name,
         tag="products",
@@ -137,7 +139,7 @@ READS = (
         name="products",
         tag="products",
         summary="All products",
-        handler=listed,
+        handler=list_products,
         roles=_ANYBODY,
         reads=True,
         answers={200: ProductList},
@@ -148,7 +150,7 @@ READS = (
         name="product",
         tag="products",
         summary="One product",
-        handler=one,
+        handler=show_product,
         roles=_ANYBODY,
         reads=True,
         answers={200: ProductView},
@@ -168,10 +170,8 @@ CALLS = (
         answers={201: ProductView},
         refusals={409: "a product of that name exists", **_AWAY},
     ),
-    _change("freeze", "POST", "freeze", "The reference price for everybody, until resumed", freeze),
-    _change("resume", "POST", "resume", "Personal prices again", resume),
-    _change("rules", "PUT", "set_rules", "Set the price rules", rules, PriceRules),
-    _change(
-        "reference-price", "PUT", "set_reference_price", "Set the reference price", reference_price, ReferencePrice
-    ),
+    _change("freeze", "freeze", "The reference price for everybody, until resumed", freeze),
+    _change("resume", "resume", "Personal prices again", resume),
+    _change("rules", "set_rules", "Set the price rules", set_rules, PriceRules),
+    _change("reference-price", "set_reference_price", "Set the reference price", set_reference_price, ReferencePrice),
 )

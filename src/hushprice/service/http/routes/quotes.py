@@ -10,82 +10,84 @@ from functools import lru_cache
 import msgspec
 
 from hushprice.service.http import endpoint
-from hushprice.service.http.call import Answer, Asked, Call
-from hushprice.service.quoting.priced_product import Held
+from hushprice.service.http.call import Answer, Call, CheckedRequest
+from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.quoting.randomness import random_bytes
-from hushprice.service.quoting.state import Service
+from hushprice.service.quoting.service_state import Service
 from hushprice.service.quoting.writer import BUFFER
 from hushprice.service.shared import problems
 from hushprice.service.shared.keys import customer_digest
-from hushprice.service.shared.limits import LARGEST_BATCH
 from hushprice.service.shared.messages import Batch, BatchRequest, Quote, QuoteRequest, RawBatch
 from hushprice.service.shared.problems import Complaint, ErrorBody, Problem
+from hushprice.service.shared.rate_limits import LARGEST_BATCH
 from hushprice.service.shared.times import rfc3339
-from hushprice.service.store.protocol import Given, NewQuote, StoreUnavailable
+from hushprice.service.store.protocol import StoreUnavailable
+from hushprice.service.store.values import NewQuote, QuoteAnswer
 
 _HIGHEST = 2.0**-53
 _decode = msgspec.json.Decoder(QuoteRequest).decode
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
-async def quote(service: Service, asked: Asked) -> Answer:
-    """One quote. Stored before it is answered, unless quotes.durable is off or the store is away."""
-    answer = await _answered(service, asked.body, asked.sender.identity, asked.idempotency)
-    service.latencies.add(time.perf_counter() - asked.started)
+async def quote(service: Service, request: CheckedRequest) -> Answer:
+    """The answer with one quote. Stored before it is answered, unless quotes.durable is off or the store is away."""
+    answer = await _quote_one(service, request.body, request.sender.identity, request.idempotency)
+    service.latencies.add(time.perf_counter() - request.started)
     return answer
 
 
-async def _answered(service: Service, request: QuoteRequest, key: str, idempotency: bytes | None) -> Answer:
-    held = service.board.products.get(request.product)
-    if held is None:
+async def _quote_one(service: Service, body: QuoteRequest, key: str, idempotency: bytes | None) -> Answer:
+    priced = service.product_table.products.get(body.product)
+    if priced is None:
         raise problems.unknown_product("product")
-    new = priced(service, held, request, key, idempotency)
+    new = new_quote(service, priced, body, key, idempotency)
     writer = service.writer
     if service.settings.quotes.durable or idempotency is not None or writer.backlog > BUFFER:
-        given = await _stored(service, new)
-        if given is not None:
-            return _known(held, given)
+        stored = await _store(service, new)
+        if stored is not None:
+            return _store_answer(priced, stored)
         recorded = False
     else:
         writer.quote_later(new)
         recorded = not writer.away
-    return Answer(201, shown(held, new.id, new.charged, new.expires, new.version, recorded))
+    return Answer(201, as_quote(priced, new, recorded=recorded))
 
 
-async def _stored(service: Service, new: NewQuote) -> Given | None:
+async def _store(service: Service, new: NewQuote) -> QuoteAnswer | None:
     """What the store says of a quote; None where it is away, and the quote stands as it is.
 
     An Idempotency-Key's quote is the store's, or the one that this process remembers from it. Where neither can be
     asked, none is given: it might be the key's second one, which no outcome could be told of.
     """
     try:
-        given = await service.writer.quote(new)
+        stored = await service.writer.quote(new)
     except StoreUnavailable:
-        given = service.recent.find(new)
-        if given is None:
+        stored = service.recent.find(new)
+        if stored is None:
             raise problems.key_not_looked_up() from None
-    if given is not None:
-        service.recent.note(new, given)
-    return given
+    if stored is not None:
+        service.recent.note(new, stored)
+    return stored
 
 
-def _known(held: Held, given: Given) -> Answer:
+def _store_answer(priced: PricedProduct, stored: QuoteAnswer) -> Answer:
     """What the store says: the new quote, or for an Idempotency-Key seen before, the old one."""
-    if given.conflict:
+    if stored.conflict:
         raise Problem(409, "idempotency_conflict", "this Idempotency-Key came with another request", "Idempotency-Key")
-    body = shown(held, given.id, given.charged, given.expires, given.version, True)
-    return Answer(201 if given.fresh else 200, body)
+    return Answer(201 if stored.fresh else 200, as_quote(priced, stored, recorded=True))
 
 
-def priced(service: Service, held: Held, request: QuoteRequest, key: str, idempotency: bytes | None) -> NewQuote:
+def new_quote(
+    service: Service, priced: PricedProduct, body: QuoteRequest, key: str, idempotency: bytes | None
+) -> NewQuote:
     """The quote for one customer. Its randomness is the operating system's: nobody can foretell or repeat it."""
-    product = held.product
-    customer = _customer(service, product.records_per_customer, request.customer)
-    context = held.context(request.attributes, request.context)
+    product = priced.product
+    customer = _customer(service, product.records_per_customer, body.customer)
+    context = priced.context(body.attributes, body.context)
     drawn = random_bytes()
     # The coin of the holdout reads no attribute: who is in it says nothing about a customer.
     holdout = _uniform(drawn[16:24]) < product.holdout
-    charged = held.reference if holdout else held.price(context, _uniform(drawn[24:]))
+    charged = priced.reference if holdout else priced.price(context, _uniform(drawn[24:]))
     return NewQuote(
         drawn[:16].hex(),
         product.name,
@@ -94,14 +96,14 @@ def priced(service: Service, held: Held, request: QuoteRequest, key: str, idempo
         charged.share,
         charged.charged,
         float(int(time.time() + product.quote_seconds)),
-        held.version,
+        priced.version,
         holdout,
         product.outcome_seconds,
         product.records_per_customer,
         customer,
         # Keyed, both: a shop may put a customer's name into the one, and attributes are in the other.
         None if idempotency is None else hmac.digest(service.customer_secret, b"idempotency " + idempotency, "sha256"),
-        None if idempotency is None else hmac.digest(service.customer_secret, _canonical(request), "sha256"),
+        None if idempotency is None else hmac.digest(service.customer_secret, _canonical(body), "sha256"),
     )
 
 
@@ -120,29 +122,29 @@ def _customer(service: Service, cap: int | None, customer: str | None) -> bytes 
     return None
 
 
-def shown(held: Held, id: str, charged: str, expires: float, version: int, recorded: bool) -> Quote:
+def as_quote(priced: PricedProduct, quote: NewQuote | QuoteAnswer, *, recorded: bool) -> Quote:
     """A quote as its asker sees it."""
-    product = held.product
-    return Quote(id, product.name, float(charged), product.currency, rfc3339(expires), version, recorded)
+    product, expires = priced.product, rfc3339(quote.expires)
+    return Quote(quote.id, product.name, float(quote.charged), product.currency, expires, quote.version, recorded)
 
 
-async def batch(service: Service, asked: Asked) -> Answer:
-    """Many quotes; a bad item gets its error in its place."""
-    if asked.idempotency is not None:  # ignored, it would be a promise not kept
+async def batch(service: Service, request: CheckedRequest) -> Answer:
+    """The answer with many quotes; a bad item gets its error in its place."""
+    if request.idempotency is not None:  # ignored, it would be a promise not kept
         raise problems.invalid("Idempotency-Key", "is for single quotes; a batch has none")
-    items: list[msgspec.Raw] = asked.body.quotes
-    wait = service.limits.take(asked.sender.name, asked.started, len(items) - 1)
+    items: list[msgspec.Raw] = request.body.quotes
+    wait = service.limits.take(request.sender.name, request.started, len(items) - 1)
     if wait:
         raise problems.too_many(wait)
-    pending: list[tuple[Held, NewQuote, Future[Given | None]] | Complaint] = []
+    pending: list[tuple[PricedProduct, NewQuote, Future[QuoteAnswer | None]] | Complaint] = []
     for index, raw in enumerate(items):
         try:
-            request: QuoteRequest = endpoint.decoded(_decode, raw)
-            held = service.board.products.get(request.product)
-            if held is None:
+            body: QuoteRequest = endpoint.decode_body(_decode, raw)
+            priced = service.product_table.products.get(body.product)
+            if priced is None:
                 raise problems.unknown_product("product")
-            new = priced(service, held, request, asked.sender.identity, None)
-            pending.append((held, new, service.writer.quote(new)))
+            new = new_quote(service, priced, body, request.sender.identity, None)
+            pending.append((priced, new, service.writer.quote(new)))
         except Problem as problem:
             complaint = msgspec.structs.replace(problem.complaint, field=_item(index, problem.complaint.field))
             pending.append(complaint)
@@ -151,10 +153,10 @@ async def batch(service: Service, asked: Asked) -> Answer:
         if not isinstance(each, tuple):
             answers.append(ErrorBody(each))
             continue
-        held, new, future = each
+        priced, new, future = each
         recorded = await future is not None
-        answers.append(shown(held, new.id, new.charged, new.expires, new.version, recorded))
-    service.latencies.add(time.perf_counter() - asked.started)
+        answers.append(as_quote(priced, new, recorded=recorded))
+    service.latencies.add(time.perf_counter() - request.started)
     return Answer(200, Batch(answers))
 
 

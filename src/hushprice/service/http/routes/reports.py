@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import parse_qsl
 
-from hushprice.service.http.call import Answer, Asked, Call, Query
+from hushprice.service.http.call import Answer, Call, CheckedRequest, Query
 from hushprice.service.http.routes.products import find
 from hushprice.service.quoting.price_maps import demand_curve, price_map
 from hushprice.service.quoting.privacy_figures import privacy_of, privacy_of_all
-from hushprice.service.quoting.state import Service
+from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared import problems
-from hushprice.service.shared.messages import (
+from hushprice.service.shared.problems import Problem
+from hushprice.service.shared.report_messages import (
     AllPrivacy,
     Certificate,
     ChangeView,
@@ -21,62 +22,61 @@ from hushprice.service.shared.messages import (
     Release,
     Report,
 )
-from hushprice.service.shared.problems import Problem
 from hushprice.service.shared.times import rfc3339
 
 MOST_STEPS = 48
 _STEPS = 24
 
 
-async def all_privacy(service: Service, asked: Asked) -> Answer:
-    """Every product's promise, and that to a customer of all of them."""
-    return Answer(200, privacy_of_all(service.board.products.values()))
+async def all_privacy(service: Service, request: CheckedRequest) -> Answer:
+    """The answer with every product's promise, and that to a customer of all of them."""
+    return Answer(200, privacy_of_all(service.product_table.products.values()))
 
 
-async def privacy(service: Service, asked: Asked) -> Answer:
-    """One product's promise."""
-    return Answer(200, privacy_of(find(service, asked)))
+async def privacy(service: Service, request: CheckedRequest) -> Answer:
+    """The answer with one product's promise."""
+    return Answer(200, privacy_of(find(service, request)))
 
 
-async def certificate(service: Service, asked: Asked) -> Answer:
-    """The newest certificate, as the learner signed it."""
-    held = find(service, asked)
-    name = held.product.name
-    if held.quoter is None:
+async def certificate(service: Service, request: CheckedRequest) -> Answer:
+    """The answer with the newest certificate, as the learner signed it."""
+    priced = find(service, request)
+    name = priced.product.name
+    if priced.quoter is None:
         raise Problem(404, "no_certificate", "policy fixed learns nothing, so there is nothing to certify", "name")
-    found = await service.reader.call(lambda store: service.board.certificate(store, name))
-    if found is None:
+    newest = await service.reader.call(lambda store: service.product_table.certificate(store, name))
+    if newest is None:
         raise Problem(404, "no_certificate", "there is none yet: the learner writes the first one", "name")
-    return Answer(200, bytes(found))
+    return Answer(200, bytes(newest))
 
 
-async def report(service: Service, asked: Asked) -> Answer:
-    """A product's history."""
-    held = find(service, asked)
-    name = held.product.name
+async def report(service: Service, request: CheckedRequest) -> Answer:
+    """The answer with a product's history."""
+    priced = find(service, request)
+    name = priced.product.name
     changes = await service.reader.call(lambda store: store.changes(name))
     body = Report(
         product=name,
-        status=held.stored.status,
-        learning=held.ended is None,
-        learning_ended=held.ended,
-        quotes=held.slots,
-        learned=held.learned,
-        versions=held.version,
-        # Those that are held, not those of the store: what is shown was noted, so a restored backup charges it.
+        status=priced.stored.status,
+        learning=priced.ended is None,
+        learning_ended=priced.ended,
+        quotes=priced.slots,
+        learned=priced.learned,
+        versions=priced.version,
+        # This process's, not the store's: what is shown was noted, so that a restored backup charges it.
         releases=[
-            Release(each.sequence, each.version, each.kind, each.records, rfc3339(each.at)) for each in held.history
+            Release(each.sequence, each.version, each.kind, each.records, rfc3339(each.at)) for each in priced.history
         ],
-        reference_price=float(held.reference.charged),
+        reference_price=float(priced.reference.charged),
         changes=[ChangeView(rfc3339(each.at), each.what, each.detail) for each in changes],
-        label=held.label,
+        label=priced.label,
     )
     return Answer(200, body)
 
 
-async def prices(service: Service, asked: Asked) -> Answer:
-    """Prices over one or two features."""
-    held, query = find(service, asked), _query(asked)
+async def prices(service: Service, request: CheckedRequest) -> Answer:
+    """The answer with prices over one or two features."""
+    priced, query = find(service, request), _query(request)
     unknown = set(query) - {"x", "y", "steps"}
     if unknown:
         raise problems.invalid("query", "parameters are x, y and steps")
@@ -85,17 +85,17 @@ async def prices(service: Service, asked: Asked) -> Answer:
     if not 2 <= steps <= MOST_STEPS:
         raise problems.invalid("steps", f"must be a whole number from 2 to {MOST_STEPS}")
     # In a thread: a map is thousands of prices, and quotes must not wait for it.
-    return Answer(200, await asyncio.to_thread(price_map, held, query.get("x"), query.get("y"), steps))
+    return Answer(200, await asyncio.to_thread(price_map, priced, query.get("x"), query.get("y"), steps))
 
 
-async def demand(service: Service, asked: Asked) -> Answer:
-    """Believed demand over price."""
-    return Answer(200, demand_curve(find(service, asked), _query(asked)))
+async def demand(service: Service, request: CheckedRequest) -> Answer:
+    """The answer with believed demand over price."""
+    return Answer(200, demand_curve(find(service, request), _query(request)))
 
 
-def _query(asked: Asked) -> dict[str, str]:
+def _query(request: CheckedRequest) -> dict[str, str]:
     try:
-        pairs = parse_qsl(asked.query.decode("ascii"), keep_blank_values=True, max_num_fields=64, errors="strict")
+        pairs = parse_qsl(request.query.decode("ascii"), keep_blank_values=True, max_num_fields=64, errors="strict")
     except (ValueError, UnicodeError):
         raise problems.invalid("query", "cannot be read") from None
     return dict(pairs)

@@ -36,7 +36,7 @@ _LOGGED = """SELECT coalesce(current_setting('log_parameter_max_length', true), 
         OR coalesce(current_setting('log_min_duration_sample', true), '-1') <> '-1'
         OR coalesce(current_setting('log_transaction_sample_rate', true), '0') <> '0')"""
 
-_SAID: tuple[tuple[type[psycopg.Error], str], ...] = (
+_MEANINGS: tuple[tuple[type[psycopg.Error], str], ...] = (
     (errors.DiskFull, "cannot grow: the disk is full"),
     (errors.LockNotAvailable, "is locked by another process"),
     (errors.DeadlockDetected, "is locked by another process"),
@@ -48,8 +48,8 @@ _SAID: tuple[tuple[type[psycopg.Error], str], ...] = (
 )
 
 
-class Link:
-    """`ready` is asked of every new connection before anything else."""
+class PostgresConnection:
+    """A connection, opened when it is first needed. `ready` is called with every new one before anything else."""
 
     def __init__(self, uri: str, name: str, ready: Callable[[psycopg.Connection[Any]], None] | None = None) -> None:
         self._uri, self._name, self._ready = uri, name, ready
@@ -57,12 +57,14 @@ class Link:
         self._connection: psycopg.Connection[Any] | None = None
 
     def close(self) -> None:
+        """Close the connection; the next statement opens another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     @contextmanager
     def transaction(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection inside a transaction, which is committed at the end of the block."""
         with self._explained(), self._connected().transaction():
             assert self._connection is not None
             yield self._connection
@@ -114,11 +116,11 @@ class Link:
         except psycopg.Error as problem:
             if self._connection is not None and self._connection.closed:
                 self.close()
-            raise StoreUnavailable(f"the store on PostgreSQL {_said(problem, self._uri)}") from None
+            raise StoreUnavailable(f"the store on PostgreSQL {_meaning(problem, self._uri)}") from None
 
 
-def _said(problem: psycopg.Error, uri: str) -> str:
-    for kind, text in _SAID:
+def _meaning(problem: psycopg.Error, uri: str) -> str:
+    for kind, text in _MEANINGS:
         if isinstance(problem, kind):
             return text
     if isinstance(problem, errors.InsufficientPrivilege):

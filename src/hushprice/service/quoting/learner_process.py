@@ -1,4 +1,4 @@
-"""The processes: this one quotes, a child learns. The child is started again when it fails, and ends with this one.
+"""The learner's process, a child of the one that quotes: started again when it fails, and ended with its parent.
 
 The child reads its settings from a pipe and then watches it. When this process ends, in whatever way, the pipe closes,
 and the child ends too: a learner without a quoter would go on with nobody to see it.
@@ -15,8 +15,8 @@ import time
 
 import msgspec
 
+from hushprice.service.shared.child_settings import ChildSettings, encode
 from hushprice.service.shared.config import Settings
-from hushprice.service.shared.secret import Secret
 
 log = logging.getLogger("hushprice.service")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds before a failed child is started again
@@ -24,43 +24,20 @@ _HEALTHY = 60.0  # seconds after which a child counts as well, and the next paus
 _FAREWELL = 15.0  # seconds a child has to end
 
 
-class Child(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the learner's process is told, over a pipe: arguments and environment can be read by others."""
-
-    settings: Settings
-    listening: int | None  # the operator's socket
-
-
-def told(child: Child) -> bytes:
-    """As one line."""
-    return msgspec.json.encode(child, enc_hook=_reveal) + b"\n"
-
-
-def heard(line: bytes) -> Child:
-    """The same again."""
-    return msgspec.json.decode(line, type=Child, dec_hook=lambda kind, value: kind(value))
-
-
-def _reveal(value: object) -> str:
-    if isinstance(value, Secret):
-        return value.reveal()
-    raise TypeError(type(value).__name__)
-
-
 class LearnerProcess:
     """Keeps a learner's process running."""
 
     def __init__(self, settings: Settings, listening: socket.socket) -> None:
-        self._child = Child(settings, listening.fileno())
+        self._child = ChildSettings(settings, listening.fileno())
         self._process: asyncio.subprocess.Process | None = None
         self._task: asyncio.Task[None] | None = None
         self.running = False
 
     def start(self) -> None:
         """Start it, and keep it."""
-        self._task = asyncio.create_task(self._keep())
+        self._task = asyncio.create_task(self._keep_running())
 
-    async def _keep(self) -> None:
+    async def _keep_running(self) -> None:
         pause = _FIRST_PAUSE
         while True:
             began = time.monotonic()
@@ -83,12 +60,12 @@ class LearnerProcess:
         )
         assert process.stdin is not None
         with contextlib.suppress(ConnectionError):
-            process.stdin.write(told(self._child))
+            process.stdin.write(encode(self._child))
             await process.stdin.drain()
         self.running = True
         return await process.wait()
 
-    def tell(self, clipped: dict[str, int]) -> None:
+    def report_clipped(self, clipped: dict[str, int]) -> None:
         """Hand on what only this process can count, for the operator's port."""
         process = self._process
         if self.running and process is not None and process.stdin is not None and not process.stdin.is_closing():

@@ -14,7 +14,7 @@ from hushprice.demand.schema import Attribute, Boolean, Category, Number, Schema
 Encode = Callable[[object], tuple[float, ...] | None]
 
 
-class QuickReader:
+class QuickContextReader:
     """Reads attributes or a context into the bytes that a record keeps: little-endian float64."""
 
     def __init__(self, schema: Schema | None, contexts: int) -> None:

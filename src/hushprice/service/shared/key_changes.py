@@ -7,7 +7,8 @@ import re
 from hushprice.errors import InvalidInput
 from hushprice.service.shared.keys import ROLES, digest, new_key
 from hushprice.service.shared.secret import Secret
-from hushprice.service.store.protocol import ApiKey, LearnerStore
+from hushprice.service.store.protocol import LearnerStore
+from hushprice.service.store.values import ApiKey
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hushprice.service.http.metrics import Latencies
-from hushprice.service.quoting.product_table import Board
+from hushprice.service.quoting.learner_process import LearnerProcess
+from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.quoting.reader import Reader
 from hushprice.service.quoting.recent_keys import RecentKeys
 from hushprice.service.quoting.writer import Writer
 from hushprice.service.shared.config import Settings
-from hushprice.service.shared.limits import Limits
-from hushprice.service.shared.processes import LearnerProcess
+from hushprice.service.shared.rate_limits import RateLimits
 from hushprice.service.store.protocol import QuoterStore
 
 
@@ -22,10 +22,10 @@ class Service:
 
     settings: Settings
     customer_secret: bytes
-    board: Board
+    product_table: ProductTable
     reader: Reader
     writer: Writer
-    limits: Limits
+    limits: RateLimits
     latencies: Latencies
     recent: RecentKeys = field(default_factory=RecentKeys)
     learner: LearnerProcess | None = None  # the child, where this process started one
@@ -33,12 +33,12 @@ class Service:
     @property
     def learner_up(self) -> bool:
         """Does somebody learn? A child that failed holds its lease for some seconds more."""
-        return self.board.learner_up and (self.learner is None or self.learner.running)
+        return self.product_table.learner_up and (self.learner is None or self.learner.running)
 
     @property
     def store_up(self) -> bool:
         """Does the store answer, and is all of it used?"""
-        return not (self.writer.away or self.reader.away or self.board.unnoted)
+        return not (self.writer.away or self.reader.away or self.product_table.unnoted)
 
     async def stop(self) -> None:
         """Store what waits, and close the store."""
@@ -50,12 +50,14 @@ async def start(
     settings: Settings,
     open_store: Callable[[], QuoterStore],
     customer_secret: bytes,
-    board: Board,
+    product_table: ProductTable,
     *,
     quotes: bool = True,
 ) -> Service:
     """Open the store twice, for reading and for writing, and look at it once. `quotes`: does this process quote?"""
     writer = Writer(open_store(), beats=quotes)
-    reader = Reader(open_store(), board)
+    reader = Reader(open_store(), product_table)
     await reader.start()
-    return Service(settings, customer_secret, board, reader, writer, Limits(settings.rate_per_second), Latencies())
+    return Service(
+        settings, customer_secret, product_table, reader, writer, RateLimits(settings.rate_per_second), Latencies()
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 LARGEST_BATCH = 100  # quotes in one request; a full bucket must hold one
 
 
-class Limits:
+class RateLimits:
     """A bucket of tokens a key: it holds one second's worth, and fills as time goes by."""
 
     def __init__(self, rate: float) -> None:
@@ -20,10 +20,10 @@ class Limits:
         >>> limits.take("shop", 0.0, 200), limits.take("shop", 0.0), limits.take("shop", 0.005)
         (0.0, 0.005, 0.0)
         """
-        left, then = self._buckets.get(key, (self._full, now))
-        left = min(self._full, left + (now - then) * self._rate)
-        if left < count:
-            self._buckets[key] = (left, now)
-            return (count - left) / self._rate
-        self._buckets[key] = (left - count, now)
+        tokens, then = self._buckets.get(key, (self._full, now))
+        tokens = min(self._full, tokens + (now - then) * self._rate)
+        if tokens < count:
+            self._buckets[key] = (tokens, now)
+            return (count - tokens) / self._rate
+        self._buckets[key] = (tokens - count, now)
         return 0.0

@@ -1,4 +1,4 @@
-"""The quoting process: prepares keys and files, warms up, and serves the public port."""
+"""The quoting process: prepares keys and files, compiles, and serves the public port."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 import uvloop
 
@@ -15,17 +16,17 @@ from hushprice.errors import InvalidInput
 from hushprice.service.http import server, sockets
 from hushprice.service.http.app import Application
 from hushprice.service.http.routes.table import CALLS
-from hushprice.service.quoting import state
-from hushprice.service.quoting.precompile import warm_up
-from hushprice.service.quoting.product_table import Board
+from hushprice.service.quoting import service_state
+from hushprice.service.quoting.learner_process import LearnerProcess
+from hushprice.service.quoting.precompile import precompile
+from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import setup
 from hushprice.service.shared.config import Settings
-from hushprice.service.shared.processes import LearnerProcess
-from hushprice.service.shared.seen_releases import SeenFile
+from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
 
-_TELL = 1.0  # seconds between two words to the learner's process
+_REPORT = 1.0  # seconds between two reports to the learner's process
 _NOTICEABLE = 2.0  # seconds of compiling that are worth a line
 
 
@@ -38,29 +39,32 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
             listening = sockets.listen(settings.host, settings.operator_port, "operator_port")
             operator = sockets_open.enter_context(listening)
         secret = setup.customer_secret(settings, say)
-        seen = setup.quoters_seen_file(settings)
+        seen_file = setup.quoters_seen_file(settings)
         if operator is not None:
-            setup.report_seen(settings, seen.all())
+            setup.report_seen(settings, seen_file.all())
         began = time.monotonic()
-        warm_up()
+        precompile()
         took = time.monotonic() - began
         if took > _NOTICEABLE:
             say(f"compiled the price search in {took:.0f} s; it is kept for the next start")
         logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
         try:
-            uvloop.run(_serve(settings, public, operator, secret, seen, say))
+            uvloop.run(_serve(settings, Sockets(public, operator), secret, seen_file, say))
         except StoreUnavailable as problem:
             raise InvalidInput(f"store: {problem}") from None
 
 
+class Sockets(NamedTuple):
+    """What this process listens on; `operator` is for the learner's process, where this one starts it."""
+
+    public: socket.socket
+    operator: socket.socket | None
+
+
 async def _serve(
-    settings: Settings,
-    public: socket.socket,
-    operator: socket.socket | None,
-    secret: bytes,
-    seen: SeenFile,
-    say: Callable[[str], None],
+    settings: Settings, listening: Sockets, secret: bytes, seen_file: SeenReleasesFile, say: Callable[[str], None]
 ) -> None:
+    public, operator = listening
     stop = asyncio.Event()
     server.on_signals(stop)
     learner = None if operator is None else LearnerProcess(settings, operator)
@@ -68,8 +72,8 @@ async def _serve(
         learner.start()
     service = None
     try:
-        service = await state.start(
-            settings, lambda: open_store(settings.store.reveal(), "quoter"), secret, Board(seen)
+        service = await service_state.start(
+            settings, lambda: open_store(settings.store.reveal(), "quoter"), secret, ProductTable(seen_file)
         )
         service.learner = learner
 
@@ -78,9 +82,9 @@ async def _serve(
             urls += "" if operator is None else f", for the operator {sockets.address(operator)}"
             say(f"serving {urls}; keys are in {setup.keys_file(settings)}")
 
-        telling = asyncio.create_task(_tell(learner, service.board))
+        reporting = asyncio.create_task(_report_clipped(learner, service.product_table))
         await server.serve(Application(service, CALLS), public, started=started, stop=stop)
-        telling.cancel()
+        reporting.cancel()
     finally:
         if learner is not None:
             await learner.stop()
@@ -88,7 +92,7 @@ async def _serve(
             await service.stop()
 
 
-async def _tell(learner: LearnerProcess | None, board: Board) -> None:
+async def _report_clipped(learner: LearnerProcess | None, product_table: ProductTable) -> None:
     while learner is not None:
-        await asyncio.sleep(_TELL)
-        learner.tell(board.clipped())
+        await asyncio.sleep(_REPORT)
+        learner.report_clipped(product_table.clipped())

@@ -20,13 +20,12 @@ from hushprice.service.http import server, sockets
 from hushprice.service.http.app import Application
 from hushprice.service.http.routes.table import READS
 from hushprice.service.learning.child import Parent
-from hushprice.service.learning.loop import Learning
+from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.operator_port import operator_calls
-from hushprice.service.quoting import state
-from hushprice.service.quoting.product_table import Board
-from hushprice.service.shared import setup
+from hushprice.service.quoting import service_state
+from hushprice.service.quoting.product_table import ProductTable
+from hushprice.service.shared import child_settings, setup
 from hushprice.service.shared.config import Settings
-from hushprice.service.shared.processes import heard
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
 
@@ -58,19 +57,19 @@ def _run(
         if parent is not None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the parent says when to end
             loop.add_signal_handler(signal.SIGTERM, stop.set)
-            parent.ended = _parent_gone(loop, stop, listening)
+            parent.ended = _when_orphaned(loop, stop, listening)
         else:
             server.on_signals(stop)
         store = open_store(address, "learner")
-        seen = setup.seen_file(settings, store)
-        store.report_seen(seen.all())  # before anything is learned
-        learning = Learning(store, signing_key=key)
+        seen_file = setup.seen_file(settings, store)
+        store.report_seen(seen_file.all())  # before anything is learned
+        learning = LearningLoop(store, signing_key=key)
         thread = threading.Thread(target=_learn, args=(learning, stopping), name="hushprice-learner")
         thread.start()
         try:
             # It notes what it shows like a quoter: a release on the operator's page is seen as well.
-            service = await state.start(
-                settings, lambda: open_store(address, "learner"), b"", Board(seen), quotes=False
+            service = await service_state.start(
+                settings, lambda: open_store(address, "learner"), b"", ProductTable(seen_file), quotes=False
             )
             figures = operator_calls(learning, lambda: open_store(address, "learner"), clipped)
             await server.serve(Application(service, (*READS, *figures)), listening, started=started, stop=stop)
@@ -78,6 +77,7 @@ def _run(
         finally:
             stopping.set()
             await asyncio.to_thread(thread.join)
+            store.close()
 
     try:
         uvloop.run(main())
@@ -85,7 +85,7 @@ def _run(
         raise InvalidInput(f"store: {problem}") from None
 
 
-def _learn(learning: Learning, stopping: threading.Event) -> None:
+def _learn(learning: LearningLoop, stopping: threading.Event) -> None:
     try:
         learning.run(stopping)
     except BaseException as problem:  # what it says may come from a record
@@ -93,7 +93,11 @@ def _learn(learning: Learning, stopping: threading.Event) -> None:
         os._exit(1)  # started again, it reads everything back
 
 
-def _parent_gone(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, listening: socket.socket) -> Callable[[], None]:
+def _when_orphaned(
+    loop: asyncio.AbstractEventLoop, stop: asyncio.Event, listening: socket.socket
+) -> Callable[[], None]:
+    """What ends this process when the one that started it is gone."""
+
     def ended() -> None:
         with contextlib.suppress(OSError):
             listening.shutdown(socket.SHUT_RDWR)  # the service may be about to start again, on the same port
@@ -106,10 +110,11 @@ def _parent_gone(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, listening
 
 def run_child(line: bytes, parent: Parent) -> None:
     """As a child: settings came over the pipe, with the operator's socket."""
-    child = heard(line)
+    child = child_settings.decode(line)
     assert child.listening is not None
     try:
-        _run(child.settings, socket.socket(fileno=child.listening), lambda: None, parent)
+        with socket.socket(fileno=child.listening) as listening:
+            _run(child.settings, listening, lambda: None, parent)
     except HushpriceError as problem:
         sys.stderr.write(f"hushprice: learner: {problem}\n")
         sys.exit(2)

@@ -1,4 +1,4 @@
-"""The learner's side of SQLite: what is due, what was released, and what a restored backup may not give again."""
+"""What the learner does on SQLite: what is due, what was released, and what a restored backup may not give again."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from itertools import takewhile
 
 from hushprice.service.store import decisions
 from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Progress, Tally
-from hushprice.service.store.protocol import LEASE, LearnerState, LeaseLost, Seen, Slot, StoredRelease, UnknownProduct
+from hushprice.service.store.protocol import LEASE, LeaseLost, UnknownProduct
+from hushprice.service.store.values import LearnerState, SeenRelease, Slot, StoredRelease
 
 
 def take_lease(connection: sqlite3.Connection, holder: str, now: float) -> bool:
+    """Take or renew the lease; False where another holds it."""
     taken = connection.execute(
         "UPDATE lease SET holder = ?1, until = ?2 WHERE holder IS NULL OR holder = ?1 OR until <= ?3",
         (holder, now + LEASE, now),
@@ -20,13 +22,16 @@ def take_lease(connection: sqlite3.Connection, holder: str, now: float) -> bool:
 
 
 def check_lease(connection: sqlite3.Connection, holder: str) -> None:
-    """By name alone, not by time: until another takes it, the lease is its last holder's, whatever clocks say."""
+    """Raise LeaseLost where the lease is another's.
+
+    By name alone, not by time: until another takes it, it is its last holder's, whatever clocks say.
+    """
     if connection.execute("SELECT holder FROM lease").fetchone()[0] != holder:
         raise LeaseLost("another learner holds the lease")
 
 
 def due(connection: sqlite3.Connection, product: str, after: int, limit: int) -> list[Slot]:
-    """In one read of the clock and the slots, so that no outcome can come between."""
+    """The slots that are due, from one read of the clock and the slots, so that no outcome can come between."""
     at = _progress(connection, product)
     first = decisions.first_due(product, after, at)
     (clock,) = connection.execute("SELECT service FROM clock").fetchone()
@@ -38,7 +43,7 @@ def due(connection: sqlite3.Connection, product: str, after: int, limit: int) ->
     )
     ready = takewhile(lambda row: decisions.is_due(clock, row[5]), rows)
     run = [Slot(slot, context, price, demand, bool(counts)) for slot, context, price, demand, counts, _ in ready]
-    return [slot for place, slot in enumerate(run, first) if slot.slot == place]
+    return [slot for expected, slot in enumerate(run, first) if slot.slot == expected]
 
 
 def _progress(connection: sqlite3.Connection, product: str) -> Progress:
@@ -55,9 +60,10 @@ def _progress(connection: sqlite3.Connection, product: str) -> Progress:
 def commit(
     connection: sqlite3.Connection, holder: str, state: LearnerState, releases: Sequence[StoredRelease], tally: Tally
 ) -> None:
+    """Store a state with its releases, and erase the contexts of the slots learned; all is checked first."""
     check_lease(connection, holder)
     at = _progress(connection, state.product)
-    decisions.check_told(state.product, _lost(connection, state.product))
+    decisions.check_nothing_lost(state.product, _lost_release(connection, state.product))
     decisions.check_state(state, releases, at)
     connection.executemany(
         "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -74,8 +80,8 @@ def commit(
     connection.execute("DELETE FROM record WHERE product = ? AND slot <= ?", (at.product, state.learned))
 
 
-def report(connection: sqlite3.Connection, seen: Seen) -> None:
-    """Keep it unless the store has that release, or has charged it."""
+def report_seen(connection: sqlite3.Connection, seen: SeenRelease) -> None:
+    """Keep what was seen unless the store has that release, or has charged it."""
     row = connection.execute(
         """SELECT skipped_releases, skipped_slots, numbers FROM product
         LEFT JOIN release ON release.product = product.id AND sequence = ? WHERE name = ?""",
@@ -88,17 +94,20 @@ def report(connection: sqlite3.Connection, seen: Seen) -> None:
         )
 
 
-def _lost(connection: sqlite3.Connection, product: str) -> object:
+def _lost_release(connection: sqlite3.Connection, product: str) -> object:
     return connection.execute("SELECT 1 FROM seen WHERE product = ? AND skipped = 0", (product,)).fetchone()
 
 
-def skip_to(connection: sqlite3.Connection, holder: str, seen: Seen, now: float) -> Seen:
-    """The learner's own state stays behind: until a learner has stored a new one, each finds that it must skip."""
+def skip_to(connection: sqlite3.Connection, holder: str, seen: SeenRelease, now: float) -> SeenRelease:
+    """Skip what a restored backup had lost; returns the slot and number skipped to.
+
+    The learner's own state stays behind: until a learner has stored a new one, each finds that it must skip.
+    """
     check_lease(connection, holder)
     at = _progress(connection, seen.product)
-    to = decisions.skipping(seen, at, _lost(connection, seen.product))
+    to = decisions.skip_target(seen, at, _lost_release(connection, seen.product))
     if to is None:
-        return Seen(seen.product, at.skipped_releases, at.skipped)
+        return SeenRelease(seen.product, at.skipped_releases, at.skipped)
     connection.execute(
         "UPDATE product SET slots = max(slots, ?2), skipped_slots = ?2, skipped_releases = ?3 WHERE id = ?1",
         (at.product, to.records, to.sequence),
@@ -113,6 +122,6 @@ def skip_to(connection: sqlite3.Connection, holder: str, seen: Seen, now: float)
     ).fetchone()
     connection.executemany(
         "INSERT INTO change (product, at, what, detail) VALUES (?, ?, 'restored backup', ?)",
-        [(at.product, now, detail) for detail in decisions.skipped(seen, at, known)],
+        [(at.product, now, detail) for detail in decisions.restore_details(seen, at, known)],
     )
     return to

@@ -1,0 +1,90 @@
+"""What a product must be before it is accepted: everything is refused by the field and its value."""
+
+from __future__ import annotations
+
+import re
+
+from hushprice import checks
+from hushprice.demand.features import MAPS
+from hushprice.errors import InvalidInput
+from hushprice.policies.newton.statements import MOST_RECORDS
+from hushprice.service.shared.product import (
+    CURRENCY,
+    NAME,
+    Product,
+    check_reference,
+    delta_of,
+    demand_of,
+    features_of,
+    policy_of,
+    reference_price_of,
+    schema_of,
+)
+from hushprice.service.shared.tariff import HIGHEST, MOST_DECIMALS, check_rules, units
+
+MOST_FEATURES = 32  # a release has half their square numbers; a quote reads all of them
+LONGEST = 366 * 86400.0  # seconds that a quote or its outcome may take
+MOST_QUOTES = 10**12  # of a horizon
+
+
+def check(product: Product) -> None:
+    """Refuse what cannot be sold, learned or promised, by the field and its value."""
+    _check_words(product)
+    checks.whole(0, decimals=product.decimals)
+    checks.within(0, MOST_DECIMALS, decimals=product.decimals)
+    checks.positive(ceiling=product.ceiling)
+    checks.within(0.0, HIGHEST, ceiling=product.ceiling)
+    units(product.ceiling, product.decimals, "ceiling")
+    checks.non_negative(unit_cost=product.unit_cost)
+    if not product.unit_cost < product.ceiling:
+        raise InvalidInput(f"unit_cost must be below ceiling, {product.ceiling!r}, got {product.unit_cost!r}")
+    if product.reference_price is not None:
+        check_reference(product, product.reference_price)
+    _check_times(product)
+    checks.within(0.0, 0.5, holdout=product.holdout)
+    if product.records_per_customer is not None:
+        checks.whole(1, records_per_customer=product.records_per_customer)
+        checks.within(1, MOST_RECORDS, records_per_customer=product.records_per_customer)
+    check_rules(product.rules, product, reference_price_of(product))
+    _check_contexts(product)
+    demand_of(product)
+    checks.positive(epsilon=product.epsilon)
+    delta_of(product)
+    policy_of(product)  # refuses a budget that no noise can keep
+
+
+def _check_words(product: Product) -> None:
+    for field, pattern in (("name", NAME), ("currency", CURRENCY)):
+        value = getattr(product, field)
+        if not isinstance(value, str) or re.fullmatch(pattern.rstrip("$"), value) is None:
+            raise InvalidInput(f"{field} must match {pattern}, got {checks.shown(value)}")
+    choices = {"policy": ("noisy-newton", "fixed"), "features": tuple(MAPS), "family": ("logistic", "poisson")}
+    for field, allowed in choices.items():
+        value = getattr(product, field)
+        if value not in allowed:
+            raise InvalidInput(f"{field} must be one of {', '.join(allowed)}, got {checks.shown(value)}")
+
+
+def _check_times(product: Product) -> None:
+    checks.whole(1, horizon=product.horizon)
+    checks.within(1, MOST_QUOTES, horizon=product.horizon)
+    for field in ("quote_seconds", "outcome_seconds"):
+        checks.positive(**{field: getattr(product, field)})
+        checks.within(0.0, LONGEST, **{field: getattr(product, field)})
+    if product.outcome_seconds < product.quote_seconds:
+        least, given = product.quote_seconds, product.outcome_seconds
+        raise InvalidInput(f"outcome_seconds must be at least quote_seconds, {least!r}, got {given!r}")
+
+
+def _check_contexts(product: Product) -> None:
+    if (product.schema is None) == (product.contexts is None):
+        given = "neither" if product.schema is None else "both"
+        raise InvalidInput(f"schema or contexts must be given, one of them, got {given}")
+    if product.contexts is not None:
+        checks.whole(0, contexts=product.contexts)
+        checks.within(0, MOST_FEATURES, contexts=product.contexts)  # before any array is made
+    schema_of(product)
+    dimension = features_of(product).dimension
+    if dimension > MOST_FEATURES:
+        field = "contexts" if product.schema is None else "schema"
+        raise InvalidInput(f"{field} must give at most {MOST_FEATURES} features, got {dimension}")

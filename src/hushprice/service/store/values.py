@@ -1,0 +1,168 @@
+"""What goes into a store and comes out of it, as values. Field names are stored or sent: they do not change."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Role = Literal["shop", "auditor", "admin"]
+OutcomeStatus = Literal["recorded", "late", "conflict", "unknown"]
+
+
+class ApiKey(msgspec.Struct, frozen=True):
+    """An API key as the store has it: a name and a digest, never the key."""
+
+    name: str
+    role: Role
+    digest: bytes  # SHA-256 of the key, which has 256 random bits
+
+    @property
+    def identity(self) -> str:
+        """A short text that quotes are bound to. Of the key itself: a name may be given to another key later."""
+        return self.digest[:8].hex()
+
+
+class StoredProduct(msgspec.Struct, frozen=True):
+    """A product's public side. `spec` is the JSON of service.shared.product.Product, fixed at creation."""
+
+    name: str
+    spec: bytes
+    status: Literal["open", "frozen"]
+    rules: bytes  # JSON of service.shared.tariff.PriceRules, which an admin may change
+    reference_price: float | None  # in [0, 1], where an admin has changed it
+    slots: int  # quotes given
+    created: float
+    skipped_releases: int = 0  # the highest number that a restored backup had lost: taken, and not in the store
+    restores: int = 0  # restored backups: caps on records were counted anew after each
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What somebody did by hand that moves prices. It goes into the certificate, outside the guarantee."""
+
+    product: str
+    at: float  # wall-clock, seconds since 1970
+    what: Literal["freeze", "resume", "rules", "reference price", "restored backup"]
+    detail: str  # public: no customer is in it
+
+
+class NewQuote(msgspec.Struct, frozen=True):
+    """A quote to be stored, price rules applied."""
+
+    id: str  # 32 hexadecimal digits: 128 random bits
+    product: str
+    key: str  # the identity of the API key that asked
+    context: bytes  # little-endian float64, the product's number of them
+    price: float  # charged, as a share of the ceiling; what the record keeps
+    charged: str  # the same in currency, as text such as "12.99"
+    expires: float  # wall-clock
+    version: int  # of the belief that made the price
+    holdout: bool
+    window: float  # seconds until the deadline, by the service's clock
+    cap: int | None  # records a customer may have in this product
+    customer: bytes | None = None  # keyed digest of the customer key
+    idempotency: bytes | None = None  # keyed digest of the Idempotency-Key
+    fingerprint: bytes | None = None  # keyed digest of the request that came with it
+
+    def __repr__(self) -> str:
+        return "NewQuote(<sensitive>)"
+
+
+class QuoteAnswer(msgspec.Struct, frozen=True):
+    """The quote that an asker gets: the new one, or for an Idempotency-Key of the same API key seen before, the old."""
+
+    id: str
+    charged: str
+    expires: float
+    version: int
+    fresh: bool
+    conflict: bool = False  # the Idempotency-Key came with another request before: no quote is given
+
+
+class NewOutcome(msgspec.Struct, frozen=True):
+    """What became of a quote."""
+
+    quote: str
+    key: str  # the identity of the API key that tells; a quote of another key is unknown
+    demand: float
+
+    def __repr__(self) -> str:
+        return "NewOutcome(<sensitive>)"
+
+
+class OutcomeAnswer(msgspec.Struct, frozen=True):
+    """What became of an outcome. `repeat`: the same was told before, and the answer is the same again."""
+
+    status: OutcomeStatus
+    repeat: bool = False
+
+
+class StoredRelease(msgspec.Struct, frozen=True):
+    """One release of one product, public. `sequence` counts all of them, `version` those that moved the belief."""
+
+    product: str
+    sequence: int
+    version: int
+    kind: Literal["curvature", "score"]
+    records: int  # slots learned when it was made
+    batch: int  # the slot its batch follows
+    numbers: bytes  # little-endian float64, as released
+    belief: bytes  # JSON of service.shared.belief.Belief after it: all a quoter needs
+    at: float  # wall-clock
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """A slot that is due, for the learner."""
+
+    slot: int
+    context: bytes | None  # None: a tombstone
+    price: float
+    demand: float | None  # None: no outcome came
+    counts: bool  # False: over the customer's cap, or deleted. It keeps its slot and contributes zero
+
+    def __repr__(self) -> str:
+        return f"Slot(slot={self.slot}, <sensitive>)"
+
+
+class LearnerState(msgspec.Struct, frozen=True):
+    """Where the learner of one product is: sensitive, the exact sums of the batch at hand are in it."""
+
+    product: str
+    learned: int  # slots
+    sequence: int  # releases made
+    state: bytes
+    ledger: bytes  # JSON of what was paid for and spent
+
+    def __repr__(self) -> str:
+        return f"LearnerState(product={self.product!r}, <sensitive>)"
+
+
+class SeenRelease(msgspec.Struct, frozen=True):
+    """The highest release a process has seen. A store without that release was restored from a backup."""
+
+    product: str
+    sequence: int
+    records: int
+    digest: bytes = b""  # SHA-256 of its numbers: another release may have got the same number since. Empty: not known
+    restores: int = 0  # restored backups that the store knew of
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """Raw counts of one product, for the operator alone."""
+
+    quoted: int
+    bought: int
+    declined: int  # an outcome came: nothing bought
+    expired: int  # the deadline passed without one
+    waiting: int
+    repeated: int  # outcomes told again
+    conflicting: int
+    late: int
+    over_cap: int
+    forgotten: int
+    holdout_quotes: int
+    holdout_revenue: float  # sum of price charged times demand, in shares of the ceiling, outcomes in time only
+    personal_quotes: int
+    personal_revenue: float
+    holdout_squares: float  # sum of squares of the same, for standard errors
+    personal_squares: float
