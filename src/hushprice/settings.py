@@ -1,7 +1,7 @@
 """What a policy is asked for: one frozen value that every entrance makes and hands on.
 
-`open_pricer`, `simulate`, sweeps and the command line take these by keyword. A field left at None, or at a default that
-says so, is the policy's own choice; what is given and the policy does not read is refused (policies/catalog.py).
+`open_pricer`, `simulate`, sweeps and the command line take these by keyword. What is given, other than its default, and
+the policy does not read is refused (policies/catalog.py).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PolicySettings:
     epsilon_covariance: float | None = None
     epsilon_estimate: float | None = None
     adjacency: str = Adjacency.REPLACE_ONE.value
-    calibration: str | None = None  # paper: how noise follows from the budget
+    calibration: str = "tight"  # paper: how noise follows from the budget
     price: float | None = None  # fixed: without it, the best one in hindsight
     exploration_periods: int | None = None  # the paper's T0, rho, gamma and D_inf
     ridge: float | None = None
@@ -79,7 +79,7 @@ class Settings(TypedDict, total=False):
     epsilon_covariance: float | None
     epsilon_estimate: float | None
     adjacency: str
-    calibration: str | None
+    calibration: str
     price: float | None
     exploration_periods: int | None
     ridge: float | None

@@ -69,7 +69,7 @@ def simulate(
     options.look_here([policy])
     job = prepare(
         policy,
-        calibration=None if calibration == "tight" else calibration,  # the default of the only policy that has any
+        calibration=calibration,
         horizon=horizon,
         dimension=dimension,
         market=None if market is None else load_market(market),

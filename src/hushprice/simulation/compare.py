@@ -71,7 +71,7 @@ def write_comparison(results: Sequence[SimulationResult], folder: Path) -> list[
     return files
 
 
-def parse(name: str) -> tuple[str, str | None]:
+def parse(name: str) -> tuple[str, str]:
     """Policy and calibration, where one is named."""
     policy, at, calibration = name.partition("@")
     if at and (policy != "paper" or calibration not in CALIBRATIONS):
@@ -79,4 +79,4 @@ def parse(name: str) -> tuple[str, str | None]:
         raise InvalidInput(f"policy with a calibration must be one of {known}, got {name!r}")
     if policy not in NAMES and ":" not in policy:
         raise InvalidInput(f"policy must be one of {', '.join(NAMES)}, or module:Class, got {name!r}")
-    return policy, calibration or None
+    return policy, calibration or "tight"

@@ -50,7 +50,7 @@ class Pool:
 @pytest.fixture
 def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> type[Pool]:
     Pool.asked, Pool.begun, Pool.fails, Pool.folder = [], [], [], tmp_path / "gpu"
-    monkeypatch.setattr(precompile, "Apart", Pool)
+    monkeypatch.setattr(precompile, "SubprocessPool", Pool)
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.2")
     return Pool
 

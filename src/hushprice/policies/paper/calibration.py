@@ -16,7 +16,6 @@ from hushprice.privacy.budget import PrivacyBudget
 from hushprice.privacy.sensitivity import LossBounds
 
 CALIBRATIONS = ("printed", "published", "tight")
-DEFAULT = "tight"
 
 
 def calibrate(

@@ -83,7 +83,7 @@ def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> Pap
         case "input-perturbation":
             return input_perturbation(settings.budget.total.epsilon, contexts=features.contexts, rules=rules)
     return paper(
-        calibrations.DEFAULT if settings.calibration is None else settings.calibration,
+        settings.calibration,
         settings.budget,
         horizon=settings.horizon,
         dimension=features.dimension,

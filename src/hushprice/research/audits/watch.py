@@ -84,7 +84,7 @@ def watches(
         raise InvalidInput(f"others must be one of {', '.join(OTHERS)}, got {others!r}")
     made: list[Watch] = []
     for policy in dict.fromkeys(policies):
-        name, calibration = parse(policy) if isinstance(policy, str) else (policy, None)
+        name, calibration = parse(policy) if isinstance(policy, str) else (policy, "tight")
         customers = 0 if others == "known" else None
         job = prepare(name, calibration=calibration, keep_prices=True, customers=customers, **setting)
         explored = job.policy.settings.get("exploration_periods") if isinstance(job.policy, Policy) else None

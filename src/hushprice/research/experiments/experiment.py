@@ -25,7 +25,7 @@ class Contender:
 
     name: str
     policy: str
-    calibration: str | None = None
+    calibration: str = "tight"
 
     @property
     def reads_budget(self) -> bool:
