@@ -16,8 +16,13 @@ _SMALL = 1 << 22  # bytes for what a job has besides its trials' arrays; what do
 
 
 def batch_class(job: Job) -> type[PolicyBatch]:
-    """The kernels that the job's policy runs on; nothing else asks which policy it is."""
+    """The kernels that the job's policy runs on. Only here and in the next function it is asked which policy it is."""
     return PaperBatch if built_policy(job).newton is None else NewtonBatch
+
+
+def compiles_longest(policy: str) -> bool:
+    """Do kernels of the policy with this name take longest to compile, and its cells longest to run?"""
+    return policy != "noisy-newton"
 
 
 def kernel_names(job: Job, precision: str) -> list[str]:
