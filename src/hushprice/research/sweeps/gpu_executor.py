@@ -26,7 +26,7 @@ from hushprice.simulation.device import Place, unfit
 from hushprice.simulation.gpu.cuda import SIMULATED
 from hushprice.simulation.gpu.device_facts import errors_in_one_line
 from hushprice.simulation.gpu.memory_pool import MemoryBlock, MemoryPool
-from hushprice.simulation.gpu.policy_batches import batch_bytes, batch_key, kernel_names, most_trials
+from hushprice.simulation.gpu.policy_batches import batch_bytes, batch_key, compiles_longest, kernel_names, most_trials
 from hushprice.simulation.gpu.precompile import Precompiler
 from hushprice.simulation.gpu.session import GpuSession, process_session
 from hushprice.simulation.gpu.trial_batches import BatchRunner
@@ -78,11 +78,11 @@ class Gpu:
         kinds: dict[Any, Cell] = {}
         for cell in cells:
             kinds.setdefault((cell.policy, cell.dimension, id(cell.market), cell.features), cell)
-        for newton in (False, True):  # alg:framework's kernels take longest, so they do not wait for other cells
+        for longest in (True, False):  # they do not wait until other cells are prepared
             jobs = []
             for cell in kinds.values():
                 with suppress(HushpriceError):  # what is refused is refused again in its turn
-                    if (cell.policy == "noisy-newton") is newton and lacks(cell) and unfit(cell.prepare()) is None:
+                    if compiles_longest(cell.policy) is longest and lacks(cell) and unfit(cell.prepare()) is None:
                         jobs.append(cell.prepare())
             self._compiler.need(jobs)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import float64
 
 from hushprice.demand import family, features
@@ -9,10 +11,13 @@ from hushprice.price_search import coefficients
 from hushprice.simulation import contexts
 from hushprice.simulation.gpu.cuda import TEAM, KernelDefinition, cuda
 from hushprice.simulation.gpu.fit import total
+from hushprice.simulation.gpu.kernel import Kernel
 from hushprice.simulation.gpu.kernel_shape import KernelShape, with_constants
+from hushprice.simulation.gpu.session import Workspace
 from hushprice.simulation.gpu.substitutes import device_steps
-from hushprice.simulation.hindsight import PRICES
+from hushprice.simulation.hindsight import PRICES, narrow_many
 from hushprice.simulation.world import customer_trial
+from hushprice.types import FloatArray
 
 _REGISTERS = 128  # a thread, as where prices are searched for
 
@@ -45,3 +50,15 @@ def revenue_kernel(shape: KernelShape) -> KernelDefinition:
                 totals[t, m] = sum_of_all
 
     return KernelDefinition(revenue, _REGISTERS)
+
+
+def best_prices(workspace: Workspace, kernel: Kernel, given: tuple[Any, ...], asked: Any, totals: Any) -> FloatArray:
+    """Of every trial. The host narrows them down, and the kernel says what they earn, `given` its first arguments."""
+    launch = kernel.prepare(workspace.team_each(asked.shape[0]), *given, asked, totals)
+
+    def earned(prices: FloatArray) -> Any:
+        workspace.copy(prices, asked)
+        launch()
+        return workspace.to_host(totals)
+
+    return narrow_many(earned, asked.shape[0])

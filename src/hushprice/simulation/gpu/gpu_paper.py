@@ -21,7 +21,7 @@ from hushprice.policies.paper.private import solver
 from hushprice.price_search.certified import STACK
 from hushprice.simulation.gpu.cuda import TEAM, KernelDefinition, cuda
 from hushprice.simulation.gpu.fit import minimize
-from hushprice.simulation.gpu.gpu_hindsight import revenue_kernel
+from hushprice.simulation.gpu.gpu_hindsight import best_prices, revenue_kernel
 from hushprice.simulation.gpu.kernel import Launch
 from hushprice.simulation.gpu.kernel_shape import (
     ONE_CUSTOMER,
@@ -40,7 +40,7 @@ from hushprice.simulation.gpu.kernel_shape import (
 from hushprice.simulation.gpu.session import GpuSession, KernelMakers, Workspace
 from hushprice.simulation.gpu.substitutes import device_steps, narrowed
 from hushprice.simulation.gpu.trial_outputs import TrialOutputs, output_bytes
-from hushprice.simulation.hindsight import PRICES, narrow_many
+from hushprice.simulation.hindsight import PRICES
 from hushprice.simulation.kernels import paper as steps
 from hushprice.simulation.kernels.paper_covariance import PERIOD, PROGRESS, PaperTrial
 from hushprice.simulation.scratch import Stretch
@@ -217,8 +217,8 @@ class PaperBatch:
     def begin(self, numbers: range, outputs: TrialOutputs, *, runs: bool = True) -> None:
         """Put trials before their first period; those that do not run are over at once."""
         if isinstance(self._policy, FixedPrice):
-            prices = self._prices(numbers, self._job.horizon if runs else 0).astype(self._state.price.dtype)
-            self._workspace.copy(prices, self._state.price[: len(numbers)])
+            prices = self._prices(numbers, self._job.horizon if runs else 0)
+            self._workspace.copy(prices.astype(self._state.price.dtype), self._state.price[: len(numbers)])
         trials = self._jobs * len(numbers)
         grid = self._workspace.thread_each(trials)
         self.kernels["begin"].prepare(grid, self._whole, len(numbers), trials, int(runs), outputs, self._state)()
@@ -244,17 +244,8 @@ class PaperBatch:
         """The price of each trial."""
         if isinstance(self._policy, FixedPrice) and self._policy.price is not None:
             return np.full(len(numbers), float(self._policy.price))
-        trials = len(numbers)
-        asked, totals, grid = self._asked[:trials], self._earned[:trials], self._workspace.team_each(trials)
-        given = self._fitted, self._job.seed, numbers.start, horizon
-        launch = self.kernels["revenue"].prepare(grid, *given, asked, totals)
-
-        def earned(prices: FloatArray) -> Any:
-            self._workspace.copy(prices, asked)
-            launch()
-            return self._workspace.to_host(totals)
-
-        return narrow_many(earned, trials)
+        trials, given = len(numbers), (self._fitted, self._job.seed, numbers.start, horizon)
+        return best_prices(self._workspace, self.kernels["revenue"], given, self._asked[:trials], self._earned[:trials])
 
     @staticmethod
     def roles(job: Job) -> list[str]:

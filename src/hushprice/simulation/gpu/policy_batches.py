@@ -21,6 +21,11 @@ def batch_class(job: Job) -> type[PolicyBatch]:
     return _BATCHES[str(built_policy(job).kernel)]
 
 
+def compiles_longest(policy: str) -> bool:
+    """Do kernels of the policy with this name take longest to compile, and its cells longest to run?"""
+    return policy != "noisy-newton"
+
+
 def kernel_names(job: Job, precision: str) -> list[str]:
     """Names of the kernels that a job launches, by which those that are the same are known."""
     batch, shape = batch_class(job), shape_of(job_world(job), precision == "single")
