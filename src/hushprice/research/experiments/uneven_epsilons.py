@@ -28,7 +28,7 @@ class UnevenEpsilons(PaperTable):
     label = "tab:diffeps"
     title = "Which epsilon matters: that of the covariance or that of the estimates"
     about = (
-        "Average regret at T = 1e5 when epsilon_1 (covariance) or epsilon_2 (estimates) is fixed at 0.1. The cell "
+        "Average regret at T = 1e5 when epsilon_1 (covariance) or epsilon_2 (estimates) is held at 0.1. The cell "
         "(0.1, 0.1) stands in the paper three times: 0.0195 and 0.0196 here, 0.0201 in tab:non-private at d = 2; "
         "0.0147, 0.0144 and 0.0156 at d = 3 (R48). That is how far apart its own runs are."
     )
