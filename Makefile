@@ -3,17 +3,32 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo shop test lint types contracts compiled unit coverage crash test-gpu bench peers load docs clean
+.PHONY: setup pins demo shop test lint types contracts compiled unit coverage crash test-gpu bench peers load docs clean
 
 setup: $(VENV)/.ready
 
-$(VENV)/.ready: requirements.txt requirements-service.txt requirements-dev.txt pyproject.toml
+$(VENV)/.ready: requirements-dev.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("hushprice needs Python 3.11 or later, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-r requirements.txt -r requirements-service.txt -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
+
+# requirements*.txt from pyproject.toml. A version stays while it fits; `make pins UPGRADE=1` takes the newest of all.
+PINS := build/pins-venv
+COMPILE = CUSTOM_COMPILE_COMMAND="make pins" $(PINS)/bin/pip-compile $(if $(UPGRADE),--upgrade) pyproject.toml
+
+$(PINS)/.ready:
+	test -x $(PINS)/bin/python || $(PYTHON) -m venv $(PINS)
+	$(PINS)/bin/python -m pip install --quiet --disable-pip-version-check pip-tools
+	touch $@
+
+pins: $(PINS)/.ready
+	$(COMPILE) -o requirements-dev.txt --extra research --extra service --extra dev
+	$(COMPILE) -o requirements.txt -c requirements-dev.txt --extra research
+	$(COMPILE) -o requirements-service.txt -c requirements-dev.txt --extra service
+	$(COMPILE) -o requirements-cluster.txt -c requirements-dev.txt --extra cluster
+	$(COMPILE) -o requirements-gpu.txt -c requirements-dev.txt --extra gpu --extra cuda13
 
 demo: setup
 	$(BIN)/hushprice compare --output demo
@@ -49,11 +64,11 @@ coverage: setup
 
 # kill -9 at random moments under load, 50 times on either store, about a quarter of an hour; `make test` has 5 of each.
 crash: setup compiled
-	CRASH_KILLS=50 $(BIN)/python -m pytest tests/service/crash
+	CRASH_KILLS=50 $(BIN)/python -m pytest --timeout 3600 tests/service/crash
 
 # The full agreement suite of the GPU backend; skipped, with the reason, where there is no GPU or no numba-cuda.
 test-gpu: setup compiled
-	$(BIN)/python -m pytest -n 0 -rs -s tests/gpu_full
+	$(BIN)/python -m pytest -n 0 -rs -s --timeout 3600 tests/gpu_full
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py

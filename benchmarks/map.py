@@ -35,7 +35,7 @@ from map_points import Kind, Point, measure
 import hushprice
 from hushprice.research.planner import measured, prior
 from hushprice.research.sweeps.executors import open_executor
-from hushprice.research.sweeps.store import Store
+from hushprice.research.sweeps.store import TrialStore
 
 ROOT = Path(__file__).resolve().parents[1]
 HORIZONS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -47,20 +47,20 @@ KINDS = {
 }
 
 
-def planner_data(report: dict[str, Any]) -> measured.Data:
+def planner_data(report: dict[str, Any]) -> measured.MeasuredMap:
     """The part that the planner reads (research/planner/measured.py)."""
-    names = {field.name for field in dataclasses.fields(measured.Point)}
-    return measured.Data(
+    names = {field.name for field in dataclasses.fields(measured.MeasuredPoint)}
+    return measured.MeasuredMap(
         command=report["command"],
         device=report["device"],
         precision=report["precision"],
         version=report["version"],
         delta="2/T^2",
-        setting=measured.Setting(
+        setting=measured.MeasuredSetting(
             map="main", slope=4.0, adjacency="replace-one", vectors=report["kinds"]["prior"]["markets"], seed=0
         ),
         points=[
-            measured.Point(customers=each["horizon"], **{name: each[name] for name in names & set(each)})
+            measured.MeasuredPoint(customers=each["horizon"], **{name: each[name] for name in names & set(each)})
             for each in report["points"]
             if each["kind"] == "prior"
         ],
@@ -110,7 +110,7 @@ def main() -> None:
     if args.install:
         write(
             json.loads(path.read_text()),
-            data=ROOT / "src" / "hushprice" / "planner" / measured.FILE,
+            data=ROOT / "src" / "hushprice" / "research" / "planner" / measured.FILE,
             picture=ROOT / "docs" / "images" / "map.png",
         )
         return
@@ -126,7 +126,7 @@ def main() -> None:
             KINDS[name], markets=args.markets or KINDS[name].markets, trials=args.trials or KINDS[name].trials
         )
         kinds[name] = dataclasses.replace(kind, least_gain=args.least_gain) if name == "gain" else kind
-    points = measure(kinds, *grid, store=Store(store), executor=executor)
+    points = measure(kinds, *grid, store=TrialStore(store), executor=executor)
     report = {
         "command": asked_for(sys.argv[1:]),
         "version": hushprice.__version__,

@@ -17,7 +17,7 @@ from hushprice.research.planner.yardsticks import yardsticks
 from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.executors import Executor
 from hushprice.research.sweeps.run import run_cells
-from hushprice.research.sweeps.store import Store
+from hushprice.research.sweeps.store import TrialStore
 from hushprice.simulation.market import Market
 from hushprice.simulation.result import SimulationResult
 
@@ -112,7 +112,7 @@ def measure(
     epsilons: Sequence[float],
     dimensions: Sequence[int],
     *,
-    store: Store | None,
+    store: TrialStore | None,
     executor: Executor | None = None,
 ) -> list[Point]:
     """All points in one go, long ones first: a GPU gets many at once, of all kinds, and compiles side by side."""

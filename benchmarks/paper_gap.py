@@ -21,16 +21,17 @@ from typing import Any
 import numpy as np
 
 from hushprice.mechanisms import continual_sum
+from hushprice.policies import protocol
 from hushprice.policies.paper import published_noise
-from hushprice.policies.paper.private import solver
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.streams import tree
 from hushprice.research.experiments import paper_numbers
-from hushprice.simulation import scratch
-from hushprice.simulation.kernels import paper as kernel
+from hushprice.simulation import tally
+from hushprice.simulation.kernels.paper import run_paper
 from hushprice.simulation.run import prepare
 from hushprice.simulation.trial import plan_of
+from hushprice.simulation.world import Plan, TrialInput, TrialOutput, World
 from hushprice.types import FloatArray
 
 PAPER_TRIALS = 20
@@ -102,7 +103,7 @@ def node_noise(node: str, epsilon: float, horizon: int) -> float | None:
     return {"rootlog": None, "root": scale / epsilon, "unsquared": scale / math.sqrt(epsilon)}[node]
 
 
-def plan(guess: Guess, cell: Cell) -> tuple[scratch.Plan, scratch.World]:
+def plan(guess: Guess, cell: Cell) -> tuple[Plan, World]:
     """The policy and the market as the compiled trial takes them."""
     horizon, dimension = cell.horizon, cell.dimension
     limit = math.ceil((dimension if guess.limit == "dlog2" else 1) * math.log2(horizon))
@@ -123,9 +124,7 @@ def plan(guess: Guess, cell: Cell) -> tuple[scratch.Plan, scratch.World]:
         if guess.halved:
             basis = job.policy.basis
             assert basis is not None
-            constants = published_noise.Constants(
-                bound=basis.constants.bound, scale=1.0, curvature=basis.constants.curvature
-            )
+            constants = protocol.Constants(bound=basis.constants.bound, scale=1.0, curvature=basis.constants.curvature)
             call = published_noise.per_estimate(EpsilonDelta(second, delta), limit, halved=True)
             made = made._replace(
                 estimate_noise=published_noise.estimate_noise(call, constants),
@@ -141,18 +140,15 @@ def plan(guess: Guess, cell: Cell) -> tuple[scratch.Plan, scratch.World]:
 def trials(guess: Guess, cell: Cell, *, count: int, seed: int) -> FloatArray:
     """Average regret of each trial."""
     made, world = plan(guess, cell)
-    fit = solver.scratch(cell.dimension)
     control = np.zeros(2, dtype=np.int64)
     regret = np.empty(count)
     for number in range(count):
-        totals, at_end = np.zeros(scratch.TOTALS), np.zeros(1)
+        totals = np.zeros(tally.TOTALS)
         periods = np.zeros(made.max_estimates, dtype=np.int64)
-        end = np.array([cell.horizon])
-        kernel.run_trial(
-            world, made, seed, number, cell.horizon, end, at_end, totals, periods, np.zeros(0), fit, control, 1
-        )
-        assert totals[scratch.FAILED] == 0.0
-        regret[number] = totals[scratch.REGRET] / cell.horizon
+        output = TrialOutput(np.array([cell.horizon]), np.zeros(1), totals, periods, np.zeros(0))
+        run_paper(world, made, TrialInput(seed, number, cell.horizon, control, 1), output)
+        assert totals[tally.FAILED] == 0.0
+        regret[number] = totals[tally.REGRET] / cell.horizon
     return regret
 
 

@@ -1,5 +1,4 @@
-"""Draw the pictures of docs/guide/concepts.md. Curves come from formulas; nothing here reads a record or draws at
-random.
+"""Draw the pictures of docs/guide/concepts.md. Curves come from formulas; nothing here reads a record or draws.
 
 Run: python docs/draw_concepts.py [FOLDER]
 """

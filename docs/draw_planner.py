@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from hushprice.cli import app
 from hushprice.privacy.delta import parse_delta
-from hushprice.research.planner.measured import Data, Measured, data, look_up
+from hushprice.research.planner.measured import MapAnswer, MeasuredMap, look_up, measured_map
 
 DOCS = Path(__file__).resolve().parent
 PAGE, PICTURE = DOCS / "guide" / "planner.md", DOCS / "images" / "plan.png"
@@ -39,7 +39,7 @@ def sample(command: str, picture: Path | None) -> str:
     return result.stdout
 
 
-def table(found: Data) -> str:
+def table(found: MeasuredMap) -> str:
     """Customers to beat one price by epsilon and d, and what made the data."""
     dimensions, epsilons = (sorted({getattr(each, name) for each in found.points}) for name in ("dimension", "epsilon"))
     trials = sorted({each.trials for each in found.points})
@@ -47,19 +47,19 @@ def table(found: Data) -> str:
     rows = [
         f"| {epsilon:g} | " + " | ".join(_needed(found, d, epsilon) for d in dimensions) + " |" for epsilon in epsilons
     ]
-    made = f"`{found.command}` ({found.device.upper()}, {found.precision} precision, version {found.version})"
-    said = f"{len(found.points)} points of {' or '.join(f'{each:,}' for each in trials)} trials: {made}."
-    return "\n".join([*head, *rows, "", said, ""])
+    made = f"{found.device.upper()}, {found.precision} precision, version {found.version}"
+    said = f"{len(found.points)} points of {' or '.join(f'{each:,}' for each in trials)} trials ({made}):"
+    return "\n".join([*head, *rows, "", said, f"`{found.command}`.", ""])
 
 
-def _needed(found: Data, dimension: int, epsilon: float) -> str:
+def _needed(found: MeasuredMap, dimension: int, epsilon: float) -> str:
     least = min(each.customers for each in found.points if each.dimension == dimension)
     delta = parse_delta(found.delta, least)
     measured = look_up(least, dimension, epsilon, delta=delta, setting=found.setting, source=found)
     return "" if measured is None else _words(measured)
 
 
-def _words(measured: Measured) -> str:
+def _words(measured: MapAnswer) -> str:
     if measured.customers_to_beat_one_price is not None:
         return f"{int(float(f'{measured.customers_to_beat_one_price:.2g}')):,}"
     return f"< {measured.fewer_than:,}" if measured.fewer_than is not None else f"> {measured.more_than:,}"
@@ -68,7 +68,7 @@ def _words(measured: Measured) -> str:
 def page(text: str, picture: Path | None = None) -> str:
     """The page as it should be."""
     text = SAMPLE.sub(lambda found: f"{found[1]}{sample(found[2], picture)}{found[4]}", text)
-    return TABLE.sub(lambda found: f"{found[1]}{table(data())}{found[3]}", text)
+    return TABLE.sub(lambda found: f"{found[1]}{table(measured_map())}{found[3]}", text)
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ def error(releaser: CovarianceReleaser, customers: FloatArray) -> float:
 
 def main() -> None:
     """Both releasers on the same customers, then a pricer that learns through the blocks."""
-    event = open_pricer(policy="paper", horizon=HORIZON, contexts=1, epsilon=4.0).learner.stream_event
+    ledger = open_pricer(policy="paper", horizon=HORIZON, contexts=1, epsilon=4.0).ledger
+    event = ledger.spent[0].event
     assert isinstance(event, CovarianceStream)
     ideal = replace(event, grid=0.0)  # simulated noise is not on a grid
     customers = np.random.default_rng(1).uniform(-0.7, 0.7, (HORIZON - 1, 2))

@@ -54,8 +54,6 @@ def line(row: Row) -> list[str]:
         shown(*row["ours"]),
         f"{row['upper']:.2f}",
         f"{row['ratio']:.0f}{reached}" if row["ratio"] >= 10 else f"{row['ratio']:.1f}{reached}",
-        f"{row['start']:.2f}",
-        shown(*row["nonprivate"]),
         f"{row['printed_nonprivate']:g}",
         f"{row['fixed']:.1f}",
     ]
@@ -63,8 +61,8 @@ def line(row: Row) -> list[str]:
 
 def table(rows: list[Row]) -> str:
     """The Markdown table."""
-    heads = "T,d,eps,paper printed,paper tight,noisy-newton,its upper limit,printed / limit,of it start"
-    return markdown([*heads.split(","), "non-private", "non-private, printed", "best fixed price"], map(line, rows), 3)
+    heads = "T,d,eps,printed,tight,noisy-newton,limit,printed / limit,non-private printed,fixed"
+    return markdown(heads.split(","), map(line, rows), 3)
 
 
 def misses(rows: list[Row]) -> list[str]:

@@ -33,8 +33,11 @@ def line(row: Row) -> list[str]:
 
 
 def table(rows: list[Row]) -> str:
-    """The Markdown table."""
-    return markdown(["policy", *(f"eps = {eps:g}" for eps in EPSILONS)], map(line, rows))
+    """The Markdown table: a row an epsilon; the last has what is the same at each."""
+    named = {name: points for name, *points in map(line, rows)}
+    lines = [[f"{eps:g}", *(named[name][at] for name in PRIVATE), "", ""] for at, eps in enumerate(EPSILONS)]
+    lines.append(["any", "", "", "", *(named[name][0] for name in YARDSTICKS)])
+    return markdown(["eps", *PRIVATE, *YARDSTICKS], lines)
 
 
 def misses(rows: list[Row]) -> list[str]:

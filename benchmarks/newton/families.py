@@ -45,7 +45,7 @@ def line(row: Row) -> list[str]:
         str(row["dimension"]),
         shown(*mean_and_error(ours)),
         shown(*mean_and_error(quiet)),
-        f"{ours.mean() / quiet.mean():.2f} ({low:.2f} to {high:.2f})",
+        f"{ours.mean() / quiet.mean():.2f} ({low:.2f}, {high:.2f})",
         shown(*mean_and_error(row["fixed"])),
     ]
 

@@ -53,14 +53,14 @@ def regrets(policy: str, eps: float, horizon: int, markets: list[Market], **sett
 
 
 def verdict(row: Row, eps: float) -> str:
-    """Mean regret, and whom it loses to beyond two standard errors of the paired difference."""
+    """Mean regret; s: loses to staying, p: to one price, by more than two errors of the paired difference."""
     ours = np.array(row["ours"][f"{eps:g}"])
     lost = []
-    for name, words in (("stay", "staying"), ("fixed", "one price")):
+    for name, letter in (("stay", "s"), ("fixed", "p")):
         difference, error = mean_and_error(ours - np.array(row[name]))
         if difference > 2 * error:
-            lost.append(words)
-    return shown(*mean_and_error(ours)) + (f", loses to {' and '.join(lost)}" if lost else "")
+            lost.append(letter)
+    return shown(*mean_and_error(ours)) + (f" [{', '.join(lost)}]" if lost else "")
 
 
 def line(row: Row) -> list[str]:
@@ -78,7 +78,7 @@ def line(row: Row) -> list[str]:
 def table(rows: list[Row]) -> str:
     """The Markdown table."""
     heads = ["theta*", "k", "T", f"staying at {REFERENCE}", "best one price"]
-    heads += [f"noisy-newton, eps = {eps:g}" for eps in EPSILONS]
+    heads += [f"eps = {eps:g}" for eps in EPSILONS]
     return markdown(heads, map(line, rows), 3)
 
 

@@ -154,7 +154,7 @@ def line(row: Row) -> list[str]:
         f"{row['now']:g}",
         f"{row['value']:g}",
         *(
-            f"{100 * (at - 1):+.0f} % ({100 * (low - 1):+.0f} to {100 * (high - 1):+.0f})"
+            f"{100 * (at - 1):+.0f} ({100 * (low - 1):+.0f}, {100 * (high - 1):+.0f})"
             for at, low, high in row["changes"]
         ),
     ]
@@ -162,9 +162,7 @@ def line(row: Row) -> list[str]:
 
 def table(rows: list[Row]) -> str:
     """The Markdown table."""
-    return markdown(
-        ["constant", "is", "changed to", *(f"regret at eps = {eps:g}" for eps in EPSILONS)], map(line, rows)
-    )
+    return markdown(["constant", "is", "changed to", *(f"eps = {eps:g}, %" for eps in EPSILONS)], map(line, rows))
 
 
 def misses(rows: list[Row]) -> list[str]:

@@ -105,25 +105,30 @@ def row_of(name: str, before: float, value: float, base: Regrets, other: Regrets
     return row
 
 
+def percent(cell: list[float]) -> str:
+    """In percent; bold where the interval says that it is not chance."""
+    at, low, high = cell
+    return f"**{100 * (at - 1):+.1f}**" if low > 1.0 or high < 1.0 else f"{100 * (at - 1):+.1f}"
+
+
 def line(row: Row) -> list[str]:
     """A row as the table shows it."""
     alone = row["name"] in CANDIDATES
+    at, low, high = (100 * (each - 1) for each in row["all"])
     return [
         f"`{row['name']}`" if alone else row["name"],
         f"{row['before']:g}" if alone else "",
         f"{row['value']:g}" if alone else "",
-        *(
-            f"{100 * (at - 1):+.1f} % ({100 * (low - 1):+.1f} to {100 * (high - 1):+.1f})"
-            for at, low, high in (row["all"], *row["cells"])
-        ),
+        f"{at:+.1f} ({low:+.1f}, {high:+.1f})",
+        *map(percent, row["cells"]),
         "yes" if row["taken"] else "no",
     ]
 
 
 def table(rows: list[Row]) -> str:
     """The Markdown table."""
-    cells = [f"T = 1e{len(str(horizon)) - 1}, eps = {eps:g}" for horizon, eps in CELLS]
-    return markdown(["constant", "was", "candidate", "all cells", *cells, "taken"], map(line, rows))
+    cells = [f"1e{len(str(horizon)) - 1}, {eps:g}" for horizon, eps in CELLS]
+    return markdown(["constant", "was", "candidate", "all cells, %", *cells, "taken"], map(line, rows))
 
 
 def misses(rows: list[Row]) -> list[str]:

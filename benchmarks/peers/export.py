@@ -13,26 +13,35 @@ from instance import Instance
 
 from hushprice.numerics import tape
 from hushprice.numerics.jit import step
-from hushprice.simulation.kernels import paper
+from hushprice.simulation.kernels.customers import arrive
 from hushprice.simulation.market import paper_market
-from hushprice.simulation.scratch import STRETCH, World, scratch
+from hushprice.simulation.scratch import STRETCH, Stretch, new_stretch
+from hushprice.simulation.world import World
 from hushprice.types import FloatArray
 
 
 @step
-def _fill(world: World, seed: int, trial: int, horizon: int, x: FloatArray, u: FloatArray, line: FloatArray) -> None:
+def _fill(
+    world: World,
+    seed: int,
+    trial: int,
+    horizon: int,
+    x: FloatArray,
+    u: FloatArray,
+    line: FloatArray,
+    stretch: Stretch,
+) -> None:
     """What the simulator's own steps make of (seed, trial): contexts, tastes, a, b, clairvoyant price and revenue."""
-    room = scratch(world.stream.size, world.theta.size)
     for start in range(1, horizon + 1, STRETCH):
         count = min(STRETCH, horizon - start + 1)
-        paper.arrive(world, seed, trial, start, count, room)
+        arrive(world, seed, trial, start, count, stretch)
         for i in range(count):
             n = start - 1 + i
             for j in range(world.stream.size):
-                x[n, j] = room.x[j, i]
+                x[n, j] = stretch.x[j, i]
             u[n] = tape.uniform(seed, trial, start + i, tape.DEMAND)
             for row in range(4):
-                line[row, n] = room.line[row, i]
+                line[row, n] = stretch.line[row, i]
 
 
 def paper_instance(dimension: int, *, horizon: int, trials: int, seed: int) -> Instance:
@@ -42,7 +51,8 @@ def paper_instance(dimension: int, *, horizon: int, trials: int, seed: int) -> I
     u = np.empty((trials, horizon))
     line = np.empty((trials, 4, horizon))
     for trial in range(trials):
-        _fill(market.world(horizon), seed, trial, horizon, x[trial], u[trial], line[trial])
+        stretch = new_stretch(dimension - 1, dimension)
+        _fill(market.world(horizon), seed, trial, horizon, x[trial], u[trial], line[trial], stretch)
     return Instance(
         slope=float(market.demand.slope),
         contexts=x,

@@ -117,8 +117,9 @@ def speed(row: Row) -> float | None:
 
 def line_of(row: Row) -> str:
     """One line of the Markdown table."""
+    private = row["private"].partition(",")[0]
     if row["problem"]:
-        return f"| {row['name']} | {row['private']} | did not run: {row['problem']} | | | | |"
+        return f"| {row['name']} | {private} | did not run: {row['problem']} | | | | |"
     cells = [
         regret_cell(row["runs"].get(str(dimension), []), rounds, rounds == HORIZON)
         for dimension in DIMENSIONS
@@ -126,7 +127,7 @@ def line_of(row: Row) -> str:
     ]
     rate = speed(row)
     shown = "-" if rate is None else f"{float(f'{rate:.2g}'):,.0f}"
-    return f"| {row['name']} | {row['private']} | {' | '.join(cells)} | {shown} |"
+    return f"| {row['name']} | {private} | {' | '.join(cells)} | {shown} |"
 
 
 def table(rows: list[Row]) -> str:

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from hushprice.research.planner import measured, prior
-from hushprice.research.sweeps.executors import Advance, Ended, Local
-from hushprice.research.sweeps.store import Store
-from hushprice.research.sweeps.trial_range import Piece
+from hushprice.research.sweeps.executors import Advance, Ended, LocalExecutor
+from hushprice.research.sweeps.store import TrialStore
+from hushprice.research.sweeps.trial_range import TrialRange
 from hushprice.simulation.device import Place
 from hushprice.simulation.gpu import ahead
 from hushprice.simulation.trial import Job
@@ -84,8 +84,8 @@ def test_the_kernels_compiled_while_markets_are_drawn_are_all_that_a_gpu_needs(
     monkeypatch.setattr(ahead, "compile_ahead", lambda jobs, precision: compiled.extend(names(jobs, precision)))
     needed: list[str] = []
 
-    class Stand(Local):
-        def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
+    class Stand(LocalExecutor):
+        def run(self, pieces: Sequence[TrialRange], advance: Advance) -> Ended:
             needed.extend(names([piece.cell.prepare() for piece in pieces], self.place.precision))
             return super().run(pieces, advance)
 
@@ -135,7 +135,7 @@ def test_a_second_run_reads_what_the_first_one_left(
     asked = {(kind, d, epsilon) for kind in ("prior", "gain") for d in (2, 3) for epsilon in (1, 5)}
     assert {(each["kind"], each["dimension"], each["epsilon"]) for each in first["points"]} == asked
     assert first["command"] == " ".join(["python benchmarks/map.py --output map", *command[3:]])
-    own = msgspec.json.decode((tmp_path / "measured.json").read_bytes(), type=measured.Data)
+    own = msgspec.json.decode((tmp_path / "measured.json").read_bytes(), type=measured.MeasuredMap)
     assert own.setting.vectors == 2  # so that no plan would take it for its own
     assert [each.regret for each in own.points] == [
         each["regret"] for each in first["points"] if each["kind"] == "prior"
@@ -145,7 +145,7 @@ def test_a_second_run_reads_what_the_first_one_left(
     page.main()
     assert json.loads((tmp_path / "map.json").read_text())["points"] == first["points"]
     assert sorted((tmp_path / "store").rglob("*")) == kept
-    assert Store(tmp_path / "store")
+    assert TrialStore(tmp_path / "store")
     assert "8 points" in capsys.readouterr().out
 
 
@@ -165,7 +165,7 @@ def test_a_map_is_put_into_the_package_and_the_pages(
     monkeypatch.setattr(sys, "argv", ["map.py", "--output", str(tmp_path), "--install"])
     page.main()
     (own,) = msgspec.json.decode(
-        (tmp_path / "src/hushprice/research/planner/measured.json").read_bytes(), type=measured.Data
+        (tmp_path / "src/hushprice/research/planner/measured.json").read_bytes(), type=measured.MeasuredMap
     ).points
     assert (own.customers, own.regret, own.one_price, own.trials) == (10, 2.0, 4.0, 2)
     assert (tmp_path / "docs/images/map.png").stat().st_size > 5_000

@@ -12,7 +12,7 @@ from hushprice.research.audits.attack import attack_policies
 from hushprice.research.audits.black_box import audit_prices
 
 LEAK = """
-from hushprice.accounting.budget import EpsilonDelta
+from hushprice.privacy.budget import EpsilonDelta
 class Leak:
     claimed = EpsilonDelta(1.0, 1e-6)
     def __init__(self, setting):

@@ -50,3 +50,12 @@ def test_the_command_alone_shows_its_help(call: Callable) -> None:
 
 def test_the_version_is_the_packages(call: Callable) -> None:
     assert call("--version") == (0, f"hushprice {__version__}\n", "")
+
+
+def test_the_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "hushprice", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert (done.stdout, done.stderr) == (f"hushprice {__version__}\n", "")
+    command = [sys.executable, "-m", "hushprice", "privacy", "--epsilon", "-1"]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)

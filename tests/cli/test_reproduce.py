@@ -14,7 +14,7 @@ import pytest
 from hushprice.cli import run_reproduce
 from hushprice.errors import InvalidInput
 from hushprice.research.experiments.registry import chosen
-from hushprice.research.experiments.run import Outcome, Plan
+from hushprice.research.experiments.run import Outcome, ReproductionPlan
 
 SMALL = "--quick --trials 2 --workers 1"
 
@@ -68,7 +68,7 @@ def test_what_waits_to_be_drawn_is_not_drawn_once_it_is_stopped(
         drawn.append(outcome.experiment.label)
         return []
 
-    def measure(plan: Plan, *, on_done: Callable, **others: Any) -> list[Any]:
+    def measure(plan: ReproductionPlan, *, on_done: Callable, **others: Any) -> list[Any]:
         for experiment in plan.experiments:
             on_done(Outcome(experiment=experiment, rows=[], cells=0, new_cells=0, new_periods=0, seconds=0.0))
         if stopped:
@@ -97,7 +97,7 @@ def test_what_cannot_be_written_ends_the_run_at_the_next_table(
     def write_outcome(outcome: Any, folder: Path) -> list[Path]:
         raise InvalidInput("the disk is full")
 
-    def measure(plan: Plan, *, on_done: Callable, **others: Any) -> list[Any]:
+    def measure(plan: ReproductionPlan, *, on_done: Callable, **others: Any) -> list[Any]:
         for experiment in plan.experiments:
             on_done(Outcome(experiment=experiment, rows=[], cells=0, new_cells=0, new_periods=0, seconds=0.0))
             wait(begun)

@@ -150,6 +150,7 @@ def test_a_damaged_result_is_named_and_the_others_are_kept(call: Callable, tmp_p
     assert sorted((tmp_path / "trials").iterdir()) == files
 
 
+@pytest.mark.usefixtures("interrupts")
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_a_sweep_stopped_midway_goes_on_where_it_was(stop: signal.Signals, tmp_path: Path) -> None:
     # So many that there are seconds between the first and the last: whoever sees the first is in time.

@@ -156,6 +156,7 @@ def test_a_policy_of_your_own_is_found_in_the_current_folder(script: Callable, t
     assert report["average_regret"]["mean"] == pytest.approx(same.average_regret.mean, rel=1e-12)
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_ends_with_one_line_and_no_file(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()  # progress is for a person at a terminal
     command = [SCRIPT, "simulate", "--policy", "random", "--horizon", "1e9", "--output", "runs.parquet"]

@@ -139,21 +139,26 @@ def test_the_table_of_visits_is_what_its_block_computes():
 # pitfalls
 
 
-def test_planted_bugs_are_named_alike_in_the_tables_and_in_the_list():
-    page = (DOCS / "reference" / "pitfalls.md").read_text()
-    tables, _, listed = page.partition("## The planted bugs")
-    bugs = re.findall(r"^\d+\. (.*)[;.]$", listed, flags=re.MULTILINE)
-    assert len(bugs) == PLANTED
-    assert sorted(re.findall(r"planted: ([^|]*?) \|", tables)) == sorted(bugs)
+def pitfalls(page: str) -> list[tuple[str, str]]:
+    """Severity and text of every entry, each text on one line."""
+    entries = re.findall(r"^- \*\*.+?\*\* \((.+?)\)\. (.*?)(?=^- |^$)", page, flags=re.MULTILINE | re.DOTALL)
+    return [(severity, " ".join(text.split())) for severity, text in entries]
+
+
+def test_planted_bugs_are_named_as_the_tests_name_them():
+    page = (DOCS / "reference" / "pitfalls.md").read_text().replace("√2", "sqrt(2)")
+    bugs = re.findall(r"Planted\(\s*\"(.*?)\"", (ROOT / "tests" / "planted" / "test_planted.py").read_text())
+    held = [text.partition("*Planted*: ")[2].removesuffix(".") for _, text in pitfalls(page) if "*Planted*: " in text]
+    assert len(set(held)) == len(held) == PLANTED
+    assert set(held) <= set(bugs)
 
 
 def test_every_pitfall_has_a_severity():
-    rows = re.findall(
-        r"^\|(?! Pitfall|---)(.*)\|$", (DOCS / "reference" / "pitfalls.md").read_text(), flags=re.MULTILINE
-    )
-    assert len(rows) > 25
-    for row in rows:
-        assert re.match(r"(critical|theoretical|negligible)\b", row.split("|")[3].strip()), row
+    page = (DOCS / "reference" / "pitfalls.md").read_text().partition("## The planted bugs")[0]
+    found = pitfalls(page)
+    assert len(found) == len(re.findall(r"^- ", page, flags=re.MULTILINE)) > 25
+    for severity, text in found:
+        assert re.match(r"(critical|theoretical|negligible)\b", severity), text
 
 
 def test_a_missed_tree_level_costs_what_the_page_says():

@@ -1,4 +1,4 @@
-"""Backups as docs/guide/operations.md has them: an old backup goes on after what was charged, and says so."""
+"""Backup and restore as docs/guide/operations.md has them: an old one goes on after what was charged, and says so."""
 
 from __future__ import annotations
 

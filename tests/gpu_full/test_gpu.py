@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hushprice.numerics import tape
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.gpu import device
 
 WHY = device.trouble()
@@ -66,8 +66,8 @@ def samples(name: str, precision: str, first: int, **setting: Any) -> Any:
     """Regret of trials of a case; other numbers are other customers, so samples are independent."""
     job, numbers = job_of(name, 2000, epsilon=4.0, **setting), range(first, first + SAMPLE)
     if precision == "cpu":
-        return on_cpu(job, numbers).totals[:, scratch.REGRET]
-    return run_trials(job, numbers, precision=precision, advance=idle)[0].totals[:, scratch.REGRET]
+        return on_cpu(job, numbers).totals[:, tally.REGRET]
+    return run_trials(job, numbers, precision=precision, advance=idle)[0].totals[:, tally.REGRET]
 
 
 def check_single(name: str) -> str:
@@ -88,7 +88,7 @@ def check_same_luck_in_single(name: str) -> str:
     """Trial by trial the same customers with the same luck: most trials end near the CPU's."""
     job = job_of(name, 2000, epsilon=4.0)
     here, (there, _) = on_cpu(job, range(SAMPLE)), run_trials(job, range(SAMPLE), precision="single", advance=idle)
-    apart = np.abs(there.totals - here.totals)[:, scratch.REGRET] / (1.0 + here.totals[:, scratch.REGRET])
+    apart = np.abs(there.totals - here.totals)[:, tally.REGRET] / (1.0 + here.totals[:, tally.REGRET])
     assert np.median(apart) < 1e-3, f"{name}: the median trial is {np.median(apart):g} away"
     return f"{name}: median {np.median(apart):.1g}, largest {apart.max():.1g}"
 

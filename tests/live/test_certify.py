@@ -13,8 +13,8 @@ from hushprice.errors import InvalidInput
 from hushprice.noise import System, Tape
 from hushprice.policies.paper.private.estimate import PrivateMLE
 from hushprice.policies.paper.private.exact_covariance import ExactCov
+from hushprice.policies.verification import verify
 from hushprice.privacy.certificates import signing
-from hushprice.privacy.certificates.verification import verify
 
 KEY = Ed25519PrivateKey.generate()
 

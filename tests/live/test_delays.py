@@ -16,8 +16,9 @@ from hushprice.noise import Tape
 from hushprice.numerics import tape
 from hushprice.numerics.jit import COMPILED
 from hushprice.policies.paper.noise import Noise
-from hushprice.policies.paper.rules import Tuning
-from hushprice.policies.protocol import LEARNING, Policy, basis_of, proven
+from hushprice.policies.paper.policy import PaperPolicy, proven
+from hushprice.policies.paper.rules import PaperRules
+from hushprice.policies.protocol import basis_of
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.slots import Slots
@@ -25,7 +26,7 @@ from hushprice.types import FloatArray
 
 COUNT = 80 if COMPILED else 40
 CONTEXTS = np.random.default_rng(8).uniform(-1, 1, (COUNT, 2))
-TUNING = Tuning(exploration_periods=0, ridge=1.0, width=1.0, max_estimates=12)
+TUNING = PaperRules(exploration_periods=0, ridge=1.0, width=1.0, max_estimates=12)
 NOISE = Noise(  # little of it, so that records decide prices, and so for a large claim
     covariance_noise=0.2,
     estimate_noise=2.0,
@@ -75,10 +76,9 @@ def test_a_stream_with_a_delay_is_the_stream_without_one_shifted(delay: int) -> 
     def stream(delay: int) -> list[tuple[Any, ...]]:
         horizon, basis = COUNT + delay, basis_of(Logistic(), 3)
         pricer = Pricer(
-            policy=Policy(
+            policy=PaperPolicy(
                 name="own",
-                code=LEARNING,
-                tuning=TUNING,
+                rules=TUNING,
                 noise=NOISE,
                 horizon=horizon,
                 basis=basis,

@@ -16,10 +16,9 @@ from hushprice.demand.schema import Boolean, Schema
 from hushprice.errors import InvalidInput
 from hushprice.noise import Tape
 from hushprice.policies import baselines
-from hushprice.policies.catalog import tune
 from hushprice.policies.paper.calibration import CALIBRATIONS
-from hushprice.policies.paper.policy import nonprivate, paper
-from hushprice.policies.paper.rules import numerical
+from hushprice.policies.paper.policy import input_perturbation, nonprivate, paper
+from hushprice.policies.paper.rules import numerical, tune
 from hushprice.privacy.budget import EpsilonDelta, split
 
 SCHEMA = Schema(attributes=(Boolean(name="member"), Boolean(name="weekend")))
@@ -28,7 +27,7 @@ OWN = Affine(3, 4, lambda x: np.append(x, 0.0), lambda x: np.array([0.0, 0.0, 0.
 
 def test_the_defaults_are_the_numerical_sections() -> None:
     pricer = open_pricer(policy="paper", horizon=5000, contexts=2)
-    assert pricer.policy.tuning == numerical(5000, 3)
+    assert pricer.policy.rules == numerical(5000, 3)
     assert (pricer.policy.name, pricer.policy.calibration) == ("paper", "tight")
     assert (pricer.demand, pricer.features) == (Logistic(slope=4.0), main_effects(2))
     assert pricer.ledger.claimed == EpsilonDelta(1.0, 2 / 5000**2)
@@ -125,7 +124,7 @@ def test_a_calibration_that_proves_less_than_it_claims_is_refused_and_tight_is_n
 
 def test_noise_calculated_for_another_market_is_refused() -> None:
     given: dict[str, Any] = {"horizon": 100, "demand": Logistic()}
-    made = paper("printed", split(1.0, 1e-4), dimension=2, tuning=tune(horizon=100, dimension=2), **given)
+    made = paper("printed", split(1.0, 1e-4), dimension=2, rules=tune(horizon=100, dimension=2), **given)
     Pricer(policy=made, features=main_effects(1), **given)
     with pytest.raises(InvalidInput, match="policy 'paper' has noise for horizon 100, got 101"):
         Pricer(policy=made, features=main_effects(1), **given | {"horizon": 101})
@@ -143,8 +142,8 @@ def test_noise_calculated_for_another_market_is_refused() -> None:
 def test_only_policies_that_learn_from_true_contexts_are_priced_with() -> None:
     tuning = tune(horizon=100, dimension=2)
     market: dict[str, Any] = {"demand": Logistic(), "features": main_effects(1), "horizon": 100}
-    Pricer(policy=nonprivate(tuning=tuning), **market)
-    for policy in (baselines.random(), baselines.input_perturbation(1.0, contexts=1, tuning=tuning)):
+    Pricer(policy=nonprivate(rules=tuning), **market)
+    for policy in (baselines.random(), input_perturbation(1.0, contexts=1, rules=tuning)):
         with pytest.raises(InvalidInput, match=f"got '{policy.name}'"):
             Pricer(policy=policy, **market)
 

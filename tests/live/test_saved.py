@@ -16,8 +16,8 @@ from hushprice import Pricer, open_pricer
 from hushprice.demand.families import Gaussian, Poisson
 from hushprice.demand.schema import Boolean, Category, Number, Schema
 from hushprice.errors import InvalidInput
-from hushprice.live import saved
 from hushprice.noise import System, Tape
+from hushprice.policies.paper import saved
 from hushprice.policies.paper.private.covariance import PrivateCov
 from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.paper.private.learner import Learner
@@ -323,8 +323,8 @@ def test_the_state_between_pricer_and_file_does_not_print() -> None:
     pricer = opened(contexts=1)
     pricer.observe(pricer.quote([0.123456]).id, 1.0)
     pricer.quote([0.5])
-    state = saved._state(pricer)
-    assert repr(state) == str(state) == "_State(<sensitive>)"
+    state = saved.state_of(pricer)
+    assert repr(state) == str(state) == "State(<sensitive>)"
     assert state.__rich_repr__() == []
 
 

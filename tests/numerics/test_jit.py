@@ -1,7 +1,9 @@
-"""Where compiled code is kept: a folder that changes with the source of the whole package."""
+"""Where compiled code is kept: a folder that changes with what kernels are made of, and no other edit."""
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -9,21 +11,83 @@ from numba.core import config
 
 from hushprice.numerics import jit
 
+STEP = "from hushprice.numerics.jit import step\nfrom hushprice.rules import (\n    GROWTH,\n)\n"
+PACKAGE = {
+    "__init__": "",
+    "numerics/__init__": "",
+    "numerics/jit": "",
+    "belief": STEP,
+    "rules": "from hushprice import checks\nGROWTH = 1.5",
+    "checks": "",
+    "cli/main": "from hushprice import belief",
+    "service/routes": "from hushprice.belief import learn",
+}
 
-def package(folder: Path, **sources: str) -> str:
+
+def package(folder: Path, **changed: str) -> str:
     """The path of numerics/jit.py in a small package with these modules."""
-    (folder / "numerics").mkdir(parents=True)
-    for name, text in {"numerics/jit": "", **sources}.items():
+    for name, text in (PACKAGE | {name.replace("__", "/"): text for name, text in changed.items()}).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.py").write_text(text)
     return str(folder / "numerics" / "jit.py")
 
 
-def test_an_edit_anywhere_in_the_package_moves_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folders = []
-    for number, text in enumerate(("x = 1", "x = 1", "x = 2")):
-        monkeypatch.setattr(jit, "__file__", package(tmp_path / str(number), other=text))
-        folders.append(jit._cache_folder())
-    assert folders[0] == folders[1] != folders[2]
+def key(folder: Path, monkeypatch: pytest.MonkeyPatch, **changed: str) -> str:
+    monkeypatch.setattr(jit, "__file__", package(folder, **changed))
+    return jit._cache_folder()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"belief": STEP + "x = 1"},
+        {"rules": "from hushprice import checks\nGROWTH = 2.0"},
+        {"checks": "x = 1"},
+        {"numerics__jit": "x = 1"},
+        {"other": STEP},
+        {"gpu": "    import numba"},
+    ],
+)
+def test_an_edit_of_what_steps_are_made_of_moves_the_cache(
+    changed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = key(tmp_path / "before", monkeypatch)
+    assert key(tmp_path / "same", monkeypatch) == before
+    assert key(tmp_path / "after", monkeypatch, **changed) != before
+
+
+@pytest.mark.parametrize("changed", [{"cli__main": "x = 1"}, {"service__routes": ""}, {"other": "x = 1"}])
+def test_an_edit_of_anything_else_does_not(
+    changed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert key(tmp_path / "after", monkeypatch, **changed) == key(tmp_path / "before", monkeypatch)
+
+
+def test_where_imports_cannot_be_followed_everything_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    relative = STEP + "from . import checks"
+    before = key(tmp_path / "before", monkeypatch, belief=relative)
+    assert key(tmp_path / "after", monkeypatch, belief=relative, cli__main="x = 1") != before
+
+
+def test_the_packages_own_key_leaves_out_what_is_around_the_kernels() -> None:
+    imported = set(jit._imported((Path(jit.__file__).parents[1] / "simulation/trial.py").read_text(), jit._sources()))
+    assert {"simulation/kernels/newton", "policies/newton/rules", "types"} <= imported
+
+
+def test_folders_that_have_long_been_idle_are_removed(tmp_path: Path) -> None:
+    now, day = time.time(), 24 * 3600.0
+    folders = [tmp_path / f"kernels-{number}" for number in range(7)]
+    for number, folder in enumerate(folders):
+        (folder / "inside").mkdir(parents=True)
+        idle = 0.5 if number < 5 else number
+        os.utime(folder, (now - idle * day, now - idle * day))
+    (tmp_path / "other").mkdir()
+    os.utime(tmp_path / "other", (0.0, 0.0))
+    os.utime(folders[0], (0.0, 0.0))
+    jit.prune(folders[0])  # ours, however old
+    assert [folder.exists() for folder in folders] == [True] * 5 + [False] * 2
+    assert (tmp_path / "other").exists()
+    jit.prune(tmp_path / "nowhere" / "kernels-1")  # no trouble
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,9 @@ from hushprice.privacy.budget import EpsilonDelta
 from hushprice.simulation.change import Change, world_of
 from hushprice.simulation.kernels import newton
 from hushprice.simulation.market import Market
-from hushprice.simulation.scratch import TOTALS
+from hushprice.simulation.tally import TOTALS
 from hushprice.simulation.trial import newton_plan
+from hushprice.simulation.world import TrialInput, TrialOutput
 from hushprice.types import FloatArray
 
 CLAIM = EpsilonDelta(1.0, 1e-6)
@@ -126,9 +127,9 @@ class Played:
 
 
 def _published(kind: str, given: tuple[Any, ...]) -> FloatArray:
-    """What a release writes into: it lies on the trial's desk."""
-    (desk,) = (each for each in given if hasattr(each, "noisy_score"))
-    return desk.noisy_score if kind == SCORE else desk.curvature
+    """What a release writes into."""
+    (state,) = (each for each in given if hasattr(each, "noisy_score"))
+    return state.noisy_score if kind == SCORE else state.curvature
 
 
 @functools.lru_cache(maxsize=32)
@@ -159,13 +160,13 @@ def kernel(world: Played) -> Any:
         exec(its_scores, module.scores.__dict__)
     names = ("uniform", "EXPLORATION", "COVARIANCE_NOISE", "ESTIMATE_NOISE")
     module.tape = SimpleNamespace(take_normals=world.take, **{name: getattr(tape, name) for name in names})  # type: ignore[attr-defined]
-    look, add_noise = module._look, module._add_noise
-    module._look = lambda *given: world.released(CURVATURE, given[-1], look, given)  # type: ignore[attr-defined]
-    module._add_noise = lambda *given: world.released(SCORE, given[3], add_noise, given)  # type: ignore[attr-defined]
+    curvature, score = module._release_curvature, module.release_score
+    module._release_curvature = lambda *given: world.released(CURVATURE, given[-1], curvature, given)  # type: ignore[attr-defined]
+    module.release_score = lambda *given: world.released(SCORE, given[3], score, given)  # type: ignore[attr-defined]
     return module
 
 
-def settings(reference_price: float, *, trigger: bool = False) -> rules.Newton:
+def settings(reference_price: float, *, trigger: bool = False) -> rules.NewtonRules:
     """The rules as bought, but for a first batch of 300 records: four blocks, all weighed by the first belief."""
     noise.calibrate.cache_clear()  # a planted bug may be in it, now or later
     made = rules.newton(CLAIM, demand=MARKET.demand, features=MARKET.features, reference_price=reference_price)
@@ -174,7 +175,7 @@ def settings(reference_price: float, *, trigger: bool = False) -> rules.Newton:
 
 
 def play(
-    chosen: rules.Newton,
+    chosen: rules.NewtonRules,
     change: Change | None = None,
     *,
     follow: Played | None = None,
@@ -184,26 +185,15 @@ def play(
 ) -> Played:
     """One world from its first customer to its last."""
     world, totals, periods = Played(follow, blind), np.zeros(TOTALS), np.zeros(horizon, dtype=np.int64)
-    kernel(world).run_newton(
-        world_of(market, horizon, change, None),
-        newton_plan(chosen, market),
-        3,
-        0,
-        horizon,
-        np.array([horizon]),
-        np.zeros(1),
-        totals,
-        periods,
-        np.zeros(0),
-        np.zeros(2, dtype=np.int64),
-        1,
-    )
+    given = TrialInput(3, 0, horizon, np.zeros(2, dtype=np.int64), 1)
+    output = TrialOutput(np.array([horizon]), np.zeros(1), totals, periods, np.zeros(0))
+    kernel(world).run_newton(world_of(market, horizon, change, None), newton_plan(chosen, market), given, output)
     if follow is not None and len(world.releases) != len(follow.releases):
         raise ToldApart("one world publishes more than the other")
     return world
 
 
-def shares(chosen: rules.Newton, one: Change, other: Change) -> tuple[float, float]:
+def shares(chosen: rules.NewtonRules, one: Change, other: Change) -> tuple[float, float]:
     """What scores and curvatures tell this pair apart by, as shares of the mu^2 that the claim stands for."""
     first = play(chosen, one)
     squares = play(chosen, other, follow=first).squares

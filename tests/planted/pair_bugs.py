@@ -11,7 +11,7 @@ from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import Batches
 from hushprice.privacy.loss import loss_of
-from hushprice.research.audits.batches import Neighbours, batch_of, mu_of, noise_map
+from hushprice.research.audits.batches import NeighbouringBatches, batch_of, mu_of, noise_map
 from hushprice.types import FloatArray
 
 # Right where scores have much of the noise's cost, and too little where they have not: then two records between
@@ -42,7 +42,7 @@ def every_pair_is_paid_for() -> None:
         assert 0.999 * paid < found <= paid * (1.0 + 1e-7), (ratio, found, paid)
 
 
-def _pair(other: FloatArray) -> Neighbours:
+def _pair(other: FloatArray) -> NeighbouringBatches:
     """A batch whose first record did not buy, and one with another there, who did."""
     features, demands = np.tile([1.0, 0.0], (12, 1)), np.zeros(12)
-    return Neighbours(np.zeros(2), np.zeros((2, 2)), features, demands, 0, (other, 1.0))
+    return NeighbouringBatches(np.zeros(2), np.zeros((2, 2)), features, demands, 0, (other, 1.0))

@@ -206,7 +206,7 @@ unpaid_accepted = changed(learner, "_refuse_unpaid", lambda real: lambda event, 
 def _forgetful(real: Any) -> Any:
     def state(pricer: Pricer) -> Any:
         found = real(pricer)
-        found.estimates_left = pricer.policy.tuning.max_estimates  # type: ignore[union-attr]
+        found.estimates_left = pricer.policy.rules.max_estimates  # type: ignore[union-attr]
         return found
 
     return state

@@ -26,7 +26,7 @@ from hushprice.privacy.streams import Strategy, toeplitz, tree
 from hushprice.records import Records
 from hushprice.research.audits.finding import Measurement
 from hushprice.research.audits.linear_gaussian import audit_stream
-from hushprice.research.audits.objective_density import Neighbours, audit_estimate
+from hushprice.research.audits.objective_density import NeighbouringDatabases, audit_estimate
 from hushprice.types import FloatArray
 
 STEPS, SIGMA = 15, 5.0
@@ -144,11 +144,13 @@ def estimate_event(*, noise: float = 10.0, ridge: float = 210.0, live: bool = Fa
     )
 
 
-def _pulled(phi: list[float], bought: float, other: list[float], other_bought: float, size: int = 1500) -> Neighbours:
+def _pulled(
+    phi: list[float], bought: float, other: list[float], other_bought: float, size: int = 1500
+) -> NeighbouringDatabases:
     """A pair among `size` customers whose purchases pull theta along the first coordinate."""
     base = np.tile([[1.0], [0.0]], size)
     demands = np.append(np.ones(size), bought)
-    return Neighbours(np.column_stack([base, phi]), demands, np.array(other), other_bought)
+    return NeighbouringDatabases(np.column_stack([base, phi]), demands, np.array(other), other_bought)
 
 
 def _all_hold(findings: list[Measurement]) -> None:
@@ -168,7 +170,7 @@ def estimate_by_density() -> None:
 
 def determinant_by_density() -> None:
     """Noise so large that the determinant makes most of the loss, and half of the solutions lie on the sphere."""
-    pair = Neighbours(np.array([[1.0], [0.0]]), np.array([1.0]), np.zeros(2), 0.0)
+    pair = NeighbouringDatabases(np.array([[1.0], [0.0]]), np.array([1.0]), np.zeros(2), 0.0)
     _all_hold(audit_estimate(estimate_event(noise=300.0), DEMAND, [pair], Adjacency.ZERO_OUT, draws=200))
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.service.learning_runs import BOUGHT, CONTEXTS, WINDOW, Shop, many_blocks, public, same_noise, spec
 
+from hushprice.policies.verification import verify
 from hushprice.privacy.certificates.certificate import Certificate
-from hushprice.privacy.certificates.verification import verify
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared.certificates import customer_of
 from hushprice.service.shared.product_view import product_of

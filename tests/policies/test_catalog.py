@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +13,25 @@ from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
 from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
-from hushprice.policies.catalog import NAMES, build, make_plain, plain, tune
+from hushprice.policies.catalog import NAMES, build, make_plain, plain, read_by, reads
 from hushprice.policies.newton.policy import noisy_newton
 from hushprice.policies.newton.rules import newton
 from hushprice.policies.paper.calibration import CALIBRATIONS
-from hushprice.policies.paper.policy import nonprivate, paper
-from hushprice.policies.paper.rules import Tuning, numerical
-from hushprice.policies.protocol import Policy, Setting
+from hushprice.policies.paper.policy import input_perturbation, nonprivate, paper
+from hushprice.policies.paper.rules import PaperRules, numerical, tune
+from hushprice.policies.protocol import Setting
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, split
+from hushprice.settings import OPTIONS, PolicySettings, Settings
 
 HORIZON = 1000
 BUDGET = split(0.6, 2e-6)
 TUNING = numerical(HORIZON, 3)
 
 
-def built(name: str, **changes: Any) -> Policy:
-    given: dict[str, Any] = {
-        "horizon": HORIZON,
-        "demand": Logistic(),
-        "features": main_effects(2),
-        "budget": BUDGET,
-        "tuning": TUNING,
-    }
-    return build(name, **given | changes)
+def built(name: str, **changes: Any) -> Any:
+    given: dict[str, Any] = {"horizon": HORIZON, "epsilon": 0.6, "delta": 2e-6}
+    return build(PolicySettings(policy=name, **given | changes), Logistic(), main_effects(2))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -53,28 +49,28 @@ def test_tight_is_the_default_calibration() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_unknown_calibration_is_refused_by_every_policy_and_a_known_one_where_it_is_used(name: str) -> None:
-    for unknown in ("bogus", "", None):
-        with pytest.raises(
-            InvalidInput, match=f"^calibration must be one of {', '.join(CALIBRATIONS)}, got {unknown!r}"
-        ):
-            built(name, calibration=unknown)
-    if name != "paper":
-        assert built(name, calibration="printed") == built(name)
+def test_an_unknown_calibration_is_refused_and_a_known_one_where_it_is_not_used(name: str) -> None:
+    for calibration in ("bogus", "", "printed"):
+        if name == "paper" and calibration in CALIBRATIONS:
+            continue
+        known = f"calibration must be one of {', '.join(CALIBRATIONS)}, got {calibration!r}"
+        wrong = known if name == "paper" else f"calibration is for policy 'paper', got {calibration!r} for policy"
+        with pytest.raises(InvalidInput, match=f"^{wrong}"):
+            built(name, calibration=calibration)
 
 
 def test_what_is_built_is_what_the_policys_own_function_makes() -> None:
-    market: dict[str, Any] = {"horizon": HORIZON, "dimension": 3, "demand": Logistic(), "tuning": TUNING}
+    market: dict[str, Any] = {"horizon": HORIZON, "dimension": 3, "demand": Logistic(), "rules": TUNING}
     for calibration in CALIBRATIONS:
         assert built("paper", calibration=calibration) == paper(calibration, BUDGET, **market)
-    zeroed = built("paper", adjacency=Adjacency.ZERO_OUT)
+    zeroed = built("paper", adjacency="zero-out")
     assert zeroed == paper("tight", BUDGET, adjacency=Adjacency.ZERO_OUT, **market)
-    assert built("nonprivate") == nonprivate(tuning=TUNING)
+    assert built("nonprivate") == nonprivate(rules=TUNING)
     assert built("random") == baselines.random()
     assert built("fixed") == baselines.fixed()
     assert built("fixed", price=0.25) == baselines.fixed(0.25)
     assert built("clairvoyant") == baselines.clairvoyant()
-    assert built("input-perturbation") == baselines.input_perturbation(0.6, contexts=2, tuning=TUNING)
+    assert built("input-perturbation") == input_perturbation(0.6, contexts=2, rules=TUNING)
     rules = newton(BUDGET.total, demand=Logistic(), features=main_effects(2))
     assert built("noisy-newton") == noisy_newton(rules, demand=Logistic(), dimension=3)
 
@@ -87,9 +83,9 @@ def test_the_parts_of_noisy_newton_are_turned_off_by_name() -> None:
         ({"bonus": False}, {"width": 0.0}),
         ({"noise": False}, {"drawn": False}),
         ({"unit_cost": 0.2}, {"unit_cost": 0.2}),
-        ({"adjacency": Adjacency.ZERO_OUT}, {"adjacency": Adjacency.ZERO_OUT}),
+        ({"adjacency": "zero-out"}, {"adjacency": Adjacency.ZERO_OUT}),
     ):
-        assert built("noisy-newton", **option).newton == newton(BUDGET.total, **market, **given)  # type: ignore[arg-type]
+        assert built("noisy-newton", **option).rules == newton(BUDGET.total, **market, **given)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "noisy-newton"])
@@ -97,7 +93,7 @@ def test_the_parts_of_noisy_newton_are_turned_off_by_name() -> None:
     "option", [{"reference_price": 0.5}, {"trigger": False}, {"bonus": False}, {"noise": False}, {"unit_cost": 0.1}]
 )
 def test_the_parts_of_noisy_newton_are_refused_elsewhere(name: str, option: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match=f"are for policy 'noisy-newton', got '{name}'"):
+    with pytest.raises(InvalidInput, match=f"is for policy 'noisy-newton', got .* for policy '{name}'"):
         built(name, **option)
 
 
@@ -118,7 +114,7 @@ def test_only_policies_with_a_guarantee_claim_one() -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "fixed"])
 def test_a_price_with_a_policy_that_is_not_fixed_is_refused(name: str) -> None:
-    with pytest.raises(InvalidInput, match=f"price is for policy 'fixed' alone, got 0.5 with policy '{name}'"):
+    with pytest.raises(InvalidInput, match=f"price is for policy 'fixed', got 0.5 for policy '{name}'"):
         built(name, price=0.5)
 
 
@@ -131,7 +127,7 @@ def test_an_unknown_name_is_refused_with_the_list(name: Any) -> None:
 def test_tuning_is_the_numerical_sections_with_entries_replaced() -> None:
     assert tune(horizon=HORIZON, dimension=3) == numerical(HORIZON, 3)
     changed = tune(horizon=HORIZON, dimension=3, exploration_periods=0, ridge=2.5, width=0.0, max_estimates=7)
-    assert changed == Tuning(exploration_periods=0, ridge=2.5, width=0.0, max_estimates=7)
+    assert changed == PaperRules(exploration_periods=0, ridge=2.5, width=0.0, max_estimates=7)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +148,7 @@ def test_bad_tuning_is_refused_by_name_and_value(change: dict[str, Any]) -> None
 
 
 MODULE = """
-from hushprice.accounting.budget import EpsilonDelta
+from hushprice.privacy.budget import EpsilonDelta
 
 class Good:
     def __init__(self, setting): ...
@@ -279,8 +275,24 @@ def test_what_fails_inside_a_constructor_surfaces_as_it_is(module: str) -> None:
 
 
 @pytest.mark.parametrize("entry", [{"width": 3.0}, {"ridge": 1.0}, {"max_estimates": 9}, {"exploration_periods": 0}])
-def test_the_papers_tuning_is_refused_for_a_policy_without_use_for_it(entry: dict[str, Any]) -> None:
+def test_the_papers_rules_are_refused_for_policies_without_use_for_them(entry: dict[str, Any]) -> None:
     ((name, value),) = entry.items()
-    with pytest.raises(InvalidInput, match=f"^{name} is for policies 'paper' and 'nonprivate', got {value!r}"):
-        tune(horizon=100, dimension=2, policy="noisy-newton", **entry)
-    assert getattr(tune(horizon=100, dimension=2, policy="paper", **entry), name) == value
+    for policy in ("noisy-newton", "random", "fixed", "clairvoyant"):
+        with pytest.raises(InvalidInput, match=f"^{name} is for policies 'paper', 'nonprivate' and "):
+            built(policy, **entry)
+    for policy in ("paper", "nonprivate", "input-perturbation"):
+        assert getattr(built(policy, **entry).rules, name) == value
+
+
+def test_settings_for_several_policies_are_left_to_those_that_read_them() -> None:
+    asked = {"horizon": 10, "width": 3.0, "price": 0.5, "trigger": False}
+    both = ["paper", "fixed"]
+    assert read_by("paper", asked, both) == {"horizon": 10, "width": 3.0, "trigger": False}
+    assert read_by("fixed", asked, both) == {"horizon": 10, "price": 0.5, "trigger": False}  # which then refuses it
+
+
+def test_the_keywords_of_settings_are_their_fields() -> None:
+    """Oracle: the dataclass itself; `policy` and `horizon` are named by every function that passes them on."""
+    hints = typing.get_type_hints(PolicySettings)
+    assert typing.get_type_hints(Settings) == {name: hints[name] for name in hints if name not in ("policy", "horizon")}
+    assert set(OPTIONS) == {option for name in NAMES for option in reads(name)}

@@ -11,20 +11,20 @@ from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.features import main_effects
 from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
+from hushprice.policies.baselines import Clairvoyant, FixedPrice
 from hushprice.policies.newton.policy import noisy_newton
 from hushprice.policies.newton.rules import newton
 from hushprice.policies.newton.rules import without_noise as without_newton_noise
 from hushprice.policies.paper.noise import without_noise
-from hushprice.policies.paper.policy import nonprivate, paper
-from hushprice.policies.paper.published_noise import Constants
+from hushprice.policies.paper.policy import nonprivate, paper, proven
 from hushprice.policies.paper.rules import numerical
-from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, RANDOM, Basis, Policy, basis_of, proven
+from hushprice.policies.protocol import Basis, Constants, basis_of
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, split
 from hushprice.privacy.sensitivity import of_loss
 
 TUNING = numerical(100, 2)
-PAPER = paper("printed", split(1.0, 1e-4), horizon=100, dimension=2, demand=Logistic(), tuning=TUNING)
+PAPER = paper("printed", split(1.0, 1e-4), horizon=100, dimension=2, demand=Logistic(), rules=TUNING)
 assert PAPER.noise is not None
 assert PAPER.proven is not None
 SMALL = EpsilonDelta(0.5, 1e-5)
@@ -50,7 +50,6 @@ FOUND = proven(THIN, horizon=100, basis=basis_of(Logistic(), 2), adjacency=Adjac
         ),
         ({"proven": None}, "claimed and proven must be given together, got Eps.* and None"),
         ({"input_noise": 50.0}, "input_noise is for policies that claim nothing, got 50.0"),
-        ({"code": 7}, "code must be one of RANDOM, FIXED, CLAIRVOYANT, LEARNING, NEWTON, got 7"),
         ({"noise": THIN}, "proven must be what the accountant gets for the noise"),
         (
             {"noise": THIN, "proven": FOUND},
@@ -62,14 +61,13 @@ FOUND = proven(THIN, horizon=100, basis=basis_of(Logistic(), 2), adjacency=Adjac
         ({"horizon": 10_000}, "proven must be what the accountant gets for the noise"),
         ({"horizon": None}, "horizon and basis must be given where something is claimed"),
         ({"basis": None}, "horizon and basis must be given where something is claimed"),
-        ({"noise": None}, "noise is for policies that learn, got None for 'paper'"),
-        ({"tuning": None}, "tuning is for policies that learn, got None for 'paper'"),
-        ({"code": RANDOM}, "tuning is for policies that learn, got Tuning"),
+        ({"noise": None}, "noise must be given by a policy that learns, got None"),
+        ({"rules": None}, "rules must be given by a policy that learns, got None"),
         (
-            {"tuning": replace(TUNING, max_estimates=5000)},
+            {"rules": replace(TUNING, max_estimates=5000)},
             f"^max_estimates must be what the noise was calculated for, {TUNING.max_estimates}, got 5000$",
         ),
-        ({"tuning": replace(TUNING, max_estimates=1)}, "^max_estimates must be what the noise was calculated for"),
+        ({"rules": replace(TUNING, max_estimates=1)}, "^max_estimates must be what the noise was calculated for"),
         ({"input_noise": -1.0}, "input_noise must be a number at or above 0, got -1.0"),
         ({"input_noise": float("inf")}, "input_noise must be a number at or above 0, got inf"),
     ],
@@ -89,17 +87,16 @@ FOUND_NEWTON = EpsilonDelta(THIN_NEWTON.noise.proven_epsilon(2, Adjacency.REPLAC
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"newton": None}, "newton is for policy noisy-newton, got None for 'noisy-newton'"),
-        ({"code": RANDOM}, "newton is for policy noisy-newton, got Newton"),
-        ({"claimed": SMALL}, "claimed must be what the noise was bought with, got .*epsilon=0.5"),
-        ({"claimed": None, "proven": None}, "claimed must be what the noise was bought with, got None"),
-        ({"newton": without_newton_noise(RULES)}, "claimed must be what the noise was bought with, got Eps"),
+        ({"rules": None}, "rules must be those of noisy-newton, got None for 'noisy-newton'"),
+        ({"claimed": SMALL}, "claimed must be what the noise was bought with, .* got .*epsilon=0.5"),
+        ({"claimed": None, "proven": None}, "claimed must be what the noise was bought with, .* got None"),
+        ({"rules": without_newton_noise(RULES)}, "claimed must be what the noise was bought with, None, got Eps"),
         ({"basis": None}, "basis must be given where something is claimed"),
         ({"basis": basis_of(Logistic(), 3)}, "proven must be what the accountant gets for the noise"),
         ({"adjacency": Adjacency.ZERO_OUT}, "proven must be what the accountant gets for the noise"),
         ({"proven": EpsilonDelta(0.5, 1e-6)}, "proven must be what the accountant gets for the noise"),
-        ({"newton": THIN_NEWTON}, "proven must be what the accountant gets for the noise"),
-        ({"newton": THIN_NEWTON, "proven": FOUND_NEWTON}, "is claimed, but the noise proves"),
+        ({"rules": THIN_NEWTON}, "proven must be what the accountant gets for the noise"),
+        ({"rules": THIN_NEWTON, "proven": FOUND_NEWTON}, "is claimed, but the noise proves"),
     ],
 )
 def test_a_noisy_newton_that_contradicts_itself_is_refused(change: dict[str, Any], message: str) -> None:
@@ -117,8 +114,8 @@ def test_noisy_newton_is_bound_to_its_features_and_to_no_horizon() -> None:
 
 def test_what_acts_on_releases_alone_may_change_under_the_same_noise() -> None:
     other = replace(TUNING, ridge=1e-9, width=0.0, exploration_periods=0)
-    assert replace(PAPER, tuning=other).noise == PAPER.noise
-    assert replace(nonprivate(tuning=TUNING), tuning=replace(TUNING, max_estimates=5000)).claimed is None
+    assert replace(PAPER, rules=other).noise == PAPER.noise
+    assert replace(nonprivate(rules=TUNING), rules=replace(TUNING, max_estimates=5000)).claimed is None
 
 
 def test_what_is_proven_is_less_than_what_is_claimed_and_never_without_a_claim() -> None:
@@ -126,15 +123,15 @@ def test_what_is_proven_is_less_than_what_is_claimed_and_never_without_a_claim()
     last_digits = replace(PAPER.proven, epsilon=PAPER.proven.epsilon * (1.0 + 1e-12))
     assert replace(PAPER, proven=last_digits).proven == last_digits  # two machines may differ in them
     with pytest.raises(InvalidInput, match=r"claimed and proven must be given together, got None and Eps"):
-        replace(nonprivate(tuning=TUNING), proven=SMALL)
+        replace(nonprivate(rules=TUNING), proven=SMALL)
     with pytest.raises(InvalidInput, match=r"claimed and proven must be given together, got Eps.* and None"):
-        Policy(name="mine", code=FIXED, price=0.5, claimed=SMALL)
+        FixedPrice(name="mine", price=0.5, claimed=SMALL)
     for stated in (SMALL, EpsilonDelta(0.0, 0.0)):
         with pytest.raises(InvalidInput, match=r"claimed must be 0, by a policy that reads no record, got Eps"):
-            Policy(name="mine", code=FIXED, price=0.5, claimed=SMALL, proven=stated)
+            FixedPrice(name="mine", price=0.5, claimed=SMALL, proven=stated)
     nothing = EpsilonDelta(0.0, 0.0)
     with pytest.raises(InvalidInput, match=r"claimed must be 0, by a policy that reads no record"):
-        Policy(name="mine", code=CLAIRVOYANT, claimed=nothing, proven=nothing)  # it knows everybody
+        Clairvoyant(name="mine", claimed=nothing, proven=nothing)  # it knows everybody
     hair = EpsilonDelta(PAPER.proven.epsilon * (1.0 - 5e-10), PAPER.proven.delta)
     with pytest.raises(InvalidInput, match=r"is claimed, but the noise proves"):
         replace(PAPER, claimed=hair, proven=hair, noise=replace(PAPER.noise, claimed=hair))
@@ -148,7 +145,7 @@ def test_without_a_claim_nothing_is_proven() -> None:
 def test_a_policy_is_private_when_it_claims_something() -> None:
     assert PAPER.private
     assert baselines.random().private
-    assert not nonprivate(tuning=TUNING).private
+    assert not nonprivate(rules=TUNING).private
     assert not baselines.clairvoyant().private
 
 
@@ -165,7 +162,7 @@ def test_noise_is_for_the_horizon_and_the_demand_it_was_calculated_for() -> None
 
 def test_a_policy_without_noise_fits_everywhere() -> None:
     for demand in (Logistic(), Poisson(), Gaussian()):
-        nonprivate(tuning=TUNING).check_fits(horizon=7, demand=demand, dimension=5)
+        nonprivate(rules=TUNING).check_fits(horizon=7, demand=demand, dimension=5)
 
 
 def test_the_basis_of_a_demand_has_the_papers_constants_and_the_true_ones() -> None:
@@ -175,11 +172,7 @@ def test_the_basis_of_a_demand_has_the_papers_constants_and_the_true_ones() -> N
 
 
 def test_one_fixed_price_needs_no_tuning() -> None:
-    assert Policy(name="mine", code=FIXED, price=0.5).claimed is None
-    with pytest.raises(InvalidInput, match="noise is for policies that learn"):
-        Policy(name="mine", code=FIXED, noise=without_noise(1.0))
-    with pytest.raises(InvalidInput, match="tuning is for policies that learn, got None"):
-        Policy(name="mine", code=LEARNING)
+    assert FixedPrice(name="mine", price=0.5).claimed is None
 
 
 def test_a_demand_of_ones_own_may_not_pass_for_a_built_in_one() -> None:

@@ -58,7 +58,7 @@ def _mean(family: int, slope: float, z: Any) -> Any:
 @functools.cache
 def _oracle(case: Case) -> float:
     demand: Any = SimpleNamespace(mean=lambda z: _mean(case.family, case.slope, z))
-    return dense_price(demand, case.a, case.b, case.q0, case.q1, case.q2, case.width)
+    return dense_price(demand, case.a, case.b, (case.q0, case.q1, case.q2), case.width)
 
 
 def _loss(case: Case, chosen: float) -> float:

@@ -26,7 +26,7 @@ def test_without_a_bonus_it_is_the_clairvoyant_price(demand: Any) -> None:
     for _ in range(20):
         a, b = float(rng.normal()), float(rng.normal() - 0.7)
         exact = clairvoyant_price(demand.family, float(demand.slope), a, b)
-        assert dense_price(demand, a, b, 0.0, 0.0, 0.0, 0.0) == pytest.approx(exact, abs=1e-7)
+        assert dense_price(demand, a, b, (0.0, 0.0, 0.0), 0.0) == pytest.approx(exact, abs=1e-7)
 
 
 def test_every_narrow_peak_is_zoomed_into() -> None:
@@ -36,29 +36,29 @@ def test_every_narrow_peak_is_zoomed_into() -> None:
     demand = family(
         lambda z: np.max(heights / (1 + (300 * (z[..., None] - places)) ** 2), axis=-1) / np.maximum(z, 1e-3)
     )
-    assert dense_price(demand, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0) == pytest.approx(places[11], abs=1e-7)
+    assert dense_price(demand, 0.0, 1.0, (0.0, 0.0, 0.0), 0.0) == pytest.approx(places[11], abs=1e-7)
 
 
 def test_a_family_of_the_users_own() -> None:
     demand = family(lambda z: np.where(z > 0.2, 1.0, 0.1))  # falls from 1 to 0.1 at price 0.8
-    assert dense_price(demand, 1.0, -1.0, 0.0, 0.0, 0.0, 0.0) == pytest.approx(0.8, abs=1e-9)
+    assert dense_price(demand, 1.0, -1.0, (0.0, 0.0, 0.0), 0.0) == pytest.approx(0.8, abs=1e-9)
 
 
 def test_the_top_of_an_arch_of_the_bonus() -> None:
-    assert dense_price(NOTHING, 0.0, 0.0, -0.2, 1.0, -1.0, 2.0) == pytest.approx(0.5, abs=1e-7)
+    assert dense_price(NOTHING, 0.0, 0.0, (-0.2, 1.0, -1.0), 2.0) == pytest.approx(0.5, abs=1e-7)
 
 
 def test_ties_and_flat_objectives_go_to_the_lower_price() -> None:
-    assert dense_price(NOTHING, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0) == 0.0
-    assert dense_price(NOTHING, 0.0, 0.0, 0.25, -1.0, 1.0, 1.0) == 0.0  # U(0) = U(1)
-    assert dense_price(NOTHING, 0.0, 0.0, -0.5, 1.0, 0.0, 0.0) == 0.0
+    assert dense_price(NOTHING, 0.0, 0.0, (0.0, 0.0, 0.0), 1.0) == 0.0
+    assert dense_price(NOTHING, 0.0, 0.0, (0.25, -1.0, 1.0), 1.0) == 0.0  # U(0) = U(1)
+    assert dense_price(NOTHING, 0.0, 0.0, (-0.5, 1.0, 0.0), 0.0) == 0.0
 
 
 def test_ends_are_exact() -> None:
-    assert dense_price(NOTHING, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0) == 1.0
-    assert dense_price(NOTHING, 0.0, 0.0, 1.0, -1.0, 0.0, 1.0) == 0.0
+    assert dense_price(NOTHING, 0.0, 0.0, (0.0, 0.0, 1.0), 1.0) == 1.0
+    assert dense_price(NOTHING, 0.0, 0.0, (1.0, -1.0, 0.0), 1.0) == 0.0
 
 
 def test_the_cap_does_not_matter() -> None:
     line = family(lambda z: z)
-    assert dense_price(line, 1.0, -1.0, 9.0, 12.0, 4.0, 1.0) == 1.0  # U = p (1 - p) + 3 + 2 p, above 1 everywhere
+    assert dense_price(line, 1.0, -1.0, (9.0, 12.0, 4.0), 1.0) == 1.0  # U = p (1 - p) + 3 + 2 p, above 1 everywhere

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hushprice.noise import System
-from hushprice.policies.newton.pricing import quoter
+from hushprice.policies.newton.pricing import transition
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.shared.product import Product
@@ -52,7 +52,7 @@ def spec(**changes: Any) -> bytes:
 def many_blocks() -> Iterator[None]:
     """Short batches have one block; here they have several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quoter, "BLOCKS", 1.0)
+        patch.setattr(transition, "BLOCKS", 1.0)
         yield
 
 

@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.planted import service_checks
 from tests.service.learning_runs import WINDOW, Shop, many_blocks, spec
 
+from hushprice.policies.verification import verify
 from hushprice.privacy.certificates.certificate import Certificate
-from hushprice.privacy.certificates.verification import verify
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared.certificates import customer_of
 from hushprice.service.shared.product_view import product_of

@@ -19,13 +19,14 @@ from hushprice.numerics.jit import COMPILED
 from hushprice.policies.newton.rules import DISPERSION
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.change import Change, world_of
 from hushprice.simulation.kernels import newton
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import prepare, simulate
 from hushprice.simulation.trial import Job, newton_plan, run_compiled
+from hushprice.simulation.world import TrialInput, TrialOutput
 from hushprice.types import FloatArray
 
 MarketMaker = Callable[..., Market]
@@ -40,27 +41,16 @@ def run(policy: str | Policy = "noisy-newton", **settings: Any) -> SimulationRes
 def played(job: Job, checkpoints: list[int], keep: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Prices, estimate periods and totals of the kernel with these checkpoints."""
     assert not isinstance(job.policy, str)
-    rules = job.policy.newton  # type: ignore[union-attr]
+    rules = job.policy.rules  # type: ignore[union-attr]
     assert rules is not None
-    totals, periods = np.zeros(scratch.TOTALS), np.zeros(50, dtype=np.int64)
+    totals, periods = np.zeros(tally.TOTALS), np.zeros(50, dtype=np.int64)
     prices = np.zeros(job.horizon if keep else 0)
     at = np.zeros(len(checkpoints))
-    assert newton.run_newton(
-        world_of(job.market, job.horizon, None, None),
-        newton_plan(rules, job.market),
-        job.seed,
-        0,
-        job.horizon,
-        np.array(checkpoints),
-        at,
-        totals,
-        periods,
-        prices,
-        np.zeros(2, dtype=np.int64),
-        1,
-    )
+    world, plan = world_of(job.market, job.horizon, None, None), newton_plan(rules, job.market)
+    given = TrialInput(job.seed, 0, job.horizon, np.zeros(2, dtype=np.int64), 1)
+    assert newton.run_newton(world, plan, given, TrialOutput(np.array(checkpoints), at, totals, periods, prices))
     assert np.all(np.diff(at) >= 0.0)
-    assert at[-1] == totals[scratch.REGRET]
+    assert at[-1] == totals[tally.REGRET]
     return prices, periods, totals
 
 
@@ -177,8 +167,8 @@ def test_probes_free_trials_that_settled_on_wrong_prices(make_market: MarketMake
     given: dict[str, Any] = {"market": market, "horizon": 200_000, "trials": 64, "epsilon": 8.0, "workers": 2}
     policy = prepare("noisy-newton", **{name: given[name] for name in ("market", "horizon", "epsilon")}).policy
     assert isinstance(policy, Policy)
-    assert policy.newton is not None
-    settled = run(replace(policy, newton=replace(policy.newton, probe=0.0)), **given).regret
+    assert policy.rules is not None
+    settled = run(replace(policy, rules=replace(policy.rules, probe=0.0)), **given).regret
     freed = run(**given).regret
     assert np.sum(settled > 120e-4) >= 26
     assert np.sum(freed > 30e-4) <= 24

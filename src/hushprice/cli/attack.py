@@ -11,6 +11,8 @@ from hushprice.cli import options
 
 
 def attack(
+    context: typer.Context,
+    *,
     policy: options.Policies = None,
     story: options.Stories = None,
     horizon: options.Horizon = 500,
@@ -44,39 +46,27 @@ def attack(
     from hushprice.cli import show, show_audits
     from hushprice.research.audits.attack import DEFAULT, attack_policies
     from hushprice.research.audits.stories import STORIES
-    from hushprice.simulation.atomic_file import check_folder
-    from hushprice.simulation.market_file import load_market
 
-    if output is not None:
-        check_folder(output)
+    options.check_output(output, "matplotlib")
     options.look_here(policy or [])
     with show.progress() as advance:
-        found = attack_policies(
+        attacks = attack_policies(
             policy or DEFAULT,
             stories=story or tuple(STORIES),
-            horizon=horizon,
             period=period,
             others=others,
             runs=runs,
             confidence=confidence,
-            dimension=dimension,
-            market=None if market is None else load_market(market),
-            epsilon=epsilon,
-            delta=delta,
-            seed=seed,
             workers=workers,
-            exploration_periods=exploration_periods,
-            ridge=ridge,
-            width=width,
-            max_estimates=max_estimates,
             progress=advance,
+            **options.settings(context),
         )
     files: list[Path] = []
     if output is not None:
         from hushprice.research.audits.picture import write_attacks
 
-        files = write_attacks(found, output)
+        files = write_attacks(attacks, output)
     if format is options.Format.json:
-        show.json([each.to_dict() for each in found])
+        show.json([each.to_dict() for each in attacks])
     else:
-        show_audits.attacks(found, files)
+        show_audits.attacks(attacks, files)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 def audit(
+    context: typer.Context,
+    *,
     policy: options.Policies = None,
     story: options.Stories = None,
     horizon: options.Horizon = 500,
@@ -51,64 +53,48 @@ def audit(
     from hushprice.privacy.adjacency import Adjacency, adjacency_of
     from hushprice.research.audits.black_box import DEFAULT, audit_prices
     from hushprice.research.audits.stories import STORIES
-    from hushprice.simulation.market_file import load_market
 
     options.look_here(policy or [])
     if adjacency_of(adjacency) is not Adjacency.REPLACE_ONE and not white_box:
         raise InvalidInput(f"adjacency of the two stories is replace-one; --white-box takes any, got {adjacency!r}")
+    settings = options.settings(context)
     if white_box:
-        measured = _inside(
-            policy or DEFAULT,
-            runs,
-            seed,
-            horizon=horizon,
-            dimension=dimension,
-            market=None if market is None else load_market(market),
-            epsilon=epsilon,
-            delta=delta,
-            adjacency=adjacency,
-            exploration_periods=exploration_periods,
-            ridge=ridge,
-            width=width,
-            max_estimates=max_estimates,
-        )
-        if format is options.Format.json:
-            show.json([{"policy": name} | each.to_dict() for name, each in measured])
-        else:
-            show_audits.measurements(measured, runs)
-        if not all(each.holds for _, each in measured):
-            raise typer.Exit(1)
+        _audit_inside(policy or DEFAULT, runs, settings, as_json=format is options.Format.json)
         return
     with show.progress() as advance:
-        found = audit_prices(
+        findings = audit_prices(
             policy or DEFAULT,
             stories=story or tuple(STORIES),
-            horizon=horizon,
             period=period,
             others=others,
             runs=runs,
             confidence=confidence,
-            dimension=dimension,
-            market=None if market is None else load_market(market),
-            epsilon=epsilon,
-            delta=delta,
-            seed=seed,
             workers=workers,
-            exploration_periods=exploration_periods,
-            ridge=ridge,
-            width=width,
-            max_estimates=max_estimates,
             progress=advance,
+            **settings,
         )
     if format is options.Format.json:
-        show.json([each.to_dict() for each in found])
+        show.json([each.to_dict() for each in findings])
     else:
-        show_audits.findings(found)
-    if any(each.refuted for each in found):
+        show_audits.findings(findings)
+    if any(each.refuted for each in findings):
         raise typer.Exit(1)
 
 
-def _inside(policies: Sequence[str], runs: int, seed: int, **setting: Any) -> list[tuple[str, Measurement]]:
+def _audit_inside(policies: Sequence[str], runs: int, settings: dict[str, Any], *, as_json: bool) -> None:
+    """Measure inside the releasers and print it; exit code 1 if something does not hold."""
+    from hushprice.cli import show, show_audits
+
+    measured = _measure(policies, runs, settings.pop("seed"), **settings)
+    if as_json:
+        show.json([{"policy": name} | each.to_dict() for name, each in measured])
+    else:
+        show_audits.measurements(measured, runs)
+    if not all(each.holds for _, each in measured):
+        raise typer.Exit(1)
+
+
+def _measure(policies: Sequence[str], runs: int, seed: int, **settings: Any) -> list[tuple[str, Measurement]]:
     """The white-box audits of every policy that claims something."""
     from hushprice.errors import InvalidInput
     from hushprice.policies.protocol import Policy
@@ -119,11 +105,10 @@ def _inside(policies: Sequence[str], runs: int, seed: int, **setting: Any) -> li
     measured = []
     for name in policies:
         policy, calibration = parse(name)
-        job = prepare(policy, calibration=calibration, **setting)
+        job = prepare(policy, calibration=calibration, **settings)
         if not isinstance(job.policy, Policy):
             raise InvalidInput(f"policy must be one of hushprice's own to be looked into, got {name!r}")
-        found = white_box(job.policy, job.market.demand, draws=runs, seed=seed)
-        measured += [(name, each) for each in found]
+        measured += [(name, each) for each in white_box(job.policy, job.market.demand, draws=runs, seed=seed)]
     if not measured:
         raise InvalidInput(f"policy must be one that adds noise to be looked into, got {', '.join(policies)}")
     return measured

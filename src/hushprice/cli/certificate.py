@@ -12,6 +12,7 @@ from hushprice.cli import options
 
 
 def certificate(
+    *,
     pricer: Annotated[Path | None, typer.Option(metavar="FILE", help="A saved pricer.")] = None,
     key: Annotated[Path | None, typer.Option(metavar="KEYFILE", help="The key to sign with (PEM, Ed25519).")] = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE.json", help="The certificate, a new file.")] = None,
@@ -57,6 +58,7 @@ def certificate(
 
 def verify(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A certificate.", show_default=False)],
+    *,
     public_key: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Whose signature it must be (PEM, Ed25519).")
     ] = None,
@@ -75,22 +77,23 @@ def verify(
     """
     from hushprice.cli import show
     from hushprice.errors import InvalidInput
-    from hushprice.privacy.certificates import signing, verification
+    from hushprice.policies import verification
+    from hushprice.privacy.certificates import signing
     from hushprice.privacy.certificates.certificate import Certificate
 
     given = None if public_key is None else signing.read_public_key(public_key)
     before = None if previous is None else Certificate.read(previous)
     read = Certificate.read(file)
     try:
-        found = verification.verify(read, public_key=given, previous=before)
+        checked = verification.verify(read, public_key=given, previous=before)
     except InvalidInput as problem:
         raise InvalidInput(f"certificate {str(file)!r}: {problem}") from None
     if format is options.Format.json:
-        show.json(found.to_dict())
+        show.json(checked.to_dict())
         return
-    for line in found.holds:
+    for line in checked.holds:
         typer.echo(f"holds: {line}")
-    for field, line in found.stated.items():
+    for field, line in checked.stated.items():
         typer.echo(f"stated, not checkable: {field}: {line}")
-    for line in found.unprovable:
+    for line in checked.unprovable:
         typer.echo(f"no file can prove: {line}")

@@ -11,6 +11,8 @@ from hushprice.cli import options
 
 
 def compare(
+    context: typer.Context,
+    *,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -46,30 +48,13 @@ def compare(
       hushprice compare --policy paper@published --policy paper@printed --dimension 3 --output demo
     """
     from hushprice.cli import show
-    from hushprice.simulation.atomic_file import check_folder
     from hushprice.simulation.compare import DEFAULT, compare_policies, write_comparison
-    from hushprice.simulation.market_file import load_market
 
-    if output is not None:
-        check_folder(output)
+    options.check_output(output, "matplotlib", "polars")
     options.look_here(policy or [])
     with show.progress() as advance:
         results = compare_policies(
-            policy or list(DEFAULT),
-            horizon=horizon,
-            dimension=dimension,
-            market=None if market is None else load_market(market),
-            epsilon=epsilon,
-            delta=delta,
-            adjacency=adjacency,
-            trials=trials,
-            seed=seed,
-            workers=workers,
-            exploration_periods=exploration_periods,
-            ridge=ridge,
-            width=width,
-            max_estimates=max_estimates,
-            progress=advance,
+            policy or list(DEFAULT), trials=trials, workers=workers, progress=advance, **options.settings(context)
         )
     files = [] if output is None else write_comparison(results, output)
     if format is options.Format.json:

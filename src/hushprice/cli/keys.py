@@ -22,6 +22,7 @@ keys = typer.Typer(help=_HELP, rich_markup_mode=None, no_args_is_help=True)
 
 @keys.command()
 def add(
+    *,
     name: Annotated[str, typer.Option(metavar="NAME", help="What to call the key, such as web-shop.")],
     role: Annotated[str, typer.Option(metavar="ROLE", help="shop, auditor or admin.")] = "shop",
     store: Store = None,
@@ -41,7 +42,7 @@ def add(
 
 
 @keys.command(name="list")
-def listed(store: Store = None, config: Config = None) -> None:
+def list_keys(*, store: Store = None, config: Config = None) -> None:
     """List names and roles.
 
     Examples:
@@ -56,6 +57,7 @@ def listed(store: Store = None, config: Config = None) -> None:
 
 @keys.command()
 def remove(
+    *,
     name: Annotated[str, typer.Option(metavar="NAME", help="The key's name.")],
     store: Store = None,
     config: Config = None,
@@ -76,10 +78,10 @@ def remove(
 def _opened(store: str | None, config: Any) -> Any:
     import os
 
-    from hushprice.cli.service_extra import needs_service
+    from hushprice import extras
     from hushprice.service.shared import config as configuration
 
-    with needs_service():
+    with extras.needed():
         from hushprice.service.shared import setup
 
         return setup.opened(configuration.read(config, os.environ, {"store": store}))

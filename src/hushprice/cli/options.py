@@ -53,6 +53,39 @@ def look_here(policies: Sequence[str]) -> None:
         sys.path.append(here)
 
 
+_SETTINGS = (
+    "horizon",
+    "dimension",
+    "epsilon",
+    "delta",
+    "adjacency",
+    "seed",
+    "exploration_periods",
+    "ridge",
+    "width",
+    "max_estimates",
+)
+
+
+def settings(context: typer.Context) -> dict[str, Any]:
+    """What `prepare` is to be given, of a verb's options; the market is read from its file."""
+    from hushprice.simulation.market_file import load_market
+
+    file = context.params["market"]
+    given = {name: context.params[name] for name in _SETTINGS if name in context.params}
+    return {**given, "market": None if file is None else load_market(file)}
+
+
+def check_output(folder: Path | None, *packages: str) -> None:
+    """Where an output folder is given, refuse one that cannot be written to, and packages that are not installed."""
+    from hushprice import extras
+    from hushprice.simulation.atomic_file import check_folder
+
+    if folder is not None:
+        extras.require(*packages)
+        check_folder(folder)
+
+
 Horizon = Annotated[int, typer.Option(parser=count, metavar="T", help="Number of customers, such as 100000 or 1e5.")]
 Dimension = Annotated[
     int | None,
@@ -75,6 +108,8 @@ Neighbours = Annotated[
 Trials = Annotated[int, typer.Option(parser=count, metavar="N", help="Independent trials.")]
 Seed = Annotated[int, typer.Option(parser=count, metavar="S", help="Trial i depends on (seed, i) alone.")]
 Workers = Annotated[int | None, typer.Option(parser=count, metavar="N", help="Threads.  [default: all cores]")]
+Executor = Annotated[str, typer.Option(metavar="NAME", help="Where it runs: local or ray.")]
+Address = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="A Ray cluster; without it, this machine's.")]
 Device = Annotated[
     str,
     typer.Option(metavar="NAME", help="What computes: cpu, gpu, or auto, which takes a GPU where there is one."),

@@ -11,6 +11,7 @@ from hushprice.cli import options
 
 
 def plan(
+    *,
     customers: Annotated[
         int, typer.Option(parser=options.count, metavar="N", help="How many customers will come, such as 1e5.")
     ],
@@ -59,7 +60,7 @@ def plan(
 
     if picture is not None:
         check_picture(picture)
-    found = predict(
+    predicted = predict(
         customers=customers,
         features=features,
         epsilon=epsilon,
@@ -72,8 +73,8 @@ def plan(
         workers=workers,
     )
     if picture is not None:
-        write_figure(found.plot(), picture)
+        write_figure(predicted.plot(), picture)
     if format is options.Format.json:
-        show.json(found.to_dict())
+        show.json(predicted.to_dict())
     else:
-        show_plan.table(found, picture)
+        show_plan.table(predicted, picture)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from hushprice.cli import options
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def privacy(
+    *,
     horizon: options.Horizon = 100_000,
     dimension: options.Features = None,
     epsilon: options.Epsilon = None,
@@ -37,8 +37,8 @@ def privacy(
     from hushprice.demand.families import Logistic
     from hushprice.demand.protocol import Demand
     from hushprice.errors import InvalidInput
-    from hushprice.policies.catalog import tune
     from hushprice.policies.paper.report.report import report
+    from hushprice.policies.paper.rules import tune
     from hushprice.privacy.adjacency import adjacency_of
     from hushprice.privacy.budget import split
     from hushprice.privacy.delta import parse_delta
@@ -54,7 +54,7 @@ def privacy(
         epsilon = 1.0
     dimension = 2 if dimension is None else dimension
     tuning = tune(horizon=horizon, dimension=dimension, ridge=ridge, max_estimates=max_estimates)
-    found = report(
+    numbers = report(
         split(
             epsilon,
             parse_delta(delta, horizon),
@@ -69,38 +69,36 @@ def privacy(
         adjacency=adjacency_of(adjacency),
     )
     if format is options.Format.json:
-        show.json(found.to_dict())
+        show.json(numbers.to_dict())
     else:
-        _print(found)
+        _print(numbers)
 
 
-def _print(found: Report) -> None:
-    from rich.console import Console
-    from rich.table import Table
+def _print(shown: Report) -> None:
+    from hushprice.cli import show
 
-    console = Console(width=None if sys.stdout.isatty() else 118, highlight=False, markup=False, emoji=False)
-    asked = f"epsilon {found.budget.total.epsilon:g}, delta {found.budget.total.delta:.3g}"
-    where = f"{found.horizon:,} customers, d = {found.dimension}, {found.demand} demand"
-    console.print(f"{where}, neighbours {found.adjacency.value}: {asked}\n", soft_wrap=True)
-    view = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("quantity", "symbol", "printed", "published", "tight", "printed/tight", "published/tight"):
-        view.add_column(heading, justify="left" if heading in ("quantity", "symbol") else "right")
+    out = show.console()
+    asked = f"epsilon {shown.budget.total.epsilon:g}, delta {shown.budget.total.delta:.3g}"
+    where = f"{shown.horizon:,} customers, d = {shown.dimension}, {shown.demand} demand"
+    out.print(f"{where}, neighbours {shown.adjacency.value}: {asked}\n", soft_wrap=True)
+    headings = ("quantity", "symbol", "printed", "published", "tight", "printed/tight", "published/tight")
+    view = show.columns(headings, left=("quantity", "symbol"))
     group = ""
-    for row in found.rows:
+    for row in shown.rows:
         if row.group != group:
             group = row.group
             view.add_row(f"-- {group}")
         ratios = (_shown(row.ratio(name), 3) for name in ("printed", "published"))
         view.add_row(row.name, row.symbol, *(_shown(value) for value in row.values.values()), *ratios)
-    console.print(view)
-    console.print("\nFormulas, and the label in the paper or the file with the proof:")
-    for row in found.rows:
-        console.print(f"  {row.symbol} = {row.formula}  [{row.source}]", soft_wrap=True)
-    for name in found.uncovered():
-        console.print(f"\n{name}: the noise proves less than is claimed here. Such a pricer is refused.")
-    console.print("\nThe proven epsilon in plain words:")
-    for name, words in found.odds().items():
-        console.print(f"  {name}: {words}", soft_wrap=True)
+    out.print(view)
+    out.print("\nFormulas, and the label in the paper or the file with the proof:")
+    for row in shown.rows:
+        out.print(f"  {row.symbol} = {row.formula}  [{row.source}]", soft_wrap=True)
+    for name in shown.uncovered():
+        out.print(f"\n{name}: the noise proves less than is claimed here. Such a pricer is refused.")
+    out.print("\nThe proven epsilon in plain words:")
+    for name, words in shown.odds().items():
+        out.print(f"  {name}: {words}", soft_wrap=True)
 
 
 def _shown(value: Value, digits: int = 6) -> str:

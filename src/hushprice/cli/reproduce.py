@@ -20,6 +20,7 @@ def reproduce(
             show_default=False,
         ),
     ],
+    *,
     quick: Annotated[
         bool, typer.Option("--quick", help="Everything small: horizons a hundredth as long, thin grids, 4 trials.")
     ] = False,
@@ -31,10 +32,8 @@ def reproduce(
     output: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Tables, pictures, data and finished trials go there.")
     ] = Path("reproduction"),
-    executor: Annotated[str, typer.Option(metavar="NAME", help="Where it runs: local or ray.")] = "local",
-    address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="A Ray cluster; without it, this machine's.")
-    ] = None,
+    executor: options.Executor = "local",
+    address: options.Address = None,
     workers: options.Workers = None,
     device: options.Device = "cpu",
     precision: Annotated[

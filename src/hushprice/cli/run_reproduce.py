@@ -10,17 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from hushprice import checks
-from hushprice.cli import show
-from hushprice.errors import Interrupted
+from hushprice.cli import options, show
 from hushprice.research.experiments.files import write_outcome, write_text
 from hushprice.research.experiments.registry import ALL, chosen
 from hushprice.research.experiments.report import report
 from hushprice.research.experiments.rows import frame
-from hushprice.research.experiments.run import QUICK_TRIALS, Outcome, Plan, measure
+from hushprice.research.experiments.run import QUICK_TRIALS, Outcome, ReproductionPlan, measure
 from hushprice.research.experiments.tables import cell_by_cell, in_the_papers_shape, notes
 from hushprice.research.sweeps.executors import open_executor
-from hushprice.research.sweeps.store import Store
-from hushprice.simulation.atomic_file import check_folder
+from hushprice.research.sweeps.store import TrialStore
 
 TRIALS = 20
 
@@ -37,11 +35,11 @@ def run_reproduce(
 ) -> None:
     """Names to folders, tables and, for all of them, the report. Names and places are checked first."""
     count = trials if trials is not None else QUICK_TRIALS if quick else TRIALS
-    plan = Plan(experiments=tuple(chosen(names)), trials=count, seed=seed, quick=quick)
+    plan = ReproductionPlan(experiments=tuple(chosen(names)), trials=count, seed=seed, quick=quick)
     checks.whole(1, trials=count)
     checks.whole(0, seed=seed)
-    check_folder(output)
-    store = Store(output / "trials")
+    options.check_output(output, "matplotlib", "polars")
+    store = TrialStore(output / "trials")
     folder = output / "quick" if quick else output
     started = time.perf_counter()
     files: dict[str, list[Path]] = {}
@@ -56,7 +54,7 @@ def run_reproduce(
 
         def keep(outcome: Outcome) -> None:
             files[outcome.experiment.label] = write_outcome(outcome, folder)
-            say(f"[{len(files)}/{len(plan.experiments)}] {_told(outcome, first=len(files) == 1)}")
+            say(f"[{len(files)}/{len(plan.experiments)}] {_progress(outcome, first=len(files) == 1)}")
 
         def draw(outcome: Outcome) -> None:
             for each in filter(Future.done, drawn):
@@ -64,12 +62,10 @@ def run_reproduce(
             drawn.append(hand.submit(keep, outcome))
 
         try:
-            outcomes = measure(plan, store=store, executor=executor, progress=advance, on_done=draw)
-            for each in drawn:
-                each.result()
-        except KeyboardInterrupt:
-            kept = f"finished trials are kept in {str(store.folder)!r}; run it again to go on"
-            raise Interrupted(f"interrupted; {kept}") from None
+            with show.interruptible(store.folder):
+                outcomes = measure(plan, store=store, executor=executor, progress=advance, on_done=draw)
+                for each in drawn:
+                    each.result()
         finally:
             hand.shutdown(cancel_futures=True)  # whoever stops it does not wait for twenty pictures
     written = [path for paths in files.values() for path in paths]
@@ -82,7 +78,7 @@ def run_reproduce(
         _print(outcomes, written)
 
 
-def _told(outcome: Outcome, *, first: bool) -> str:
+def _progress(outcome: Outcome, *, first: bool) -> str:
     """Experiments run side by side, so the seconds of one say nothing of its speed."""
     head = f"{outcome.experiment.label}: {outcome.cells} cells"
     if not outcome.new_periods:

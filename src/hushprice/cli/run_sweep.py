@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from hushprice.cli import options, show
-from hushprice.errors import Interrupted
 from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.executors import open_executor
 from hushprice.research.sweeps.grid import AXES, grid, load_grid
 from hushprice.research.sweeps.preparation import prepare_all
 from hushprice.research.sweeps.run import run_cells
-from hushprice.research.sweeps.store import Store
+from hushprice.research.sweeps.store import TrialStore
 from hushprice.research.sweeps.summary import summary_frame, summary_row
-from hushprice.simulation.atomic_file import check_folder, write_parquet
+from hushprice.simulation.atomic_file import write_parquet
 from hushprice.simulation.device import Place
 from hushprice.simulation.result import SimulationResult
 
@@ -34,33 +33,30 @@ def run_sweep(
     as_json: bool,
 ) -> None:
     """Settings to a folder and a table. Everything is checked before the first trial."""
-    check_folder(output)
+    options.check_output(output, "polars")
     entries = {"horizon": HORIZON, **({} if file is None else load_grid(file)), **given}
     stated = entries.pop("trials", TRIALS)
     policies = entries.get("policy", [])
     options.look_here([policies] if isinstance(policies, str) else policies)
     cells = grid(**entries)
     axes = [name for name in AXES if name in entries and name not in ("policy", "calibration")]
-    store = Store(output / "trials")
+    store = TrialStore(output / "trials")
     jobs = prepare_all(cells)
     with closing(open_executor(**where, jobs=jobs)) as executor, show.progress_and_lines() as (advance, say):
         finished, place = 0, executor.place
         show.note(place.note)
 
-        def tell(cell: Cell, result: SimulationResult) -> None:
+        def report(cell: Cell, result: SimulationResult) -> None:
             nonlocal finished
             finished += 1
-            found = f"regret x 1e4 {show.regret(result.average_regret)}"
-            say(f"[{finished}/{len(cells)}] {result.label}, {_setting(cell, result, place, axes)}: {found}")
+            regret = f"regret x 1e4 {show.regret(result.average_regret)}"
+            say(f"[{finished}/{len(cells)}] {result.label}, {_setting(cell, result, place, axes)}: {regret}")
 
         count = stated if trials is None else trials
-        try:
+        with show.interruptible(store.folder):
             results = run_cells(
-                cells, trials=count, store=store, executor=executor, progress=advance, on_cell_done=tell
+                cells, trials=count, store=store, executor=executor, progress=advance, on_cell_done=report
             )
-        except KeyboardInterrupt:
-            kept = f"finished trials are kept in {str(store.folder)!r}; run it again to go on"
-            raise Interrupted(f"interrupted; {kept}") from None
     rows = [summary_row(cell, result, place) for cell, result in results.items()]
     write_parquet(summary_frame(results, place), output / "summary.parquet")
     if as_json:

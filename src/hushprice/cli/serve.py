@@ -15,6 +15,7 @@ Store = Annotated[
 
 
 def serve(
+    *,
     config: Config = None,
     store: Store = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]")] = None,
@@ -46,10 +47,10 @@ def serve(
     """
     import os
 
-    from hushprice.cli.service_extra import needs_service
+    from hushprice import extras
     from hushprice.errors import InvalidInput
 
-    with needs_service():
+    with extras.needed():
         from hushprice.service.shared import config as configuration
 
         flags = {

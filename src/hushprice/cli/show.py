@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
 
-    from hushprice.research.experiments.tables import Table
+    from hushprice.research.experiments.tables import TextTable
     from hushprice.simulation.result import Mean, SimulationResult
 
 
@@ -54,6 +55,17 @@ def progress_and_lines() -> Iterator[tuple[Advance, Callable[[str], None]]]:
         yield advance, lambda text: console.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
+@contextmanager
+def interruptible(folder: Path) -> Iterator[None]:
+    """Inside, Ctrl-C ends the work with a line that says in which folder finished trials are."""
+    from hushprice.errors import Interrupted
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted; finished trials are kept in {str(folder)!r}; run it again to go on") from None
+
+
 def note(text: str) -> None:
     """One line on stderr, for a person and for a log; nothing where there is nothing to say."""
     if text:
@@ -61,30 +73,30 @@ def note(text: str) -> None:
 
 
 def json(value: Any) -> None:
-    """One JSON value on stdout and nothing else."""
+    """Print one JSON value on stdout and nothing else."""
     import msgspec
 
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
 
 
 def table(results: Sequence[SimulationResult], files: Sequence[Path] = ()) -> None:
-    """The readable table, best policy first."""
+    """Print the results for people, best policy first."""
     first = results[0]
-    console = _console()
+    out = console()
     rows = [_cells(result) for result in sorted(results, key=lambda each: float(each.regret.mean()))]
-    console.print(
+    out.print(
         f"{first.market}: {first.horizon:,} customers, {first.trials} trials, seed {first.seed}\n", soft_wrap=True
     )
-    _rows(console, rows)
+    _rows(out, rows)
     for line in ("", *_reading(results)):
-        console.print(line, soft_wrap=True)
+        out.print(line, soft_wrap=True)
     seconds = sum(result.seconds for result in results)
     periods = sum(result.trials * result.horizon for result in results)
     where = "" if first.device == "cpu" else f", on a GPU in {first.precision} precision"
     rate = f"{periods / max(seconds, 1e-9) / 1e6:.1f} million periods/s"
-    console.print(f"{seconds:.1f} s, {rate}{where}", soft_wrap=True)
+    out.print(f"{seconds:.1f} s, {rate}{where}", soft_wrap=True)
     for file in files:
-        console.print(f"wrote {file}", soft_wrap=True)
+        out.print(f"wrote {file}", soft_wrap=True)
 
 
 def sweep_table(
@@ -94,23 +106,23 @@ def sweep_table(
     varied = [name for name in axes if len({row[name] for row in rows}) > 1]
     lines = []
     for row, result in zip(rows, results, strict=True):
-        found = _cells(result)
+        cells = _cells(result)
         values = {name: setting(row[name]) for name in varied}
-        lines.append({"policy": found["policy"], **values, **{name: found[name] for name in _SWEPT}})
-    console = _console(width=200)
-    console.print(f"{len(rows)} cells, {results[0].trials} trials each\n", soft_wrap=True)
-    _rows(console, lines)
-    console.print("")
+        lines.append({"policy": cells["policy"], **values, **{name: cells[name] for name in _SWEPT}})
+    out = console(width=200)
+    out.print(f"{len(rows)} cells, {results[0].trials} trials each\n", soft_wrap=True)
+    _rows(out, lines)
+    out.print("")
     for file in files:
-        console.print(f"wrote {file}", soft_wrap=True)
+        out.print(f"wrote {file}", soft_wrap=True)
 
 
 def text(line: str) -> None:
-    """Words on stdout, as they are."""
-    _console().print(line, soft_wrap=True)
+    """Print words on stdout, as they are."""
+    console().print(line, soft_wrap=True)
 
 
-def text_table(table: Table) -> None:
+def text_table(table: TextTable) -> None:
     """A table of texts at its full width; a line of one text is a heading inside it."""
     widths = [
         max(len(line[at]) for line in (table.headings, *table.lines) if len(line) > 1)
@@ -129,22 +141,29 @@ def setting(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _console(width: int = 118) -> Console:
+def console(width: int = 118) -> Console:
+    """Standard output: as wide as the terminal, or that wide where there is none."""
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else width, highlight=False, markup=False, emoji=False)
 
 
-def _rows(console: Console, rows: Sequence[dict[str, str]]) -> None:
+def columns(headings: Sequence[str], *, left: Collection[str]) -> RichTable:
+    """An empty table without lines; columns are set right, but for those of `left`."""
     from rich.table import Table
 
-    headings = [name for name in rows[0] if console.width >= 100 or name not in _LEFT_OUT_WHEN_NARROW]
     view = Table(box=None, padding=(0, 2, 0, 0))
     for name in headings:
-        view.add_column(name, justify="left" if name in ("policy", "market", "privacy claimed") else "right")
+        view.add_column(name, justify="left" if name in left else "right")
+    return view
+
+
+def _rows(out: Console, rows: Sequence[dict[str, str]]) -> None:
+    headings = [name for name in rows[0] if out.width >= 100 or name not in _LEFT_OUT_WHEN_NARROW]
+    view = columns(headings, left=("policy", "market", "privacy claimed"))
     for row in rows:
         view.add_row(*(row[name] for name in headings))
-    console.print(view)
+    out.print(view)
 
 
 _SWEPT = ("regret x 1e4", "revenue", "surplus", "privacy claimed", "proven eps")
@@ -187,15 +206,15 @@ def _proven(result: SimulationResult) -> str:
 
 
 def _reading(results: Sequence[SimulationResult]) -> list[str]:
-    """What a newcomer should see in the table."""
+    """Sentences about what a newcomer should see in the table."""
     lines = ["Regret: average revenue lost per customer against someone who knows demand exactly; lower is better."]
     yardstick = [each for each in results if each.hindsight]
     private = [each for each in results if each.claimed is not None and each.claimed.epsilon > 0.0]
     if yardstick and private:
         bar = yardstick[0].average_regret.mean or 0.0
         better = [each.label for each in private if (each.average_regret.mean or 0.0) < bar]
-        found = ", ".join(better) or "none here"
-        lines.append(f"Private policies that beat the best single price for everyone: {found}.")
+        names = ", ".join(better) or "none here"
+        lines.append(f"Private policies that beat the best single price for everyone: {names}.")
     for each in results:
         if each.start_regret is not None:
             before = f"{regret(each.start_regret)} of its regret x 1e4 came before its first learned price"

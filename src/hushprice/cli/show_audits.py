@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hushprice.cli import show
+
 if TYPE_CHECKING:
     from hushprice.privacy.budget import EpsilonDelta
     from hushprice.research.audits.attack import Attack
-    from hushprice.research.audits.finding import Finding, Measurement
+    from hushprice.research.audits.finding import AuditFinding, Measurement
 
 
-def attacks(found: Sequence[Attack], files: Sequence[Path]) -> None:
-    """What watchers of later prices gained."""
-    first = found[0]
+def attacks(attacked: Sequence[Attack], files: Sequence[Path]) -> None:
+    """Print what watchers of later prices gained."""
+    first = attacked[0]
     rows = [
         {
             "policy": each.label,
@@ -26,13 +27,13 @@ def attacks(found: Sequence[Attack], files: Sequence[Path]) -> None:
             "by": each.statistic,
             "privacy claimed": _privacy(each.claimed),
         }
-        for each in found
+        for each in attacked
     ]
     title = (
         f"{first.horizon:,} customers, the one of period {first.period} watched, other customers {first.others}; "
         f"{first.runs:,} runs of each world, seed {first.seed}"
     )
-    beaten = ", ".join(f"{each.label} ({each.story})" for each in found if each.refuted) or "none here"
+    beaten = ", ".join(f"{each.label} ({each.story})" for each in attacked if each.refuted) or "none here"
     reading = [
         "Advantage: how much more often a test of later prices says yes when it should than when it should not.",
         f"Intervals hold together with confidence {first.confidence:g}. A cleverer watcher may gain more.",
@@ -41,9 +42,9 @@ def attacks(found: Sequence[Attack], files: Sequence[Path]) -> None:
     _print(title, rows, [*reading, *(f"wrote {file}" for file in files)])
 
 
-def findings(found: Sequence[Finding]) -> None:
-    """Lower bounds on epsilon beside what was stated."""
-    first = found[0]
+def findings(audited: Sequence[AuditFinding]) -> None:
+    """Print lower bounds on epsilon beside what was stated."""
+    first = audited[0]
     rows = [
         {
             "audit": each.audit,
@@ -54,7 +55,7 @@ def findings(found: Sequence[Finding]) -> None:
             "proven": "-" if each.proven is None else _privacy(each.proven),
             "verdict": "REFUTED" if each.refuted else "nothing claimed" if each.claimed is None else "not refuted",
         }
-        for each in found
+        for each in audited
     ]
     reading = [
         f"All bounds hold together with confidence {first.confidence:g}. A bound above a claim refutes it.",
@@ -67,8 +68,8 @@ def _privacy(pair: EpsilonDelta | None) -> str:
     return "NOT PRIVATE" if pair is None else f"eps {pair.epsilon:g}, delta {pair.delta:.2g}"
 
 
-def measurements(found: Sequence[tuple[str, Measurement]], runs: int) -> None:
-    """What a look inside the releasers measured, beside what is allowed."""
+def measurements(measured: Sequence[tuple[str, Measurement]], runs: int) -> None:
+    """Print what a look inside the releasers measured, beside what is allowed."""
     rows = [
         {
             "policy": name,
@@ -77,23 +78,18 @@ def measurements(found: Sequence[tuple[str, Measurement]], runs: int) -> None:
             "allowed": f"{each.allowed:.6g}",
             "verdict": "holds" if each.holds else "FAILS",
         }
-        for name, each in found
+        for name, each in measured
     ]
-    reading = [f"{name}: {each.detail}" for name, each in found]
+    reading = [f"{name}: {each.detail}" for name, each in measured]
     _print(f"Inside the releasers, {runs:,} draws a pair of neighbours", rows, reading)
 
 
 def _print(title: str, rows: Sequence[dict[str, str]], lines: Sequence[str]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(width=None if sys.stdout.isatty() else 118, highlight=False, markup=False, emoji=False)
-    view = Table(box=None, padding=(0, 2, 0, 0))
-    for name in rows[0]:
-        view.add_column(name, justify="right" if name in ("advantage", "allowed", "epsilon >=") else "left")
+    headings = list(rows[0])
+    out, view = show.console(), show.columns(headings, left=set(headings) - {"advantage", "allowed", "epsilon >="})
     for row in rows:
         view.add_row(*row.values())
-    console.print(f"{title}\n", soft_wrap=True)
-    console.print(view)
+    out.print(f"{title}\n", soft_wrap=True)
+    out.print(view)
     for line in ("", *lines):
-        console.print(line, soft_wrap=True)
+        out.print(line, soft_wrap=True)

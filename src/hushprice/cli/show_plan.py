@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from hushprice.cli import show
-from hushprice.research.experiments.tables import Table
+from hushprice.research.experiments.tables import TextTable
 from hushprice.research.planner.answers import answers
-from hushprice.research.planner.plan import Bought, Line, Plan
+from hushprice.research.planner.plan import EpsilonOutcome, Plan, PricingLine
 
 _SHOWN = 5  # release times at either end
 
 
 def table(plan: Plan, picture: Path | None) -> None:
-    """Everything the plan says."""
+    """Print everything the plan says."""
     attributes = "1 feature" if plan.features == 1 else f"{plan.features} features"
     show.text(
         f"{plan.customers:,} customers, {attributes} (d = {plan.dimension}, {plan.map}), total epsilon "
@@ -21,10 +21,10 @@ def table(plan: Plan, picture: Path | None) -> None:
     )
     show.text(f"Prior: {plan.prior}.")
     show.text(f"Predicted means over {plan.vectors} demand vectors, {plan.draws} forecasts each, seed {plan.seed}.\n")
-    show.text_table(Table(["pricing", "regret x 1e4", "revenue", "of best"], [_line(each) for each in plan.lines]))
+    show.text_table(TextTable(["pricing", "regret x 1e4", "revenue", "of best"], [_line(each) for each in plan.lines]))
     show.text(f"\nWhat each epsilon buys, at delta {plan.delta:.2g}:\n")
     headings = ["epsilon", "regret x 1e4", "revenue", "of best", "customers to beat one price", "first release"]
-    show.text_table(Table(headings, [_bought(each, plan) for each in plan.epsilons]))
+    show.text_table(TextTable(headings, [_bought(each, plan) for each in plan.epsilons]))
     show.text("")
     for line in (*_mechanics(plan), "", *answers(plan)):
         show.text(line)
@@ -32,12 +32,12 @@ def table(plan: Plan, picture: Path | None) -> None:
         show.text(f"wrote {picture}")
 
 
-def _line(line: Line) -> list[str]:
+def _line(line: PricingLine) -> list[str]:
     error = "" if line.regret_error is None else f" +- {1e4 * line.regret_error:.2g}"
     return [line.name, f"{1e4 * line.regret:.3g}{error}", f"{line.revenue:.4f}", f"{100 * line.share:.2f} %"]
 
 
-def _bought(each: Bought, plan: Plan) -> list[str]:
+def _bought(each: EpsilonOutcome, plan: Plan) -> list[str]:
     needed = each.customers_to_beat_one_price
     return [
         f"{each.epsilon:g}" + (" (asked)" if each.epsilon == plan.epsilon else ""),

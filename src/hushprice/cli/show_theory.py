@@ -7,47 +7,47 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hushprice.cli import show
+
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hushprice.research.theory.finding import Cell, Finding, Row
+    from hushprice.research.theory.finding import FindingRow, FindingValue, TheoryFinding
 
 
 def done(name: str, count: int, whole: int) -> None:
-    """Progress on stderr, for a person only."""
+    """Print progress on stderr, for a person only."""
     if sys.stderr.isatty():
         sys.stderr.write(f"{count}/{whole} {name}\n")
 
 
-def table(findings: Sequence[Finding], *, detailed: bool, files: Sequence[Path] = ()) -> None:
-    """The readable report."""
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else 118, highlight=False, markup=False, emoji=False)
+def table(findings: Sequence[TheoryFinding], *, detailed: bool, files: Sequence[Path] = ()) -> None:
+    """Print the findings for people."""
+    out = show.console()
     headings = ("check", "verdict", "measured", "bound", "of")
-    rows: list[Row] = [
+    rows: list[FindingRow] = [
         dict(zip(headings, (each.name, each.verdict, each.measured, each.bound, each.quantity), strict=True))
         for each in findings
     ]
-    console.print(_view(rows))
+    out.print(_view(rows))
     for each in findings:
-        console.print(
+        out.print(
             f"\n{each.name} ({each.label})\n  Stated: {each.statement}\n  Found: {each.explanation}", soft_wrap=True
         )
         if each.false_alarm is not None:
-            console.print(f"  Chance of a false alarm: at most {each.false_alarm:.2g}.", soft_wrap=True)
+            out.print(f"  Chance of a false alarm: at most {each.false_alarm:.2g}.", soft_wrap=True)
         if detailed:
             for group in _groups(each.rows):
-                console.print()
-                console.print(_view(group))
-    console.print("\nVacuous: at practical sizes the bound says no more than was known without it.", soft_wrap=True)
+                out.print()
+                out.print(_view(group))
+    out.print("\nVacuous: at practical sizes the bound says no more than was known without it.", soft_wrap=True)
     for file in files:
-        console.print(f"wrote {file}", soft_wrap=True)
+        out.print(f"wrote {file}", soft_wrap=True)
 
 
-def _groups(rows: Sequence[Row]) -> list[list[Row]]:
+def _groups(rows: Sequence[FindingRow]) -> list[list[FindingRow]]:
     """Neighbouring rows with the same headings."""
-    groups: list[list[Row]] = []
+    groups: list[list[FindingRow]] = []
     for row in rows:
         if groups and list(groups[-1][0]) == list(row):
             groups[-1].append(row)
@@ -56,7 +56,7 @@ def _groups(rows: Sequence[Row]) -> list[list[Row]]:
     return groups
 
 
-def _view(rows: Sequence[Row]) -> Table:
+def _view(rows: Sequence[FindingRow]) -> Table:
     from rich.table import Table
 
     view = Table(box=None, padding=(0, 2, 0, 0))
@@ -67,7 +67,7 @@ def _view(rows: Sequence[Row]) -> Table:
     return view
 
 
-def _text(value: Cell) -> str:
+def _text(value: FindingValue) -> str:
     if value is None:
         return "-"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

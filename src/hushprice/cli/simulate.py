@@ -11,6 +11,7 @@ from hushprice.cli import options
 
 
 def simulate(
+    *,
     policy: Annotated[
         str,
         typer.Option(
@@ -68,7 +69,7 @@ def simulate(
     options.look_here([policy])
     job = prepare(
         policy,
-        calibration=calibration,
+        calibration=None if calibration == "tight" else calibration,  # the default of the only policy that has any
         horizon=horizon,
         dimension=dimension,
         market=None if market is None else load_market(market),

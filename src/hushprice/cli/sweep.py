@@ -13,6 +13,7 @@ from hushprice.cli.options import many
 
 def sweep(
     context: typer.Context,
+    *,
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Finished trials and summary.parquet go there.")],
     grid: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="Values of any of the settings; flags replace its entries.")
@@ -46,10 +47,8 @@ def sweep(
     trials: Annotated[
         int | None, typer.Option(parser=options.count, metavar="N", help="Trials of every cell.  [default: 20]")
     ] = None,
-    executor: Annotated[str, typer.Option(metavar="NAME", help="Where it runs: local or ray.")] = "local",
-    address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="A Ray cluster; without it, this machine's.")
-    ] = None,
+    executor: options.Executor = "local",
+    address: options.Address = None,
     workers: options.Workers = None,
     device: options.Device = "cpu",
     precision: options.Precision = "double",

@@ -12,6 +12,7 @@ from hushprice.cli import options
 
 def theory(
     name: Annotated[list[str] | None, typer.Argument(metavar="name", help="Checks to run; none means all.")] = None,
+    *,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: under a minute for all checks.")] = False,
     seed: options.Seed = 0,
     workers: options.Workers = None,
@@ -36,15 +37,13 @@ def theory(
     """
     from hushprice.cli import show, show_theory
     from hushprice.research.theory import registry
-    from hushprice.research.theory.finding import Size
+    from hushprice.research.theory.finding import CheckSize
     from hushprice.research.theory.output import write_findings
-    from hushprice.simulation.atomic_file import check_folder
     from hushprice.simulation.device import choose
 
-    if output is not None:
-        check_folder(output)
+    options.check_output(output, "matplotlib")
     names, place = registry.chosen(name or []), choose(device, precision)
-    size = Size(quick=quick, seed=seed, workers=workers, device=place.device, precision=place.precision)
+    size = CheckSize(quick=quick, seed=seed, workers=workers, device=place.device, precision=place.precision)
     show.note(place.note)
     findings = []
     for finding in registry.run(names, size):

@@ -15,7 +15,7 @@ from hushprice.demand.protocol import Demand
 from hushprice.types import FloatArray
 
 
-class _Built(Demand, Protocol):
+class _BuiltInFamily(Demand, Protocol):
     """What the built-in families share: arrays in, one compiled loop over the entries, arrays out."""
 
     def mean(self, z: FloatArray) -> FloatArray:
@@ -55,7 +55,7 @@ def _flat(values: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Logistic(_Built):
+class Logistic(_BuiltInFamily):
     """One unit or none: Pr[y = 1] = 1 / (1 + e^(-slope z)). sec:numerical has slope 4.
 
     Differs from the paper's example in h: it prints h(y) = 1, but probabilities sum to one with h(y) = 0.
@@ -87,7 +87,7 @@ class Logistic(_Built):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gaussian(_Built):
+class Gaussian(_BuiltInFamily):
     """y = z + N(0, noise^2), clipped to [-bound, bound]; zeta = 1/noise^2.
 
     The printed example is unbounded, and clipping is what gives it a B_Y. The default bound lies four deviations past
@@ -127,7 +127,7 @@ class Gaussian(_Built):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Poisson(_Built):
+class Poisson(_BuiltInFamily):
     """Counts with mean e^(slope z), clipped at `bound`.
 
     Counts are not sub-Gaussian; clipped ones are, with s = bound/2 (Hoeffding). f passes 1, so condition 4 fails and

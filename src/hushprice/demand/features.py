@@ -70,7 +70,7 @@ def fill(code: int, contexts: FloatArray, count: int, u: FloatArray, v: FloatArr
 
 
 @dataclass(frozen=True, slots=True)
-class _Built:
+class _BuiltInMap:
     contexts: int
     name: str
     code: int
@@ -86,19 +86,19 @@ class _Built:
 def main_effects(contexts: int) -> FeatureMap:
     """[x; -p] / sqrt(k + 1), the map of sec:numerical."""
     checks.whole(0, contexts=contexts)
-    return _Built(contexts, "main", MAIN, contexts + 1)
+    return _BuiltInMap(contexts, "main", MAIN, contexts + 1)
 
 
 def with_intercept(contexts: int) -> FeatureMap:
     """[1; x; -p] / sqrt(k + 2)."""
     checks.whole(0, contexts=contexts)
-    return _Built(contexts, "intercept", INTERCEPT, contexts + 2)
+    return _BuiltInMap(contexts, "intercept", INTERCEPT, contexts + 2)
 
 
 def with_interactions(contexts: int) -> FeatureMap:
     """[1; x; -p; -p x] / sqrt(2k + 2): every customer has a price sensitivity of their own."""
     checks.whole(0, contexts=contexts)
-    return _Built(contexts, "interactions", INTERACTIONS, 2 * contexts + 2)
+    return _BuiltInMap(contexts, "interactions", INTERACTIONS, 2 * contexts + 2)
 
 
 MAPS: dict[str, Callable[[int], FeatureMap]] = {

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn, Self, Unpack
 
 import numpy as np
 
@@ -24,16 +24,12 @@ from hushprice.demand.schema import Schema
 from hushprice.errors import InvalidInput
 from hushprice.live import saved
 from hushprice.noise import NoiseSource, System
-from hushprice.policies.catalog import DEFAULT, build, tune
-from hushprice.policies.newton.engine import NewtonEngine
-from hushprice.policies.paper.engine import Framework
+from hushprice.policies.catalog import build
 from hushprice.policies.paper.private.covariance import CovarianceReleaser
 from hushprice.policies.paper.private.estimate import EstimateReleaser
-from hushprice.policies.protocol import LEARNING, NEWTON, Policy
-from hushprice.privacy.adjacency import adjacency_of
-from hushprice.privacy.budget import split
-from hushprice.privacy.delta import parse_delta
+from hushprice.policies.protocol import Engine, Learner, Policy, Quoter, part
 from hushprice.privacy.ledger import Ledger
+from hushprice.settings import DEFAULT_POLICY, PolicySettings, Settings
 from hushprice.slots import Observation, Slots
 from hushprice.types import FloatArray
 
@@ -76,7 +72,7 @@ class Pricer:
     ) -> None:
         checks.whole(1, horizon=horizon)
         checks.whole(0, delay=delay)
-        if policy.code not in (LEARNING, NEWTON) or policy.input_noise > 0:
+        if not policy.learns:
             raise InvalidInput(
                 f"policy must be one that learns ('paper', 'noisy-newton' or 'nonprivate'), got {policy.name!r}"
             )
@@ -95,21 +91,15 @@ class Pricer:
         self.clipped_attributes = 0  # raw data: for the operator
         self._lock = threading.RLock()  # one slot at a time, and the releasers' scratch is shared
         self.slots = Slots(horizon=horizon, delay=delay)
-        self._engine: Framework | NewtonEngine
-        if policy.code == NEWTON:
-            if covariance is not None or estimates is not None:
-                raise InvalidInput("covariance and estimates are for policies 'paper' and 'nonprivate'")
-            self._engine = NewtonEngine(policy=policy, demand=demand, features=features, source=source)
-        else:
-            self._engine = Framework(
-                policy=policy,
-                demand=demand,
-                features=features,
-                horizon=horizon,
-                source=source,
-                covariance=covariance,
-                estimates=estimates,
-            )
+        self.engine: Engine = part(policy, "engine").make_engine(
+            policy=policy,
+            demand=demand,
+            features=features,
+            horizon=horizon,
+            source=source,
+            covariance=covariance,
+            estimates=estimates,
+        )
 
     def quote(self, customer: Customer) -> Quote:
         """A price in [0, 1] for the arriving customer: a context, or attributes by the schema's names.
@@ -121,8 +111,8 @@ class Pricer:
             context, clipped = self._context(customer)
             u, v = self.features.parts(context)
             period = self.slots.count + 1
-            self._learn(period)
-            price = self._engine.price(u, v, period)
+            self.engine.learn(self.slots, period)
+            price = self.engine.price(u, v, period)
             phi = u + price * v
             if not np.isfinite(phi).all():  # a record that cannot be learned must not get a slot
                 raise InvalidInput("features must be finite for every context and price")
@@ -135,21 +125,14 @@ class Pricer:
             return self.slots.observe(quote_id, demand)
 
     @property
-    def quoter(self) -> Any:
-        """The side that prices, a Quoter or for noisy-newton a NewtonQuoter. It holds releases only."""
-        return self._engine.quoter
+    def quoter(self) -> Quoter:
+        """The side that prices. It holds releases only."""
+        return self.engine.quoter
 
     @property
-    def learner(self) -> Any:
-        """The side that reads records, a Learner or for noisy-newton a NewtonLearner."""
-        return self._engine.learner
-
-    @property
-    def newton(self) -> NewtonEngine:
-        """Both sides of noisy-newton."""
-        if not isinstance(self._engine, NewtonEngine):
-            raise InvalidInput(f"policy {self.policy.name!r} is not run by noisy-newton's engine")
-        return self._engine
+    def learner(self) -> Learner:
+        """The side that reads records."""
+        return self.engine.learner
 
     @property
     def ledger(self) -> Ledger:
@@ -190,9 +173,6 @@ class Pricer:
         """
         return saved.load(cls, Path(path), simulation=simulation)
 
-    def _learn(self, period: int) -> None:
-        self._engine.learn(self.slots, period)
-
     def _context(self, customer: Customer) -> tuple[FloatArray, int]:
         """The customer's context, and how many attributes had to be clipped."""
         if isinstance(customer, Mapping):
@@ -216,75 +196,35 @@ class Pricer:
 def open_pricer(
     *,
     horizon: int,
+    policy: str = DEFAULT_POLICY,
     contexts: int | None = None,
     schema: Schema | None = None,
-    epsilon: float | None = None,
-    delta: float | str = "2/T^2",
-    epsilon_covariance: float | None = None,
-    epsilon_estimate: float | None = None,
-    policy: str = DEFAULT,
-    calibration: str = "tight",
-    adjacency: str = "replace-one",
     demand: Demand | None = None,
     features: str | FeatureMap = "main",
-    exploration_periods: int | None = None,
-    ridge: float | None = None,
-    width: float | None = None,
-    max_estimates: int | None = None,
-    reference_price: float | None = None,
-    trigger: bool = True,
-    bonus: bool = True,
-    unit_cost: float = 0.0,
     delay: int = 0,
     source: NoiseSource | None = None,
     simulation: bool = False,
     covariance: CovarianceReleaser | None = None,
     estimates: EstimateReleaser | None = None,
+    **asked: Unpack[Settings],
 ) -> Pricer:
-    """A pricer for `horizon` customers, by context length or by schema, with the numerical section's tuning by default.
+    """A pricer for `horizon` customers, by context length or by schema; `asked` is what settings.py lists.
 
     `epsilon` and `delta` are the totals over the horizon; epsilon is 1 unless it or both of its shares are given.
     Policy noisy-newton takes `reference_price`, where prices start, and `unit_cost`, a share of the highest price: then
     (price - unit_cost) x demand is maximized instead of revenue, and no price is below it. `trigger` and `bonus` turn
     parts of it off. Its guarantee does not depend on the horizon, which is only where learning stops, unless delta is a
-    formula in T.
+    formula in T. Policy paper takes `calibration` and the numerical section's numbers to replace.
 
     >>> pricer = open_pricer(horizon=1000, contexts=1)
     >>> pricer.ledger.claimed
     EpsilonDelta(epsilon=1.0, delta=2e-06)
     """
-    checks.whole(1, horizon=horizon)
+    settings = PolicySettings(policy=policy, horizon=horizon, **asked)
     demand = Logistic() if demand is None else demand
     features = _features(features, contexts, schema)
-    tuning: dict[str, Any] = {
-        "exploration_periods": exploration_periods,
-        "ridge": ridge,
-        "width": width,
-        "max_estimates": max_estimates,
-    }
-    if epsilon is None and (epsilon_covariance is None or epsilon_estimate is None):
-        epsilon = 1.0
-    budget = split(
-        epsilon,
-        parse_delta(delta, horizon),
-        epsilon_covariance=epsilon_covariance,
-        epsilon_estimate=epsilon_estimate,
-    )
     return Pricer(
-        policy=build(
-            policy,
-            horizon=horizon,
-            demand=demand,
-            features=features,
-            budget=budget,
-            tuning=tune(horizon=horizon, dimension=features.dimension, policy=policy, **tuning),
-            calibration=calibration,
-            adjacency=adjacency_of(adjacency),
-            reference_price=reference_price,
-            trigger=trigger,
-            bonus=bonus,
-            unit_cost=unit_cost,
-        ),
+        policy=build(settings, demand, features),
         demand=demand,
         features=features,
         horizon=horizon,

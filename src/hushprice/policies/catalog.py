@@ -1,122 +1,88 @@
-"""Every policy by name: the one list the command line, the simulator and the tests read."""
+"""Every policy by name: the one list that all entrances read. A new policy is its folder and a line here."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from types import ModuleType
 from typing import Any
 
 from hushprice import checks
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput, first_line
-from hushprice.policies import baselines
-from hushprice.policies.newton.policy import noisy_newton
-from hushprice.policies.newton.rules import newton
-from hushprice.policies.paper.calibration import CALIBRATIONS
-from hushprice.policies.paper.policy import nonprivate, paper
-from hushprice.policies.paper.rules import Tuning, numerical
-from hushprice.policies.protocol import PlainPolicy, Policy, Setting
-from hushprice.privacy.adjacency import Adjacency
-from hushprice.privacy.budget import EpsilonDelta, PrivacyBudget
+from hushprice.policies.protocol import PlainPolicy, Policy, Setting, part_of
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.settings import PolicySettings
 
-DEFAULT = "noisy-newton"
-NAMES = ("paper", "noisy-newton", "nonprivate", "random", "fixed", "input-perturbation", "clairvoyant")
+# The module whose `build` makes the policy, and whose READS says which settings it reads.
+POLICIES = {
+    "paper": "hushprice.policies.paper.policy",
+    "noisy-newton": "hushprice.policies.newton.policy",
+    "nonprivate": "hushprice.policies.paper.policy",
+    "random": "hushprice.policies.baselines",
+    "fixed": "hushprice.policies.baselines",
+    "input-perturbation": "hushprice.policies.paper.policy",
+    "clairvoyant": "hushprice.policies.baselines",
+}
+NAMES = tuple(POLICIES)
 
 PlainFactory = Callable[[Setting], PlainPolicy]
 
 
-def tune(
-    *,
-    horizon: int,
-    dimension: int,
-    policy: object = "paper",
-    exploration_periods: int | None = None,
-    ridge: float | None = None,
-    width: float | None = None,
-    max_estimates: int | None = None,
-) -> Tuning:
-    """The numerical section's tuning with the given entries replaced."""
-    checks.whole(1, horizon=horizon)
-    entries: dict[str, Any] = {
-        "exploration_periods": exploration_periods,
-        "ridge": ridge,
-        "width": width,
-        "max_estimates": max_estimates,
-    }
-    given = {name: value for name, value in entries.items() if value is not None}
-    if given and policy == "noisy-newton":  # its rules are its own
-        name, value = next(iter(given.items()))
-        raise InvalidInput(f"{name} is for policies 'paper' and 'nonprivate', got {value!r} for {policy!r}")
-    return replace(numerical(horizon, dimension), **given)
+def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> Policy:
+    """The policy of that name. What is given and it does not read is refused, not ignored."""
+    check_name(settings.policy)
+    check_read(settings)
+    policy: Policy = _module(settings.policy).build(settings, demand, features)
+    return policy
 
 
-def build(
-    name: str,
-    *,
-    horizon: int,
-    demand: Demand,
-    features: FeatureMap,
-    budget: PrivacyBudget,
-    tuning: Tuning,
-    calibration: str = "tight",
-    adjacency: Adjacency = Adjacency.REPLACE_ONE,
-    price: float | None = None,
-    reference_price: float | None = None,
-    trigger: bool = True,
-    bonus: bool = True,
-    noise: bool = True,
-    unit_cost: float = 0.0,
-) -> Policy:
-    """The built-in policy of that name. The last five are for noisy-newton: its parts can be turned off for study."""
-    if name != "noisy-newton" and not (reference_price is None and trigger and bonus and noise and unit_cost == 0.0):
-        raise InvalidInput(
-            f"reference_price, trigger, bonus, noise and unit_cost are for policy 'noisy-newton', got {name!r}"
-        )
-    if price is not None and name != "fixed":
-        raise InvalidInput(f"price is for policy 'fixed' alone, got {price!r} with policy {name!r}")
-    if calibration not in CALIBRATIONS:  # also where the policy has no use for one
-        raise InvalidInput(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {calibration!r}")
-    match name:
-        case "paper":
-            return paper(
-                calibration,
-                budget,
-                horizon=horizon,
-                dimension=features.dimension,
-                demand=demand,
-                tuning=tuning,
-                adjacency=adjacency,
-            )
-        case "nonprivate":
-            return nonprivate(tuning=tuning)
-        case "random":
-            return baselines.random()
-        case "fixed":
-            return baselines.fixed(price)
-        case "clairvoyant":
-            return baselines.clairvoyant()
-        case "input-perturbation":
-            return baselines.input_perturbation(budget.total.epsilon, contexts=features.contexts, tuning=tuning)
-        case "noisy-newton":
-            return noisy_newton(
-                newton(
-                    budget.total,
-                    demand=demand,
-                    features=features,
-                    adjacency=adjacency,
-                    reference_price=reference_price,
-                    width=None if bonus else 0.0,
-                    trigger=trigger,
-                    drawn=noise,
-                    unit_cost=unit_cost,
-                ),
-                demand=demand,
-                dimension=features.dimension,
-                adjacency=adjacency,
-            )
-    raise InvalidInput(f"policy must be one of {', '.join(NAMES)}, or module:Class, got {name!r}")
+def check_name(name: object) -> None:
+    """Refuse a name that is not in the list."""
+    if name not in POLICIES:
+        raise InvalidInput(f"policy must be one of {', '.join(POLICIES)}, or module:Class, got {name!r}")
+
+
+def reads(name: str) -> tuple[str, ...]:
+    """The settings that the policy reads, besides its budget. One of the user's own reads the budget alone."""
+    own: tuple[str, ...] = _module(name).READS[name] if name in POLICIES else ()
+    return own
+
+
+def check_read(settings: PolicySettings) -> None:
+    """Refuse what is given and the policy does not read."""
+    known = reads(settings.policy)
+    for option, value in settings.given.items():
+        if option not in known:
+            raise InvalidInput(f"{option} is for {_readers(option)}, got {value!r} for policy {settings.policy!r}")
+
+
+def read_by(policy: str, asked: Mapping[str, Any], policies: Collection[str]) -> dict[str, Any]:
+    """The part of settings for several policies that is for this one: what another of them reads is left to it."""
+    others = {option for other in policies for option in reads(other)} - set(reads(policy))
+    return {name: value for name, value in asked.items() if name not in others}
+
+
+def saved_form(name: str) -> ModuleType:
+    """The `saved.py` of a policy's folder."""
+    check_name(name)
+    return part_of(POLICIES[name].rpartition(".")[0], "saved", name)
+
+
+def statements(name: str) -> ModuleType:
+    """The `statements.py` of a policy's folder: what its certificates say."""
+    check_name(name)
+    return part_of(POLICIES[name].rpartition(".")[0], "statements", name)
+
+
+def _readers(option: str) -> str:
+    names = [f"'{name}'" for name in POLICIES if option in reads(name)]
+    return f"policy {names[0]}" if len(names) == 1 else f"policies {', '.join(names[:-1])} and {names[-1]}"
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(POLICIES[name])
 
 
 def plain(name: str) -> PlainFactory:

@@ -1,10 +1,23 @@
-"""What a policy is: a built-in one is numbers for the compiled steps, one of your own is two methods."""
+"""What a policy is: a folder of one shape.
+
+    policy.py      a Policy, its claim checked against its noise; `build` makes one from settings
+    rules.py       every choice made before the first customer;  noise.py: how much noise a budget buys
+    pricing/       layer 3: sees releases and the arriving customer, never a record
+    private/       layer 2: reads records, adds noise, releases
+    engine.py      an Engine over the two: what a live pricer runs
+    saved.py       a live pricer on disk;  statements.py: what a certificate says (both may be missing)
+
+docs/reference/architecture.md shows how to add one. For a simulation two methods in plain Python are enough: a
+PlainPolicy.
+"""
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from types import ModuleType
+from typing import Any, ClassVar, Protocol
 
 from hushprice import checks
 from hushprice.demand.families import BUILT_IN
@@ -12,23 +25,24 @@ from hushprice.demand.family import CUSTOM
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
-from hushprice.policies.newton.rules import Newton
-from hushprice.policies.paper import tight_noise
-from hushprice.policies.paper.noise import Noise
-from hushprice.policies.paper.published_noise import Constants
-from hushprice.policies.paper.rules import Tuning
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, PrivacyBudget
+from hushprice.privacy.ledger import Ledger
 from hushprice.privacy.sensitivity import LossBounds
 from hushprice.types import FloatArray
 
-# How a period's price is found: the switch of the simulator's loop.
-RANDOM = 0
-FIXED = 1
-CLAIRVOYANT = 2
-LEARNING = 3  # alg:framework
-NEWTON = 4  # noisy-newton
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Constants:
+    """The constants of sec:models that the paper's noise depends on."""
+
+    bound: float  # B_Y
+    scale: float  # G
+    curvature: float  # K
+
+    def __post_init__(self) -> None:
+        checks.positive(bound=self.bound, scale=self.scale, curvature=self.curvature)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,89 +56,42 @@ class Basis:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Policy:
-    """A built-in policy with every choice made."""
+    """A policy with every choice made. Each folder has its own kind, which checks its claim."""
+
+    kernel: ClassVar[str | None] = None  # the compiled kernel that runs its trials; None: plain Python alone
+    tells_start: ClassVar[bool] = False  # is regret before the first learned price told apart?
 
     name: str
-    code: int
     calibration: str | None = None
-    tuning: Tuning | None = None  # LEARNING only
-    noise: Noise | None = None  # LEARNING only
-    newton: Newton | None = None  # NEWTON only
     horizon: int | None = None  # with `basis`, what the noise was calculated for; None where nothing was
     basis: Basis | None = None
     adjacency: Adjacency = Adjacency.REPLACE_ONE
-    price: float | None = None  # FIXED only; None is the best fixed price in hindsight
-    input_noise: float = 0.0  # scale of the Laplace noise on every context entry the policy sees
     claimed: EpsilonDelta | None = None  # None: NOT PRIVATE
     proven: EpsilonDelta | None = None  # by the accountant, for the noise actually drawn
 
     def __post_init__(self) -> None:
-        checks.non_negative(input_noise=self.input_noise)
-        if self.code not in (RANDOM, FIXED, CLAIRVOYANT, LEARNING, NEWTON):
-            raise InvalidInput(f"code must be one of RANDOM, FIXED, CLAIRVOYANT, LEARNING, NEWTON, got {self.code!r}")
-        for part in ("tuning", "noise"):
-            if (getattr(self, part) is not None) != (self.code == LEARNING):
-                raise InvalidInput(f"{part} is for policies that learn, got {getattr(self, part)!r} for {self.name!r}")
-        if (self.newton is not None) != (self.code == NEWTON):
-            raise InvalidInput(f"newton is for policy noisy-newton, got {self.newton!r} for {self.name!r}")
         if (self.claimed is None) != (self.proven is None):
             raise InvalidInput(f"claimed and proven must be given together, got {self.claimed} and {self.proven}")
-        if self.claimed is not None and self.input_noise > 0.0:
-            raise InvalidInput(f"input_noise is for policies that claim nothing, got {self.input_noise!r}")
-        if self.noise is not None and self.tuning is not None:
-            self._check_noise(self.noise, self.tuning)
-        elif self.newton is not None:
-            self._check_newton(self.newton)
-        elif self.claimed is not None and not (
-            self.code in (RANDOM, FIXED) and self.claimed == self.proven == EpsilonDelta(0.0, 0.0)
-        ):
-            raise InvalidInput(f"claimed must be 0, by a policy that reads no record, got {self.claimed}")
 
-    def _check_noise(self, noise: Noise, tuning: Tuning) -> None:
-        """Is the claim what the noise was bought with, and does the accountant agree?"""
-        if self.claimed != noise.claimed:
-            raise InvalidInput(f"claimed must be what the noise was bought with, {noise.claimed}, got {self.claimed}")
-        # The claim is divided among a number of estimates, so `tuning` may not ask for another number. Its other
-        # entries are free: PrivateMLE fits with noise.estimate_ridge, and tuning.ridge, which is Lambda's, the width
-        # and the exploration periods act on nothing but releases.
-        if noise.max_estimates not in (None, tuning.max_estimates):
-            raise InvalidInput(
-                f"max_estimates must be what the noise was calculated for, {noise.max_estimates}, "
-                f"got {tuning.max_estimates}"
-            )
-        if self.claimed is None or self.proven is None:
-            return
-        if self.horizon is None or self.basis is None:
-            raise InvalidInput("horizon and basis must be given where something is claimed")
-        found = proven(noise, horizon=self.horizon, basis=self.basis, adjacency=self.adjacency)
-        if found is None or not _agree(self.proven, found):
-            raise InvalidInput(f"proven must be what the accountant gets for the noise, got {self.proven}")
-        if not _covers(self.claimed, found):
-            raise InvalidInput(
-                f"{self.claimed} is claimed, but the noise proves {found} alone"
-                + (f": calibration {self.calibration!r} does not fit this market" if self.calibration else "")
-            )
-
-    def _check_newton(self, newton: Newton) -> None:
-        """Is the claim what the noise was bought with, and does the accountant agree? Without noise, no claim."""
-        if self.claimed != (newton.noise.claimed if newton.drawn else None):
-            raise InvalidInput(f"claimed must be what the noise was bought with, got {self.claimed}")
-        if self.claimed is None or self.proven is None:
-            return
-        if self.basis is None:
-            raise InvalidInput("basis must be given where something is claimed")
-        found = EpsilonDelta(
-            newton.noise.proven_epsilon(self.basis.dimension, self.adjacency), newton.noise.claimed.delta
-        )
-        if not _agree(self.proven, found):
-            raise InvalidInput(f"proven must be what the accountant gets for the noise, got {self.proven}")
-        if not _covers(self.claimed, found):
-            raise InvalidInput(f"{self.claimed} is claimed, but the noise proves {found} alone")
+    @property
+    def learns(self) -> bool:
+        """Has it an Engine, so that a live pricer can run it?"""
+        return False
 
     @property
     def private(self) -> bool:
         """Does anything bound what its prices reveal?"""
         return self.claimed is not None
+
+    @property
+    def reads_budget(self) -> bool:
+        """Does the budget decide anything about it?"""
+        return False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its choices by the names of settings.py, for tables; what it does not read is not there."""
+        return {}
 
     def check_fits(self, *, horizon: int, demand: Demand, dimension: int) -> None:
         """Refuse a horizon or a demand other than those the noise was calculated for: the claim would be empty."""
@@ -133,6 +100,26 @@ class Policy:
         given = basis_of(demand, dimension)
         if self.basis not in (None, given):
             raise InvalidInput(f"policy {self.name!r} has noise for a demand with {self.basis}, got {given}")
+
+
+def check_claim(policy: Policy, bought: EpsilonDelta | None, accounted: EpsilonDelta | None) -> None:
+    """Is the claim what the noise was bought with, and does the accountant's figure agree with what is proven?"""
+    if policy.claimed != bought:
+        raise InvalidInput(f"claimed must be what the noise was bought with, {bought}, got {policy.claimed}")
+    if policy.claimed is None or policy.proven is None:
+        return
+    if accounted is None or not _agree(policy.proven, accounted):
+        raise InvalidInput(f"proven must be what the accountant gets for the noise, got {policy.proven}")
+    if not (accounted.epsilon <= policy.claimed.epsilon and accounted.delta <= policy.claimed.delta):
+        raise InvalidInput(
+            f"{policy.claimed} is claimed, but the noise proves {accounted} alone"
+            + (f": calibration {policy.calibration!r} does not fit this market" if policy.calibration else "")
+        )
+
+
+def _agree(stated: EpsilonDelta, found: EpsilonDelta) -> bool:
+    """Up to the last digits, in which two machines' mathematics libraries may differ."""
+    return stated.delta == found.delta and math.isclose(stated.epsilon, found.epsilon, rel_tol=1e-9)
 
 
 def basis_of(demand: Demand, dimension: int) -> Basis:
@@ -146,23 +133,68 @@ def basis_of(demand: Demand, dimension: int) -> Basis:
     return Basis(dimension=dimension, constants=constants, losses=sensitivity.of_loss(demand))
 
 
-def proven(noise: Noise, *, horizon: int, basis: Basis, adjacency: Adjacency) -> EpsilonDelta | None:
-    """What the accountant gets for this noise drawn live; in simulation, where noise is ideal, it costs no more."""
-    if noise.claimed is None:
-        return None
-    epsilon = tight_noise.proven_epsilon(
-        noise, horizon=horizon, dimension=basis.dimension, losses=basis.losses, adjacency=adjacency
-    )
-    return EpsilonDelta(epsilon, noise.claimed.delta)
+class Quoter(Protocol):
+    """The side that prices. It holds releases only."""
+
+    version: int  # how often a release moved prices
 
 
-def _agree(stated: EpsilonDelta, found: EpsilonDelta) -> bool:
-    """Up to the last digits, in which two machines' mathematics libraries may differ."""
-    return stated.delta == found.delta and math.isclose(stated.epsilon, found.epsilon, rel_tol=1e-9)
+class Learner(Protocol):
+    """The side that reads records."""
+
+    ledger: Ledger
 
 
-def _covers(claimed: EpsilonDelta, proven: EpsilonDelta) -> bool:
-    return proven.epsilon <= claimed.epsilon and proven.delta <= claimed.delta
+class SlotsDue(Protocol):
+    """The slots of a live pricer, as far as an engine asks."""
+
+    def due(self) -> tuple[FloatArray, float] | None:
+        """The record that the next quote makes due, handed over once."""
+        ...
+
+    def close(self) -> None:
+        """Learn no more."""
+        ...
+
+
+class Engine(Protocol):
+    """Both sides of a policy in one process: what a live pricer runs.
+
+    A folder's `engine.py` has it as `make_engine(policy=, demand=, features=, horizon=, source=, **parts)`.
+    """
+
+    @property
+    def quoter(self) -> Quoter: ...
+    @property
+    def learner(self) -> Learner: ...
+
+    def learn(self, slots: SlotsDue, period: int) -> None:
+        """Learn what the quote of this period makes due, and release what is due after it."""
+        ...
+
+    def price(self, u: FloatArray, v: FloatArray, period: int) -> float:
+        """The price for a customer whose features are u + p v."""
+        ...
+
+    def own_parts(self, *, certified: bool) -> dict[str, bool]:
+        """Which of its parts are hushprice's own, by name; `certified` asks for those that draw live noise."""
+        ...
+
+
+def part(policy: Policy, name: str) -> ModuleType:
+    """A file of the policy's folder: `engine`, `saved` or `statements`."""
+    folder = type(policy).__module__.rpartition(".")[0]
+    return part_of(folder, name, policy.name)
+
+
+def part_of(folder: str, name: str, policy: str) -> ModuleType:
+    """A file of a policy's folder, given by its dotted name."""
+    try:
+        return importlib.import_module(f"{folder}.{name}")
+    except ModuleNotFoundError as problem:
+        if problem.name != f"{folder}.{name}":
+            raise
+        raise InvalidInput(f"policy {policy!r} has no {name}.py in its folder, {folder}") from None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

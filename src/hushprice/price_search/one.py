@@ -1,4 +1,4 @@
-"""`lanes.best_prices` for one customer, digit for digit: what a live quote and a thread of a GPU call."""
+"""`many.best_prices` for one customer, digit for digit: what a live quote and a thread of a GPU call."""
 
 from __future__ import annotations
 
@@ -66,9 +66,6 @@ def best_prices(
     prices: FloatArray,
     work: FloatArray,
 ) -> None:
-    """A price for each of `count` customers: side by side where there is room for that, else one after the other."""
-    if work.size >= many.WORK:
-        many.best_prices(family, slope, width, count, a, b, q0, q1, q2, prices, work)
-        return
+    """`many.best_prices` one after the other, digit for digit: what a GPU's thread calls instead of it."""
     for i in range(count):
         prices[i] = price_alone(family, slope, width, a[i], b[i], q0[i], q1[i], q2[i], work)

@@ -18,11 +18,13 @@ _ZOOM = 16  # cells of one zoom; the next one is two of them wide
 _ROUNDS = 11  # from 2 / 2048 down to below 1e-12
 
 
-def dense_price(demand: Demand, a: float, b: float, q0: float, q1: float, q2: float, width: float) -> float:
+def dense_price(demand: Demand, a: float, b: float, bonus: tuple[float, float, float], width: float) -> float:
     """The price in [0, 1] that maximizes p f(a + b p) + width sqrt(max(0, q0 + q1 p + q2 p^2)).
 
     Paper: alg:framework, line 10, with ties as in `best_price`: the larger uncapped value, then the lower price.
     """
+
+    q0, q1, q2 = bonus
 
     def value(p: FloatArray) -> FloatArray:
         return p * demand.mean(a + b * p) + width * np.sqrt(np.maximum(0.0, q0 + p * (q1 + p * q2)))

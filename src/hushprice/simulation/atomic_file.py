@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hushprice import extras
 from hushprice.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 def check_parquet(path: Path) -> None:
     """Refuse a bad output file before any work is done."""
+    extras.require("polars")
     if path.suffix != ".parquet":
         raise InvalidInput(f"output must end in .parquet, got {str(path)!r}")
     if path.is_dir():
@@ -42,6 +44,7 @@ def check_parquet(path: Path) -> None:
 
 def check_picture(path: Path) -> None:
     """Refuse a bad picture file before any work is done."""
+    extras.require("matplotlib")
     if path.suffix not in (".svg", ".png"):
         raise InvalidInput(f"picture must end in .svg or .png, got {str(path)!r}")
     if path.is_dir():
@@ -57,7 +60,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write_parquet(frame: polars.DataFrame, path: Path) -> None:
-    """A data frame as Parquet."""
+    """Write a data frame as Parquet, in one piece or not at all."""
     content = io.BytesIO()
     frame.write_parquet(content)
     with whole_file(path) as temporary:
@@ -65,7 +68,7 @@ def write_parquet(frame: polars.DataFrame, path: Path) -> None:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """A picture; the format follows the file's ending."""
+    """Write a picture, in one piece or not at all; the format follows the file's ending."""
     with whole_file(path) as temporary:
         figure.savefig(temporary, format=path.suffix.lstrip("."), dpi=150)
     figure.set_layout_engine("none")  # its parts have their places; to find them takes longer than to draw them again

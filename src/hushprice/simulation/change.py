@@ -11,7 +11,7 @@ import numpy as np
 from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.simulation.market import Market
-from hushprice.simulation.scratch import World
+from hushprice.simulation.world import World
 
 
 @dataclass(frozen=True, kw_only=True)

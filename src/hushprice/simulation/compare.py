@@ -1,4 +1,4 @@
-"""Several policies on one market, on the same customers and the same luck, and one picture of them."""
+"""Several policies on one market, on the same customers with the same random numbers, and one picture of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hushprice.errors import InvalidInput
-from hushprice.policies.catalog import NAMES
+from hushprice.policies.catalog import NAMES, read_by
 from hushprice.policies.paper.calibration import CALIBRATIONS
 from hushprice.simulation.atomic_file import write_figure, write_parquet
 from hushprice.simulation.regret_picture import regret_picture
@@ -43,7 +43,10 @@ def compare_policies(
     ['random', 'fixed']
     """
     chosen = [parse(name) for name in dict.fromkeys([*policies, YARDSTICK])]
-    jobs = [prepare(policy, calibration=calibration, **setting) for policy, calibration in chosen]
+    names = [policy for policy, _ in chosen]
+    jobs = [
+        prepare(policy, calibration=calibration, **read_by(policy, setting, names)) for policy, calibration in chosen
+    ]
     results: list[SimulationResult] = []
     for index, job in enumerate(jobs):
 
@@ -68,12 +71,12 @@ def write_comparison(results: Sequence[SimulationResult], folder: Path) -> list[
     return files
 
 
-def parse(name: str) -> tuple[str, str]:
-    """Policy and calibration."""
+def parse(name: str) -> tuple[str, str | None]:
+    """Policy and calibration, where one is named."""
     policy, at, calibration = name.partition("@")
     if at and (policy != "paper" or calibration not in CALIBRATIONS):
         known = ", ".join(f"paper@{each}" for each in CALIBRATIONS)
         raise InvalidInput(f"policy with a calibration must be one of {known}, got {name!r}")
     if policy not in NAMES and ":" not in policy:
         raise InvalidInput(f"policy must be one of {', '.join(NAMES)}, or module:Class, got {name!r}")
-    return policy, calibration or "tight"
+    return policy, calibration or None

@@ -10,8 +10,9 @@ from hushprice.demand import family, features
 from hushprice.numerics.jit import step
 from hushprice.price_search import coefficients
 from hushprice.simulation import contexts
-from hushprice.simulation.scratch import STRETCH, World, scratch
-from hushprice.types import FloatArray, IntArray
+from hushprice.simulation.scratch import STRETCH, Stretch, new_stretch
+from hushprice.simulation.world import TrialInput, World
+from hushprice.types import FloatArray
 
 PRICES = 33  # of a grid
 
@@ -32,37 +33,41 @@ def narrow_many(totals: Callable[[FloatArray], FloatArray], trials: int) -> Floa
     return best
 
 
-def best_fixed_price(world: World, seed: int, trial: int, horizon: int, control: IntArray) -> float:
-    """The one price that would have earned most on this trial's customers."""
+def best_fixed_price(world: World, given: TrialInput) -> float:
+    """The one price that would have earned most on the customers of this trial."""
+    return narrow(lambda prices: revenue_curve(world, given, prices))
 
-    def totals(prices: FloatArray) -> FloatArray:
-        earned = np.zeros(prices.size)
-        if not revenue_curve(world, seed, trial, horizon, prices, earned, control):
-            raise KeyboardInterrupt
-        return earned
 
-    return narrow(totals)
+def revenue_curve(world: World, given: TrialInput, prices: FloatArray) -> FloatArray:
+    """Total expected revenue of each of the given fixed prices over the whole horizon."""
+    stretch, sums = new_stretch(world.stream.size, world.theta.size), np.zeros((prices.size, STRETCH))
+    if not _earn(world, given, prices, stretch, sums):
+        raise KeyboardInterrupt
+    return np.array([_total(row) for row in sums])
 
 
 @step
-def revenue_curve(
-    world: World, seed: int, trial: int, horizon: int, prices: FloatArray, totals: FloatArray, control: IntArray
-) -> bool:
-    """Total expected revenue of each of the given fixed prices over the whole horizon."""
-    room = scratch(world.stream.size, world.theta.size)
-    a, b = room.line[0], room.line[1]
-    sums = np.zeros((prices.size, STRETCH))
-    for start in range(1, horizon + 1, STRETCH):
-        if control[0] != 0:
+def _earn(world: World, given: TrialInput, prices: FloatArray, stretch: Stretch, sums: FloatArray) -> bool:
+    """What the prices, a row each, bring in, into one of STRETCH sums in turn; False when the trial was stopped."""
+    a, b = stretch.line[0], stretch.line[1]
+    for start in range(1, given.horizon + 1, STRETCH):
+        if given.control[0] != 0:
             return False
-        count = min(STRETCH, horizon - start + 1)
-        contexts.fill(world.stream, seed, trial, start, count, room.x)
-        features.fill(world.map, room.x, count, room.u, room.v)
-        coefficients.demand_line(world.theta, room.u, room.v, count, a, b)
+        count = min(STRETCH, given.horizon - start + 1)
+        contexts.fill(world.stream, given.seed, given.trial, start, count, stretch.x)
+        features.fill(world.map, stretch.x, count, stretch.u, stretch.v)
+        coefficients.demand_line(world.theta, stretch.u, stretch.v, count, a, b)
         for m in range(prices.size):
             p, row = prices[m], sums[m]
             for i in range(count):
                 row[i] += p * family.mean(world.family, world.slope, a[i] + b[i] * p)
-    for m in range(prices.size):
-        totals[m] = np.sum(sums[m])
     return True
+
+
+@step
+def _total(numbers: FloatArray) -> float:
+    """The sum, in order."""
+    total = 0.0
+    for i in range(numbers.size):
+        total += numbers[i]
+    return total

@@ -16,7 +16,7 @@ from hushprice.demand.features import FeatureMap, main_effects
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.simulation.contexts import KINDS, Stream
-from hushprice.simulation.scratch import World
+from hushprice.simulation.world import World
 from hushprice.types import FloatArray
 
 Rows = Sequence[Sequence[float]] | FloatArray

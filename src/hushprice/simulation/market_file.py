@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from hushprice import checks
+from hushprice import checks, extras
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.features import by_name
 from hushprice.demand.protocol import Demand
@@ -82,6 +82,7 @@ def read_rows(path: Path) -> FloatArray:
 
 
 def _read_parquet(path: Path) -> AnyArray:
+    extras.require("polars")
     import polars
 
     try:

@@ -17,11 +17,12 @@ from hushprice.errors import InvalidInput
 from hushprice.live.pricer import Pricer
 from hushprice.noise import Tape
 from hushprice.numerics import tape
+from hushprice.policies.baselines import Clairvoyant, FixedPrice, RandomPrices
 from hushprice.policies.catalog import make_plain
-from hushprice.policies.protocol import CLAIRVOYANT, FIXED, LEARNING, NEWTON, Policy, Setting
+from hushprice.policies.protocol import Policy, Setting
 from hushprice.price_search import coefficients
 from hushprice.price_search import plain as dense
-from hushprice.simulation import contexts, scratch
+from hushprice.simulation import contexts, tally
 from hushprice.simulation.hindsight import narrow
 from hushprice.simulation.market import Market
 from hushprice.simulation.trial import Job, Trial
@@ -32,7 +33,7 @@ Learn = Callable[[FloatArray, float, float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Luck(Tape):
+class _TrialTape(Tape):
     """Noise of one trial, exploration prices of the trial whose customers come."""
 
     customers: int
@@ -46,18 +47,18 @@ def run_plain(job: Job, number: int, control: IntArray, counter: int) -> Trial:
     market, horizon = job.market, job.horizon
     stream = market.stream(horizon)
     quote, learn, pricer = _agent(job, number)
-    totals = np.zeros(scratch.TOTALS)
+    totals = np.zeros(tally.TOTALS)
     regret_at: list[float] = []
     estimate_periods: list[int] = []
     prices = np.zeros(horizon if job.keep_prices else 0)
     checkpoints = set(job.checkpoints.tolist())
-    seed, luck = job.seed, job.luck(number)
+    seed, customers = job.seed, job.customer_trial(number)
     version = 0
     for period in range(1, horizon + 1):
         if control[0] != 0:
             raise KeyboardInterrupt
         column = np.empty((max(stream.size, 1), 1))
-        contexts.fill(stream, seed, luck, period, 1, column)
+        contexts.fill(stream, seed, customers, period, 1, column)
         x = column[: stream.size, 0]
         changed = job.change if job.change is not None and job.change.period == period else None
         if changed is not None and changed.context is not None:
@@ -65,35 +66,35 @@ def run_plain(job: Job, number: int, control: IntArray, counter: int) -> Trial:
         price = quote(period, x)
         checks.within(0.0, 1.0, price=price)
         a, b = _line(market, x)
-        demand = _draw(market, a + b * price, seed, luck, period)
+        demand = _draw(market, a + b * price, seed, customers, period)
         if changed is not None and changed.demand is not None:
             demand = float(changed.demand)
         learn(x, price, demand)
         revenue = price * _mean(market, a + b * price)
         best = _clairvoyant(market, a, b)
         regret = best * _mean(market, a + b * best) - revenue
-        totals[scratch.REGRET] += regret
+        totals[tally.REGRET] += regret
         if pricer is not None and not getattr(pricer.quoter, "ready", True):  # only noisy-newton tells the start apart
-            totals[scratch.START] += regret
-        totals[scratch.REVENUE] += revenue
-        totals[scratch.SURPLUS] += welfare.surplus(market.demand.family, market.demand.slope, a + b * price)
+            totals[tally.START] += regret
+        totals[tally.REVENUE] += revenue
+        totals[tally.SURPLUS] += welfare.surplus(market.demand.family, market.demand.slope, a + b * price)
         if job.keep_prices:
             prices[period - 1] = price
         if pricer is not None and pricer.quoter.version > version:
             version = pricer.quoter.version
             estimate_periods.append(period)
         if period in checkpoints:
-            regret_at.append(totals[scratch.REGRET])
+            regret_at.append(totals[tally.REGRET])
         control[counter] = period
-    totals[scratch.ESTIMATES] = version
-    totals[scratch.INDEFINITE] = 0 if pricer is None else getattr(pricer.quoter, "indefinite", 0)
+    totals[tally.ESTIMATES] = version
+    totals[tally.INDEFINITE] = 0 if pricer is None else getattr(pricer.quoter, "indefinite", 0)
     return Trial(totals, np.array(regret_at), np.array(estimate_periods, dtype=np.int64), prices)
 
 
 def _agent(job: Job, number: int) -> tuple[Quote, Learn, Pricer | None]:
     """How this job's policy quotes and learns."""
     market, policy = job.market, job.policy
-    source = _Luck(job.seed, number, job.luck(number))
+    source = _TrialTape(job.seed, number, job.customer_trial(number))
     if not isinstance(policy, Policy):
         setting = Setting(
             horizon=job.horizon,
@@ -105,29 +106,29 @@ def _agent(job: Job, number: int) -> tuple[Quote, Learn, Pricer | None]:
         )
         own = make_plain(policy, setting, getattr(policy, "__name__", "custom"))
         return lambda period, x: float(own.price(x)), own.learn, None
-    if policy.code in (LEARNING, NEWTON):
+    if policy.learns:
         return _learning(job, policy, source)
-    if policy.code == CLAIRVOYANT:
+    if isinstance(policy, Clairvoyant):
         return lambda period, x: _clairvoyant(market, *_line(market, x)), _forget, None
-    if policy.code == FIXED:
+    if isinstance(policy, FixedPrice):
         price = _best_fixed(job, number) if policy.price is None else policy.price
         return lambda period, x: price, _forget, None
-    return lambda period, x: source.uniform(tape.EXPLORATION, period), _forget, None
+    if isinstance(policy, RandomPrices):
+        return lambda period, x: source.uniform(tape.EXPLORATION, period), _forget, None
+    raise InvalidInput(f"policy {policy.name!r} runs on engine 'compiled' alone")
 
 
 def _best_fixed(job: Job, number: int) -> float:
     """The best fixed price in hindsight, in any market: every customer's demand line, then prices side by side."""
     market, stream = job.market, job.market.stream(job.horizon)
     contexts_of_all = np.empty((max(stream.size, 1), job.horizon))
-    contexts.fill(stream, job.seed, job.luck(number), 1, job.horizon, contexts_of_all)
+    contexts.fill(stream, job.seed, job.customer_trial(number), 1, job.horizon, contexts_of_all)
     lines = [_line(market, x) for x in contexts_of_all[: stream.size].T]
     a, b = np.array(lines).T
     return narrow(lambda prices: np.array([np.sum(p * market.demand.mean(a + b * p)) for p in prices]))
 
 
 def _learning(job: Job, policy: Policy, source: Tape) -> tuple[Quote, Learn, Pricer]:
-    if policy.input_noise > 0.0:
-        raise InvalidInput("policy 'input-perturbation' runs on engine 'compiled' alone")
     pricer = Pricer(
         policy=policy,
         demand=job.market.demand,
@@ -169,7 +170,7 @@ def _mean(market: Market, z: float) -> float:
 
 def _clairvoyant(market: Market, a: float, b: float) -> float:
     if market.demand.family == family.CUSTOM:
-        return dense.dense_price(market.demand, a, b, 0.0, 0.0, 0.0, width=0.0)
+        return dense.dense_price(market.demand, a, b, (0.0, 0.0, 0.0), width=0.0)
     return float(welfare.clairvoyant_price(market.demand.family, market.demand.slope, a, b))
 
 

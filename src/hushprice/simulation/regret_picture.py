@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hushprice.simulation.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, finish_axes, new_figure
 from hushprice.simulation.result import SimulationResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette: told apart by colour-blind readers.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, "#000000")
 
 
 def regret_picture(results: Sequence[SimulationResult], title: str) -> Figure:
     """Average regret so far against customers served, one line a policy, one-standard-error bands."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.0, 5.2), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(9.0, 5.2)
     axes = figure.add_subplot()
     for index, result in enumerate(sorted(results, key=lambda each: -(each.average_regret.mean or 0.0))):
         periods = result.checkpoints
@@ -38,9 +34,7 @@ def regret_picture(results: Sequence[SimulationResult], title: str) -> Figure:
     axes.set_xlabel("customers served")
     axes.set_ylabel("average regret so far (x 1e-4); lower is better")
     axes.set_title(title, loc="left")
-    axes.grid(visible=True, which="major", alpha=0.3)
+    finish_axes(axes)
     note = "dashed: not private,\nor learns nothing"
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, title=note)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
     return figure

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hushprice import extras
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.types import FloatArray, IntArray
@@ -121,6 +122,7 @@ class SimulationResult:
 
     def frame(self) -> polars.DataFrame:
         """One row a trial."""
+        extras.require("polars")
         import polars
 
         return polars.DataFrame(
@@ -145,6 +147,7 @@ class SimulationResult:
 
     def regret_over_time(self) -> polars.DataFrame:
         """Cumulative regret at the checkpoints: mean and standard error over trials."""
+        extras.require("polars")
         import polars
 
         means = [Mean.of(column) for column in self.cumulative_regret.T]

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import functools
+import gc
 import os
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any
+from dataclasses import replace
+from typing import Any, Unpack
 
 import numpy as np
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
-from hushprice.policies.baselines import fixed
-from hushprice.policies.catalog import DEFAULT, PlainFactory, build, plain, tune
-from hushprice.policies.protocol import FIXED, Policy
-from hushprice.privacy.adjacency import Adjacency, adjacency_of
-from hushprice.privacy.budget import split
-from hushprice.privacy.delta import parse_delta
-from hushprice.simulation import scratch
+from hushprice.policies.baselines import FixedPrice
+from hushprice.policies.catalog import PlainFactory, build, check_read, plain
+from hushprice.policies.protocol import Policy
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.settings import DEFAULT_POLICY, PolicySettings, Settings
+from hushprice.simulation import tally
 from hushprice.simulation.change import Change
 from hushprice.simulation.device import CPU, Place, choose
 from hushprice.simulation.market import Market, paper_market
@@ -33,7 +33,7 @@ MOST = 10**9  # customers or trials; past this it is a slip of the keyboard
 
 
 def simulate(
-    policy: str | Policy | PlainFactory = DEFAULT,
+    policy: str | Policy | PlainFactory = DEFAULT_POLICY,
     *,
     trials: int = 20,
     workers: int | None = None,
@@ -46,8 +46,7 @@ def simulate(
 
     They run on all cores, on `workers` of them, or with device "gpu" on a GPU (docs/guide/gpu.md): "auto" takes one
     where there is one. `precision` is "double", or on a GPU "single". `setting` is what `prepare` takes, `horizon`
-    first of all: dimension or market; epsilon, delta, epsilon_covariance, epsilon_estimate; calibration, adjacency;
-    price; exploration_periods, ridge, width, max_estimates; seed; engine; keep_prices; change; customers.
+    first of all.
 
     >>> result = simulate("fixed", price=1.0, horizon=1000, trials=2, workers=1)
     >>> result.trials, result.claimed
@@ -58,33 +57,19 @@ def simulate(
 
 
 def prepare(
-    policy: str | Policy | PlainFactory = DEFAULT,
+    policy: str | Policy | PlainFactory = DEFAULT_POLICY,
     *,
     horizon: int,
     dimension: int | None = None,
     market: Market | None = None,
-    epsilon: float | None = None,
-    delta: float | str = "2/T^2",
-    epsilon_covariance: float | None = None,
-    epsilon_estimate: float | None = None,
-    calibration: str = "tight",
-    adjacency: str = "replace-one",
-    price: float | None = None,
-    exploration_periods: int | None = None,
-    ridge: float | None = None,
-    width: float | None = None,
-    max_estimates: int | None = None,
-    reference_price: float | None = None,
-    trigger: bool = True,
-    bonus: bool = True,
-    noise: bool = True,
     seed: int = 0,
     engine: str = "auto",
     keep_prices: bool = False,
     change: Change | None = None,
     customers: int | None = None,
+    **asked: Unpack[Settings],
 ) -> Job:
-    """Everything a run needs, checked before any of it starts.
+    """Everything a run needs, checked before any of it starts; `asked` is what settings.py lists.
 
     Without a market it is the paper's instance in `dimension` (default 2). `epsilon` (default 1) and `delta` are the
     totals eps1 + eps2 and delta1 + delta2; a cell "eps = 0.1" of the paper's tables is epsilon=0.2, delta="2/T^2".
@@ -93,68 +78,47 @@ def prepare(
     noisy-newton: `reference_price` is quoted before anything is known, and `trigger`, `bonus` and `noise` turn parts of
     it off for study; without noise nothing is claimed.
     """
-    checks.whole(1, horizon=horizon)
-    checks.within(1, MOST, horizon=horizon)
-    checks.whole(0, seed=seed)
-    checks.within(0, 2**63 - 1, seed=seed)
     if market is not None and dimension is not None:
         given = f"dimension is given by the market ({market.dimension})"
         raise InvalidInput(f"{given}; got dimension {dimension!r} as well")
+    name = policy if isinstance(policy, str) else getattr(policy, "name", getattr(policy, "__name__", "custom"))
+    settings = PolicySettings(policy=name, horizon=horizon, **asked)
+    checks.within(1, MOST, horizon=horizon)
+    checks.whole(0, seed=seed)
+    checks.within(0, 2**63 - 1, seed=seed)
     market = market if market is not None else paper_market(2 if dimension is None else dimension)
-    both = epsilon_covariance is not None and epsilon_estimate is not None
-    budget = split(
-        1.0 if epsilon is None and not both else epsilon,
-        parse_delta(delta, horizon),
-        epsilon_covariance=epsilon_covariance,
-        epsilon_estimate=epsilon_estimate,
-    )
-    tuning = tune(
-        horizon=horizon,
-        dimension=market.dimension,
-        policy=policy,
-        exploration_periods=exploration_periods,
-        ridge=ridge,
-        width=width,
-        max_estimates=max_estimates,
-    )
-    neighbours = adjacency_of(adjacency)
-    if isinstance(policy, str):
-        if ":" in policy:
-            policy = plain(policy)
-        else:
-            policy = build(
-                policy,
-                horizon=horizon,
-                demand=market.demand,
-                features=market.features,
-                budget=budget,
-                tuning=tuning,
-                calibration=calibration,
-                adjacency=neighbours,
-                price=price,
-                reference_price=reference_price,
-                trigger=trigger,
-                bonus=bonus,
-                noise=noise,
-            )
-    if isinstance(policy, Policy):
-        policy.check_fits(horizon=horizon, demand=market.demand, dimension=market.dimension)
-        check_revenue(policy.newton)
+    chosen = _chosen(policy, settings, market)
+    if isinstance(chosen, Policy):
+        chosen.check_fits(horizon=horizon, demand=market.demand, dimension=market.dimension)
+        check_revenue(chosen)
     if change is not None:
         change.check_fits(market=market, horizon=horizon)
     if customers is not None:
         checks.whole(0, customers=customers)
     return Job(
         market=market,
-        policy=policy,
-        budget=budget,
+        policy=chosen,
+        budget=settings.budget,
         horizon=horizon,
         seed=seed,
-        engine=_engine(engine, market, policy),
+        engine=_engine(engine, market, chosen),
         keep_prices=keep_prices,
         change=change,
         customers=customers,
     )
+
+
+def _chosen(policy: str | Policy | PlainFactory, settings: PolicySettings, market: Market) -> Policy | PlainFactory:
+    """The policy itself, built where it was named. What it does not read is refused."""
+    _ = settings.budget, settings.neighbours  # checked whoever reads them
+    if not isinstance(policy, str):
+        for option, value in settings.given.items():
+            raise InvalidInput(f"{option} is for a policy given by its name, got {value!r} with {settings.policy!r}")
+        return policy
+    if ":" in policy:
+        check_read(settings)
+        return plain(policy)
+    return build(settings, market.demand, market.features)
 
 
 def run(
@@ -192,21 +156,20 @@ def _run_on_gpu(job: Job, trials: int, place: Place, progress: Progress | None) 
 
 
 def warm_up(job: Job) -> None:
-    """Compile, or read compiled code, once and outside the clock."""
-    if job.engine == "compiled":
-        _compile()
-
-
-@functools.cache
-def _compile() -> None:
-    """One small trial: types are the same for every market and policy."""
-    budget = split(1.0, 0.1)
-    job = Job(market=paper_market(2), policy=fixed(), budget=budget, horizon=2, seed=0)
-    run_one(job, 0, np.zeros(2, dtype=np.int64), 1)
+    """Compile what the job needs and no more, or read it compiled, outside the clock: by a trial of two periods."""
+    if job.engine != "compiled":
+        return
+    collects = gc.isenabled()
+    gc.disable()  # a compiler makes much that stays, and looking for garbage in it would take a tenth of its time
+    try:
+        run_one(replace(job, horizon=2, change=None), 0, np.zeros(2, dtype=np.int64), 1)
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _engine(engine: str, market: Market, policy: Policy | PlainFactory) -> str:
-    able = market.compiled and isinstance(policy, Policy)
+    able = market.compiled and isinstance(policy, Policy) and policy.kernel is not None
     if engine == "auto":
         return "compiled" if able else "python"
     if engine not in ("compiled", "python"):
@@ -256,12 +219,12 @@ def summarize(job: Job, trials: Trials, seconds: float, place: Place = CPU) -> S
         horizon=job.horizon,
         dimension=job.market.dimension,
         seed=job.seed,
-        regret=totals[:, scratch.REGRET] / job.horizon,
-        start=totals[:, scratch.START] / job.horizon if built is not None and built.newton is not None else None,
-        revenue=totals[:, scratch.REVENUE] / job.horizon,
-        surplus=totals[:, scratch.SURPLUS] / job.horizon,
-        estimates=totals[:, scratch.ESTIMATES].astype(np.int64),
-        indefinite=totals[:, scratch.INDEFINITE].astype(np.int64),
+        regret=totals[:, tally.REGRET] / job.horizon,
+        start=totals[:, tally.START] / job.horizon if built is not None and built.tells_start else None,
+        revenue=totals[:, tally.REVENUE] / job.horizon,
+        surplus=totals[:, tally.SURPLUS] / job.horizon,
+        estimates=totals[:, tally.ESTIMATES].astype(np.int64),
+        indefinite=totals[:, tally.INDEFINITE].astype(np.int64),
         checkpoints=job.checkpoints,
         cumulative_regret=trials.regret_at,
         estimate_periods=tuple(trials.estimate_periods),
@@ -269,7 +232,7 @@ def summarize(job: Job, trials: Trials, seconds: float, place: Place = CPU) -> S
         claimed=built.claimed if built else getattr(job.policy, "claimed", None),
         proven=built.proven if built else None,
         seconds=seconds,
-        hindsight=built is not None and built.code == FIXED and built.price is None,
+        hindsight=isinstance(built, FixedPrice) and built.price is None,
         prices=trials.prices,
         device=place.device,
         precision=place.precision,

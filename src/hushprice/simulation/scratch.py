@@ -1,58 +1,16 @@
-"""A market and a policy as the kernels take them, and the scratch they work in."""
+"""The scratch that kernels work in."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
-from hushprice.numerics.jit import step
 from hushprice.numerics.linear import packed_size
 from hushprice.price_search import many
-from hushprice.simulation.contexts import Stream
-from hushprice.types import FloatArray, IntArray
+from hushprice.types import FloatArray
 
 STRETCH = 512
-
-
-class World(NamedTuple):
-    """A market as the kernels take it."""
-
-    family: int
-    slope: float
-    bound: float
-    map: int
-    theta: FloatArray
-    stream: Stream
-    changed: int  # the period whose record is given instead of drawn; 0: none (simulation/change.py)
-    changed_x: FloatArray  # its context; empty: as drawn
-    changed_demand: float  # what it buys; NaN: as drawn
-    customers: int  # the trial whose customers and exploration prices every trial gets; -1: its own
-
-
-class Plan(NamedTuple):
-    """A policy as the kernels take it."""
-
-    code: int
-    exploration: int
-    ridge: float
-    width: float
-    max_estimates: int
-    scales: FloatArray  # noise of every entry of a covariance's upper triangle; all zero for none
-    estimate_noise: float
-    estimate_ridge: float
-    output_noise: float
-    repair: int
-    input_noise: float
-    price: float
-    exact: FloatArray  # the covariance stream's empty state
-    running: FloatArray
-    poles: FloatArray  # of the Toeplitz strategy; none for the tree
-    zeros: FloatArray
-
-
-# What a trial leaves: checkpoints, regret at them, totals, periods of estimates, prices (or none).
-Kept: TypeAlias = tuple[IntArray, FloatArray, FloatArray, IntArray, FloatArray]
 
 
 class Stretch(NamedTuple):
@@ -76,20 +34,8 @@ class Stretch(NamedTuple):
     search: FloatArray  # scratch of the price search
 
 
-TOTALS = 8  # what a trial adds up; FAILED is 1 when an estimate missed its certified tolerance
-# START is the regret before the first price that was learned; only noisy-newton tells it apart.
-REGRET, REVENUE, SURPLUS, ESTIMATES, INDEFINITE, CLIPPED, FAILED, START = range(TOTALS)
-
-
-@step
-def luck(world: World, trial: int) -> int:
-    """The trial whose customers come; noise is always the trial's own."""
-    return trial if world.customers < 0 else world.customers
-
-
-@step
-def scratch(k: int, d: int) -> Stretch:
-    """Room for one stretch. A GPU's threads have their own, one period wide."""
+def new_stretch(k: int, d: int) -> Stretch:
+    """Scratch for contexts of k entries and d features. A GPU's threads have their own, one period wide."""
     return Stretch(
         np.empty((k, STRETCH)),
         np.empty((d, STRETCH)),

@@ -21,16 +21,16 @@ T = TypeVar("T")
 _BEGIN = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer)"
 # numba would colour each of the thousands of errors that it meets, and catches, while it tries types.
 _QUIET = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
-_COMMAND = f"{_BEGIN}; from {__name__} import answer; answer()"
+_COMMAND = f"{_BEGIN}; from {__name__} import run_call; run_call()"
 
 
 def cores() -> int:
-    """Those this process may use."""
+    """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Apart:
-    """Every call has its own process, and so many run at once. Whoever needs to know why one failed calls here.
+class SubprocessPool:
+    """Calls functions in processes of their own, `most` at once. A call that failed gives None; to see why, call here.
 
     A process calls `first` before anything else; with `early`, processes for the first calls do that from now on.
     """
@@ -58,16 +58,16 @@ class Apart:
     def _call(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T | None:
         try:
             task = pickle.dumps((function, arguments))
-            with self._taken() as process:
+            with self._process() as process:
                 if self._stop.is_set():  # it came after those that `close` ended
                     process.kill()
-                told, _ = process.communicate(task)
-            found: T = pickle.loads(told)  # which nothing at all, from a call that failed, cannot be
-            return found
+                output, _ = process.communicate(task)
+            result: T = pickle.loads(output)  # which nothing at all, from a call that failed, cannot be
+            return result
         except Exception:  # of the operating system, of classes that cannot be sent, of whatever the call does
             return None
 
-    def _taken(self) -> subprocess.Popen[bytes]:
+    def _process(self) -> subprocess.Popen[bytes]:
         try:
             return self._waiting.pop()
         except IndexError:
@@ -88,29 +88,29 @@ class Apart:
         return process
 
 
-def each_apart(function: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> list[T | None]:
+def map_in_subprocesses(function: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> list[T | None]:
     """What the function gives for each tuple of arguments, in order; None where a call failed.
 
     As many run at once as there are cores. Stopped, it ends them all.
 
     >>> import math
-    >>> each_apart(math.factorial, [(3,), (-1,)])
+    >>> map_in_subprocesses(math.factorial, [(3,), (-1,)])
     [6, None]
     """
-    with closing(Apart(min(len(calls), cores()))) as apart:
-        waiting = [apart.submit(function, *arguments) for arguments in calls]
+    with closing(SubprocessPool(min(len(calls), cores()))) as pool:
+        waiting = [pool.submit(function, *arguments) for arguments in calls]
         # With a limit: a library that handles Ctrl-C too, as Polars does, may keep it from ending an endless wait.
         while wait(waiting, timeout=0.1).not_done:
             pass
         return [future.result() for future in waiting]
 
 
-def answer() -> None:
-    """The call on standard input; what it gives goes to standard output, and what it prints to standard error."""
-    with os.fdopen(os.dup(1), "wb") as told:
+def run_call() -> None:
+    """Make the call on standard input: what it gives goes to standard output, what it prints to standard error."""
+    with os.fdopen(os.dup(1), "wb") as output:
         os.dup2(2, 1)
         pickle.load(sys.stdin.buffer)()
         function, arguments = pickle.load(sys.stdin.buffer)
-        found = function(*arguments)
-        told.write(pickle.dumps(found))
+        result = function(*arguments)
+        output.write(pickle.dumps(result))
     os._exit(0)  # to take a large heap apart in good order may take seconds, and nobody needs that

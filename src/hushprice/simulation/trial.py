@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,22 +10,36 @@ import numpy as np
 from hushprice.demand.protocol import lowest
 from hushprice.errors import DidNotConverge, InvalidInput
 from hushprice.mechanisms import continual_sum
+from hushprice.policies.baselines import Clairvoyant, FixedPrice, RandomPrices
 from hushprice.policies.catalog import PlainFactory
-from hushprice.policies.newton.rules import DOUBLINGS, EARLY, Newton, Schedule, references, schedule
+from hushprice.policies.newton.policy import NewtonPolicy
+from hushprice.policies.newton.pricing.transition import batch_rules, strategies
+from hushprice.policies.newton.rules import DOUBLINGS, EARLY, NewtonRules
 from hushprice.policies.paper.noise import strategy_of, without_noise
+from hushprice.policies.paper.policy import PaperPolicy
 from hushprice.policies.paper.pricing import refresh
-from hushprice.policies.paper.private import solver
-from hushprice.policies.paper.rules import Tuning
-from hushprice.policies.protocol import FIXED, Policy
+from hushprice.policies.paper.rules import PaperRules
+from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import PrivacyBudget
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.change import Change, world_of
 from hushprice.simulation.hindsight import best_fixed_price
-from hushprice.simulation.kernels import newton, paper
+from hushprice.simulation.kernels.baselines import run_baseline
+from hushprice.simulation.kernels.newton import run_newton
+from hushprice.simulation.kernels.newton_prices import NewtonPlan
+from hushprice.simulation.kernels.paper import run_paper
+from hushprice.simulation.kernels.price_codes import CLAIRVOYANT, FIXED, LEARNING, RANDOM
 from hushprice.simulation.market import Market
+from hushprice.simulation.world import Plan, TrialInput, TrialOutput
 from hushprice.types import FloatArray, IntArray
 
 CHECKPOINTS = 200
+_CODES: dict[type[Policy], int] = {
+    RandomPrices: RANDOM,
+    FixedPrice: FIXED,
+    Clairvoyant: CLAIRVOYANT,
+    PaperPolicy: LEARNING,
+}
 
 
 @dataclass(slots=True)
@@ -43,7 +56,7 @@ class Trial:
 class Trials:
     """What several trials leave, one row a trial."""
 
-    totals: FloatArray  # (trials, room.TOTALS)
+    totals: FloatArray  # (trials, tally.TOTALS)
     regret_at: FloatArray  # (trials, checkpoints)
     estimate_periods: Sequence[IntArray]
     prices: FloatArray | None = None  # (trials, horizon) when kept
@@ -51,7 +64,7 @@ class Trials:
     @classmethod
     def of(cls, trials: Sequence[Trial], *, prices: bool = False) -> Trials:
         """The same trials side by side."""
-        counts = [int(trial.totals[scratch.ESTIMATES]) for trial in trials]
+        counts = [int(trial.totals[tally.ESTIMATES]) for trial in trials]
         return cls(
             totals=np.array([trial.totals for trial in trials]),
             regret_at=np.array([trial.regret_at for trial in trials]),
@@ -92,7 +105,7 @@ class Job:
     change: Change | None = None  # one record given instead of drawn
     customers: int | None = None  # the trial whose customers come in every trial, so that noise alone differs
 
-    def luck(self, number: int) -> int:
+    def customer_trial(self, number: int) -> int:
         """The trial whose customers come in trial `number`."""
         return number if self.customers is None else self.customers
 
@@ -105,133 +118,83 @@ class Job:
 
 def run_compiled(job: Job, policy: Policy, number: int, control: IntArray, counter: int) -> Trial:
     """One trial of a built-in policy on a built-in market."""
-    world = world_of(job.market, job.horizon, job.change, job.customers)
-    if policy.newton is not None:
-        return run_newton_trial(job, policy.newton, world, number, control, counter)
-    plan = plan_of(policy, job.horizon, job.market.dimension)
-    if policy.code == FIXED and policy.price is None:
-        plan = plan._replace(price=best_fixed_price(world, job.seed, job.luck(number), job.horizon, control))
-    checkpoints = job.checkpoints
-    trial = Trial(
-        totals=np.zeros(scratch.TOTALS),
-        regret_at=np.zeros(checkpoints.size),
-        estimate_periods=np.zeros(max(plan.max_estimates, 1), dtype=np.int64),
-        prices=np.zeros(job.horizon if job.keep_prices else 0),
-    )
-    fit = solver.scratch(job.market.dimension)
-    finished = paper.run_trial(
-        world,
-        plan,
-        job.seed,
-        number,
-        job.horizon,
-        checkpoints,
-        trial.regret_at,
-        trial.totals,
-        trial.estimate_periods,
-        trial.prices,
-        fit,
-        control,
-        counter,
-    )
-    if trial.totals[scratch.FAILED] > 0.0:
+    market, horizon = job.market, job.horizon
+    given = TrialInput(job.seed, number, horizon, control, counter)
+    world = world_of(market, horizon, job.change, job.customers)
+    if isinstance(policy, NewtonPolicy):
+        output = _output(job, EARLY + DOUBLINGS)
+        finished = run_newton(world, newton_plan(policy.rules, market), given, output)
+    else:
+        plan = plan_of(policy, horizon, market.dimension)
+        if isinstance(policy, FixedPrice) and policy.price is None:
+            plan = plan._replace(price=best_fixed_price(world, given._replace(trial=job.customer_trial(number))))
+        output = _output(job, max(plan.max_estimates, 1))
+        finished = (run_paper if isinstance(policy, PaperPolicy) else run_baseline)(world, plan, given, output)
+    if output.totals[tally.FAILED] > 0.0:
         raise DidNotConverge("an estimate did not reach its certified tolerance")
     if not finished:
         raise KeyboardInterrupt
-    return trial
+    return Trial(output.totals, output.regret_at, output.estimate_periods, output.prices)
 
 
-def plan_of(policy: Policy, horizon: int, dimension: int) -> scratch.Plan:
+def _output(job: Job, estimates: int) -> TrialOutput:
+    checkpoints = job.checkpoints
+    return TrialOutput(
+        checkpoints,
+        np.zeros(checkpoints.size),
+        np.zeros(tally.TOTALS),
+        np.zeros(estimates, dtype=np.int64),
+        np.zeros(job.horizon if job.keep_prices else 0),
+    )
+
+
+def plan_of(policy: Policy, horizon: int, dimension: int) -> Plan:
     """The policy as the kernels take it."""
-    noise = policy.noise or without_noise(1.0)
-    tuning = policy.tuning or Tuning(exploration_periods=0, ridge=1.0, width=0.0, max_estimates=1)
+    learns, price, input_noise = isinstance(policy, PaperPolicy), None, 0.0
+    noise, rules = without_noise(1.0), PaperRules(exploration_periods=0, ridge=1.0, width=0.0, max_estimates=1)
+    if isinstance(policy, PaperPolicy):
+        noise, rules, input_noise = policy.noise, policy.rules, policy.input_noise
+    if isinstance(policy, FixedPrice):
+        price = policy.price
     strategy = strategy_of(noise.strategy, horizon)
-    return scratch.Plan(
-        policy.code,
-        min(tuning.exploration_periods, horizon),
-        float(tuning.ridge),
-        float(tuning.width),
-        min(tuning.max_estimates, horizon) if policy.tuning else 0,
+    return Plan(
+        _CODES[type(policy)],
+        min(rules.exploration_periods, horizon),
+        float(rules.ridge),
+        float(rules.width),
+        min(rules.max_estimates, horizon) if learns else 0,
         continual_sum.scales_of(noise.covariance_noise, noise.frobenius, dimension),
         noise.estimate_noise,
         float(noise.estimate_ridge),
         noise.output_noise,
         refresh.FLOOR if noise.floored else refresh.AS_IS,
-        policy.input_noise,
-        0.0 if policy.price is None else float(policy.price),
+        input_noise,
+        0.0 if price is None else float(price),
         *continual_sum.empty_state(strategy, dimension),
         *continual_sum.sections_of(strategy),
     )
 
 
-def run_newton_trial(
-    job: Job, rules: Newton, world: scratch.World, number: int, control: IntArray, counter: int
-) -> Trial:
-    """One trial of noisy-newton."""
-    checkpoints = job.checkpoints
-    trial = Trial(
-        totals=np.zeros(scratch.TOTALS),
-        regret_at=np.zeros(checkpoints.size),
-        estimate_periods=np.zeros(EARLY + DOUBLINGS, dtype=np.int64),
-        prices=np.zeros(job.horizon if job.keep_prices else 0),
-    )
-    finished = newton.run_newton(
-        world,
-        newton_plan(rules, job.market),
-        job.seed,
-        number,
-        job.horizon,
-        checkpoints,
-        trial.regret_at,
-        trial.totals,
-        trial.estimate_periods,
-        trial.prices,
-        control,
-        counter,
-    )
-    if not finished:
-        raise KeyboardInterrupt
-    return trial
-
-
-def check_revenue(rules: Newton | None) -> None:
+def check_revenue(policy: Policy) -> None:
     """Regret, welfare and the kernel's price search are about revenue, so a policy for margins is refused."""
-    if rules is not None and rules.unit_cost > 0.0:
-        raise InvalidInput(f"unit_cost must be 0 in a simulation, which is about revenue, got {rules.unit_cost!r}")
+    cost = policy.settings.get("unit_cost", 0.0)
+    if cost > 0.0:
+        raise InvalidInput(f"unit_cost must be 0 in a simulation, which is about revenue, got {cost!r}")
 
 
-@functools.cache
-def _schedule(levels: int) -> Schedule:
-    """Made once: it takes as long as a short trial. Kernels read it only."""
-    return schedule(levels)
-
-
-def newton_plan(rules: Newton, market: Market) -> newton.NewtonPlan:
+def newton_plan(rules: NewtonRules, market: Market) -> NewtonPlan:
     """noisy-newton's rules as the kernel takes them."""
-    check_revenue(rules)
-    strategies = _schedule(rules.noise.levels)
-    _, effect = market.features.parts(np.zeros(market.features.contexts))
-    return newton.NewtonPlan(
+    levels = strategies(rules.noise.levels)
+    return NewtonPlan(
+        batch_rules(rules, market.demand, market.features),
         np.array(rules.center),
-        np.array(effect),
-        *references(market.features),
         float(rules.reference_price),
         float(rules.dispersion),
-        rules.first,
-        float(rules.cap),
-        float(rules.sampling),
         float(rules.width),
         float(rules.spread),
-        float(rules.probe),
-        float(rules.reach),
-        float(rules.least),
-        float(rules.near),
-        float(rules.trigger),
         float(lowest(market.demand)),
-        rules.noise.levels,
-        float(rules.noise.score),
-        float(rules.noise.curvature),
         1.0 if rules.drawn else 0.0,
-        *strategies,
+        levels.poles,
+        levels.zeros,
         continual_sum.scales_of(1.0, True, market.dimension),
     )

@@ -21,7 +21,6 @@ from hushprice.policies.newton.private import exact_batches
 from hushprice.policies.newton.private.batches import IdealBatch
 from hushprice.policies.newton.private.exact_batches import ExactBatch
 from hushprice.policies.newton.private.scores import ROWS
-from hushprice.policies.paper.private import exact_covariance
 from hushprice.privacy.events import Batches, grid_of
 from hushprice.types import FloatArray
 
@@ -124,14 +123,14 @@ def published(monkeypatch: pytest.MonkeyPatch, level: int, blocks: list[list[Con
     batch = ExactBatch(event=EVENT, source=Silent())
     batch.begin(level)
     signals: list[float] = []
-    real = exact_covariance.toeplitz.decode
+    real = whole_numbers.toeplitz.decode
 
     def decode(running: Any, poles: Any, zeros: Any, k: int, signal: float) -> float:
         signals.append(signal)
         return float(real(running, poles, zeros, k, signal))
 
     with monkeypatch.context() as patch:
-        patch.setattr(exact_covariance.toeplitz, "decode", decode)
+        patch.setattr(whole_numbers.toeplitz, "decode", decode)
         for block in blocks:
             for each in block:
                 add(batch, each)

@@ -14,9 +14,9 @@ from hushprice.demand.family import CUSTOM
 from hushprice.errors import InvalidInput
 from hushprice.noise import System
 from hushprice.policies.newton.private.exact_batches import ExactBatch
+from hushprice.policies.verification import verify
 from hushprice.privacy.certificates import signing
 from hushprice.privacy.certificates.certificate import Certificate
-from hushprice.privacy.certificates.verification import verify
 
 KEY = Ed25519PrivateKey.generate()
 
@@ -30,7 +30,7 @@ def test_a_pricers_certificate_is_its_ledger(demand, adjacency) -> None:
     found = verify(Certificate.parse(issued.to_json().encode()), public_key=signing.public_half(KEY))
     assert (found.claimed, found.proven) == (pricer.ledger.claimed, pricer.ledger.proven)
     assert found.spent == found.proven
-    rules, parameters = pricer.policy.newton, issued.content("parameters")
+    rules, parameters = pricer.policy.rules, issued.content("parameters")
     assert parameters["cap"] == rules.cap
     assert parameters["noise"] == {
         "score": rules.noise.score,

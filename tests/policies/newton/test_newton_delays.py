@@ -17,7 +17,7 @@ from tests.policies.newton.newton_runs import COUNT, DELAY, IN_TURN, bought, ope
 from hushprice import Pricer
 from hushprice.numerics.jit import COMPILED
 from hushprice.policies.newton.engine import NewtonEngine
-from hushprice.policies.newton.pricing import quoter as newton_quoter
+from hushprice.policies.newton.pricing import transition
 from hushprice.releases import CurvatureRelease
 from hushprice.slots import Slots
 from hushprice.types import FloatArray
@@ -32,7 +32,7 @@ ARRIVALS = {"in turn": IN_TURN, "latest": LATEST, "backwards": BACKWARDS, "gathe
 def many_blocks() -> Iterator[None]:
     """Short batches have one block; here they have several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(newton_quoter, "BLOCKS", 1.0)
+        patch.setattr(transition, "BLOCKS", 1.0)
         yield
 
 
@@ -59,9 +59,9 @@ class Watched:
 def on_schedule() -> Pricer:
     """Batches are looked at block by block, and none is ended early."""
     usual = opened()
-    rules = replace(usual.policy.newton, trigger=1e9)
+    rules = replace(usual.policy.rules, trigger=1e9)
     return Pricer(
-        policy=replace(usual.policy, newton=rules),
+        policy=replace(usual.policy, rules=rules),
         demand=usual.demand,
         features=usual.features,
         horizon=usual.horizon,

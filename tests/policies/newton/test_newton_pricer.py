@@ -68,7 +68,7 @@ def test_after_the_horizon_prices_go_on_and_learning_has_stopped() -> None:
 
 def test_it_takes_a_reference_price_and_its_parts_can_be_turned_off() -> None:
     def rules(**options: Any) -> Any:
-        return opened(**options).policy.newton
+        return opened(**options).policy.rules
 
     assert rules(reference_price=0.25).reference_price == 0.25
     assert rules().trigger > 0.0
@@ -76,7 +76,7 @@ def test_it_takes_a_reference_price_and_its_parts_can_be_turned_off() -> None:
     assert rules().width > 0.0
     assert rules(bonus=False).width == 0.0
     for option in ({"reference_price": 0.5}, {"trigger": False}, {"bonus": False}):
-        with pytest.raises(InvalidInput, match="are for policy 'noisy-newton'"):
+        with pytest.raises(InvalidInput, match="is for policy 'noisy-newton'"):
             open_pricer(policy="paper", horizon=50, contexts=1, **option)
     source = Tape(0, 0)
     own = PrivateCov(horizon=50, dimension=2, source=source, event=NotPrivate())
@@ -88,7 +88,7 @@ def test_it_takes_a_reference_price_and_its_parts_can_be_turned_off() -> None:
 
 def test_first_prices_are_around_the_reference_price() -> None:
     pricer = opened(reference_price=0.3)
-    first = pricer.policy.newton.first
+    first = pricer.policy.rules.first
     prices = serve(pricer, stop=first)
     assert 0.2 <= min(prices) < max(prices) <= 0.4
 
@@ -269,5 +269,5 @@ def test_a_record_that_cannot_be_scored_keeps_its_slot_and_the_pricer_goes_on() 
 
 @pytest.mark.parametrize("option", ["exploration_periods", "ridge", "width", "max_estimates"])
 def test_the_papers_tuning_is_refused(option: str) -> None:
-    with pytest.raises(InvalidInput, match=f"^{option} is for policies 'paper' and 'nonprivate'"):
+    with pytest.raises(InvalidInput, match=f"^{option} is for policies 'paper', 'nonprivate' and 'input-perturbation'"):
         opened(**{option: 3})

@@ -21,7 +21,8 @@ from hushprice.demand.features import Affine
 from hushprice.errors import InvalidInput
 from hushprice.live import saved
 from hushprice.noise import System, Tape
-from hushprice.policies.newton.pricing import quoter
+from hushprice.policies.newton import saved as newton_saved
+from hushprice.policies.newton.pricing import transition
 from hushprice.policies.newton.private.batches import IdealBatch
 
 STOPS = [0, 1, 5, 16, 17, 18, 19, 40, 61]
@@ -31,7 +32,7 @@ STOPS = [0, 1, 5, 16, 17, 18, 19, 40, 61]
 def many_blocks() -> Iterator[None]:
     """Short batches have one block; here they have several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quoter, "BLOCKS", 1.0)
+        patch.setattr(transition, "BLOCKS", 1.0)
         yield
 
 
@@ -115,8 +116,8 @@ def test_no_record_that_was_learned_is_in_the_file(tmp_path: Path) -> None:
 
 
 def test_the_state_does_not_print() -> None:
-    state = saved._state(opened())
-    assert repr(state) == str(state) == "NewtonState(<sensitive>)"
+    state = newton_saved.state_of(opened())
+    assert repr(state) == str(state) == "State(<sensitive>)"
     assert state.__rich_repr__() == []
 
 

@@ -150,7 +150,7 @@ def test_a_slot_that_is_skipped_is_counted_and_adds_nothing(make) -> None:
 def test_records_learned_together_are_those_learned_one_by_one(make) -> None:
     rows = np.random.default_rng(3).uniform(-1.0, 1.0, (8, 3))
     demands = np.arange(8) / 4.0  # some past the bound
-    together, single = make().newton, make().newton
+    together, single = make().engine, make().engine
     for phi, demand in zip(rows, demands, strict=True):
         assert single.step(phi, float(demand)) == ()
     assert single.skip() == ()
@@ -161,7 +161,7 @@ def test_records_learned_together_are_those_learned_one_by_one(make) -> None:
 
 
 def test_no_slot_is_learned_past_the_next_release_unreleased() -> None:
-    engine = opened().newton
+    engine = opened().engine
     room = engine.quoter.look
     with pytest.raises(InvalidInput, match=f"slots must be at most {room}"):
         engine.skip(room + 1)
@@ -174,7 +174,7 @@ def test_no_slot_is_learned_past_the_next_release_unreleased() -> None:
 
 
 def test_a_jump_forgets_the_batch_at_hand_and_never_goes_back() -> None:
-    engine, fresh = opened().newton, opened().newton
+    engine, fresh = opened().engine, opened().engine
     engine.skip(5)
     absorb_one = np.array([0.3, -0.2, -0.4])
     engine.step(absorb_one, 1.0)
@@ -189,6 +189,6 @@ def test_a_jump_forgets_the_batch_at_hand_and_never_goes_back() -> None:
     assert engine.quoter.version == 1 or engine.learner.blocks == 1
 
 
-def test_the_papers_pricer_has_no_engine_of_noisy_newton() -> None:
-    with pytest.raises(InvalidInput, match="is not run by noisy-newton's engine"):
-        _ = opened(policy="paper", delay=0).newton
+def test_a_pricers_engine_is_the_one_of_its_policys_folder() -> None:
+    assert type(opened(policy="paper", delay=0).engine).__module__ == "hushprice.policies.paper.engine"
+    assert type(opened(delay=0).engine).__module__ == "hushprice.policies.newton.engine"

@@ -20,7 +20,7 @@ from hushprice.policies.newton import rules
 from hushprice.policies.newton.noise import calibrate
 from hushprice.policies.newton.policy import noisy_newton
 from hushprice.policies.newton.rules import (
-    Newton,
+    NewtonRules,
     largest_turn,
     newton,
     references,
@@ -37,7 +37,7 @@ CLAIM = EpsilonDelta(1.0, 1e-8)
 FAMILIES: list[Demand] = [Logistic(), Logistic(slope=12.0), Poisson(slope=2.0), Gaussian(noise=0.5)]
 
 
-def made(**changes: Any) -> Newton:
+def made(**changes: Any) -> NewtonRules:
     given: dict[str, Any] = {"demand": Logistic(), "features": main_effects(1)}
     return newton(CLAIM, **given | changes)
 
@@ -204,7 +204,7 @@ def test_a_reference_price_that_is_none_is_refused(price: float) -> None:
 )
 def test_bad_rules_are_refused_by_name(change: dict[str, Any]) -> None:
     ((name, _),) = change.items()
-    assert name in {field.name for field in fields(Newton)}
+    assert name in {field.name for field in fields(NewtonRules)}
     with pytest.raises(InvalidInput, match=f"^{name} must"):
         replace(made(), **change)
 

@@ -22,7 +22,7 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.newton.policy import noisy_newton
 from hushprice.policies.newton.pricing import dispersion
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
-from hushprice.policies.newton.rules import Newton, newton
+from hushprice.policies.newton.rules import NewtonRules, newton
 from hushprice.policies.protocol import Policy
 from hushprice.price_search import coefficients, many, plain
 from hushprice.price_search.certified import TOLERANCE
@@ -106,7 +106,7 @@ def test_a_cost_of_zero_changes_no_bit_of_any_price(demand: Demand) -> None:
         coefficients.bonus_curve(quoter.inverse, *columns, 1, q0, q1, q2, np.empty((2, 1)))
         dispersion.spread_lines(rules.spread, 1, np.array([uniform]), a, b, q1, q2)
         if demand.family == CUSTOM:
-            before = plain.dense_price(demand, a.item(), b.item(), q0.item(), q1.item(), q2.item(), rules.width)
+            before = plain.dense_price(demand, a.item(), b.item(), (q0.item(), q1.item(), q2.item()), rules.width)
         else:
             work = np.empty(many.WORK)
             many.best_prices(demand.family, float(demand.slope), rules.width, 1, a, b, q0, q1, q2, price, work)
@@ -123,7 +123,7 @@ def test_prices_before_anything_is_known_are_not_below_cost_either() -> None:
     pricer = opened(unit_cost=0.45, reference_price=0.5)
     prices = [pricer.quoter.price(np.zeros(2), uniform) for uniform in (0.0, 0.2, 0.5, 1.0)]
     assert prices == [0.45, 0.45, 0.5, 0.6]
-    assert opened(unit_cost=0.4).policy.newton.reference_price >= 0.7  # half way from the cost to the highest price
+    assert opened(unit_cost=0.4).policy.rules.reference_price >= 0.7  # half way from the cost to the highest price
 
 
 def test_a_higher_cost_never_means_a_lower_price() -> None:
@@ -153,9 +153,9 @@ def test_a_saved_pricer_keeps_its_cost(tmp_path: Any) -> None:
 
 
 def test_rules_written_before_there_was_a_cost_have_none() -> None:
-    written = msgspec.to_builtins(policy())
-    del written["newton"]["unit_cost"]
-    assert msgspec.convert(written, Policy) == policy()
+    written = msgspec.to_builtins(policy().rules)
+    del written["unit_cost"]
+    assert msgspec.convert(written, NewtonRules) == policy().rules
 
 
 @pytest.mark.parametrize("cost", [-0.1, 1.0, 1.5, math.nan, math.inf, True])
@@ -163,19 +163,19 @@ def test_a_cost_that_is_none_is_refused(cost: float) -> None:
     with pytest.raises(InvalidInput, match=r"^unit_cost must "):
         open_pricer(horizon=100, contexts=1, unit_cost=cost)
     with pytest.raises(InvalidInput, match=r"^unit_cost must "):
-        Newton(**{name: getattr(policy().newton, name) for name in Newton.__slots__} | {"unit_cost": cost})
+        NewtonRules(**{name: getattr(policy().rules, name) for name in NewtonRules.__slots__} | {"unit_cost": cost})
 
 
 def test_a_reference_price_below_cost_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"^reference_price must lie in \[0.4, 1\], got 0.3"):
         policy(unit_cost=0.4, reference_price=0.3)
     with pytest.raises(InvalidInput, match=r"^reference_price must lie in \[0.9, 1\], got 0.5"):
-        Newton(**{name: getattr(policy().newton, name) for name in Newton.__slots__} | {"unit_cost": 0.9})
+        NewtonRules(**{name: getattr(policy().rules, name) for name in NewtonRules.__slots__} | {"unit_cost": 0.9})
 
 
 @pytest.mark.parametrize("name", ["paper", "nonprivate"])
 def test_other_policies_know_no_cost(name: str) -> None:
-    with pytest.raises(InvalidInput, match=f"unit_cost are for policy 'noisy-newton', got '{name}'"):
+    with pytest.raises(InvalidInput, match=f"unit_cost is for policy 'noisy-newton', got 0.1 for policy '{name}'"):
         open_pricer(horizon=100, contexts=1, policy=name, unit_cost=0.1)
 
 

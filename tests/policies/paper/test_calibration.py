@@ -15,7 +15,7 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.paper import tight_noise
 from hushprice.policies.paper.calibration import CALIBRATIONS, calibrate
 from hushprice.policies.paper.noise import Noise, open_ledger
-from hushprice.policies.paper.published_noise import Constants
+from hushprice.policies.protocol import Constants
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, PrivacyBudget, split
 from hushprice.privacy.sensitivity import LossBounds, of_loss

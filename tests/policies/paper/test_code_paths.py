@@ -28,7 +28,7 @@ from hushprice.privacy.loss import loss_of
 from hushprice.privacy.sensitivity import RADIUS
 from hushprice.privacy.streams import toeplitz, tree
 from hushprice.records import Records
-from hushprice.research.audits.linear_gaussian import Pair, mu_of_pair, noise_map, releaser_of
+from hushprice.research.audits.linear_gaussian import NeighbouringStreams, mu_of_pair, noise_map, releaser_of
 from hushprice.types import FloatArray
 
 STEPS = 7
@@ -63,9 +63,9 @@ def test_a_record_moves_the_whole_stream_by_what_was_claimed(
     features[position] = phi
     for adjacency, replaced in ((Adjacency.REPLACE_ONE, np.array(other)), (Adjacency.ZERO_OUT, np.zeros(2))):
         claimed = loss_of(event, 1, adjacency).mu * (1.0 + 1e-9)
-        there = Pair(features, position, replaced)
+        there = NeighbouringStreams(features, position, replaced)
         assert mu_of_pair(build, there, matrix) <= claimed
-        assert mu_of_pair(build, Pair(there.second, position, features[position]), matrix) <= claimed
+        assert mu_of_pair(build, NeighbouringStreams(there.second, position, features[position]), matrix) <= claimed
 
 
 def scores(demand: Demand, phi: Any, bought: float, theta: FloatArray) -> tuple[FloatArray, FloatArray]:

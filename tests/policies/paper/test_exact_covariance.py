@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.mechanisms import whole_numbers
 from hushprice.mechanisms.whole_numbers import outer
 from hushprice.noise import System
-from hushprice.policies.paper.private import exact_covariance
 from hushprice.policies.paper.private.covariance import PrivateCov
 from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.privacy.events import FROBENIUS, LAYOUTS, TRIANGLE, CovarianceStream, grid_of
@@ -85,7 +85,7 @@ def test_the_filter_rounds_once_what_fractions_compute_exactly(monkeypatch: pyte
     strategy = made.strategy
     assert isinstance(strategy, Toeplitz)
     published: list[float] = []
-    monkeypatch.setattr(exact_covariance.toeplitz, "decode", lambda *given: published.append(given[-1]) or 0.0)
+    monkeypatch.setattr(whole_numbers.toeplitz, "decode", lambda *given: published.append(given[-1]) or 0.0)
     live = releaser(made, Script(quiet(2)))
     memory = [[Fraction(0)] * 3 for _ in strategy.poles]
     farthest = 0.0
@@ -150,13 +150,13 @@ def test_rows_are_the_products_in_their_layout(layout: str) -> None:
 def test_what_is_released_is_made_of_multiples_of_the_grid(make: Any, layout: str, monkeypatch: Any) -> None:
     """For the tree the release itself; for the filter what is handed to the public decoder."""
     made, published = event(make, layout=layout), []
-    decode = exact_covariance.toeplitz.decode
+    decode = whole_numbers.toeplitz.decode
 
     def spied(memory: Any, poles: Any, zeros: Any, k: int, signal: float) -> float:
         published.append(signal)
         return float(decode(memory, poles, zeros, k, signal))
 
-    monkeypatch.setattr(exact_covariance.toeplitz, "decode", spied)
+    monkeypatch.setattr(whole_numbers.toeplitz, "decode", spied)
     live = releaser(made, System())
     rows, columns = np.triu_indices(3)
     for phi in features():

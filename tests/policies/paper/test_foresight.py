@@ -30,7 +30,7 @@ def records(demand: Demand, count: int, seed: int, d: int = 2) -> tuple[FloatArr
 def derivatives(
     demand: Demand, phi: FloatArray, observed: FloatArray, theta: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    return plain_solver._derivatives(demand, phi, observed, RIDGE, np.zeros(theta.size), theta)
+    return plain_solver._derivatives(demand, phi, observed, RIDGE, np.zeros(theta.size), theta=theta)
 
 
 def bend(demand: Demand, phi: FloatArray) -> float:
@@ -65,7 +65,7 @@ def foreseen(demand: Demand, seed: int, drift: float = 1.0) -> float:
     phi, observed = records(demand, 5, seed)
     theta = np.random.default_rng(seed).uniform(-1, 1, 2)
     best = np.zeros(2)
-    plain_solver.minimize(demand, phi, observed, RIDGE, np.zeros(2), best)
+    plain_solver.minimize(demand, phi, observed, RIDGE, np.zeros(2), theta=best)
     theta = best + 0.2 * (theta - best)
     g, h = derivatives(demand, phi, observed, theta)
     target = np.empty(2)
@@ -123,7 +123,7 @@ def test_many_records_have_the_same_minimizer(demand: Demand, tilt: float, monke
     ours, theirs = np.array([0.3, 0.1]), np.zeros(2)
     args = demand.family, demand.slope, phi, observed, phi.shape[1], 900.0, w, ours, solver.scratch(2)
     assert solver.minimize(*args) <= TOLERANCE
-    assert plain_solver.minimize(demand, phi, observed, 900.0, w, theirs) <= TOLERANCE
+    assert plain_solver.minimize(demand, phi, observed, 900.0, w, theta=theirs) <= TOLERANCE
     assert np.linalg.norm(ours - theirs) <= 2 * math.sqrt(2 * TOLERANCE / 900.0)
 
 
@@ -131,7 +131,7 @@ def test_a_sample_points_closer_than_the_newton_point(monkeypatch: Any) -> None:
     demand = Logistic()
     phi, observed = records(demand, many(monkeypatch), 5)
     best, theta, target = np.zeros(2), np.array([0.1, 0.1]), np.empty(2)
-    plain_solver.minimize(demand, phi, observed, RIDGE, np.zeros(2), best)
+    plain_solver.minimize(demand, phi, observed, RIDGE, np.zeros(2), theta=best)
     theta += best
     g, h = derivatives(demand, phi, observed, theta)
     solver.constrained_step(theta, g, h, RADIUS, target, np.empty((5, 2)))

@@ -220,7 +220,7 @@ def open_case(case: Case) -> Pricer:
         contexts=case.dimension - 1,
         epsilon=case.epsilon,
         policy="paper" if private else "nonprivate",
-        calibration=case.calibration if private else "published",
+        calibration=case.calibration if private else None,
         exploration_periods=case.explore,
         max_estimates=case.most,
         ridge=case.ridge,

@@ -15,7 +15,7 @@ from hushprice.policies.paper.noise import Noise, without_noise
 from hushprice.policies.paper.private.covariance import PrivateCov
 from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.paper.private.learner import Learner
-from hushprice.policies.paper.rules import Tuning
+from hushprice.policies.paper.rules import PaperRules
 from hushprice.policies.protocol import basis_of
 from hushprice.privacy.budget import split
 from hushprice.privacy.events import CovarianceStream, NotPrivate
@@ -23,7 +23,7 @@ from hushprice.records import Records
 from hushprice.releases import CovarianceRelease, EstimateRelease
 from hushprice.types import FloatArray
 
-TUNING = Tuning(exploration_periods=0, ridge=1.0, width=1.0, max_estimates=3)
+TUNING = PaperRules(exploration_periods=0, ridge=1.0, width=1.0, max_estimates=3)
 BASIS = basis_of(Logistic(), 2)
 PHI = np.array([0.6, -0.8])
 
@@ -37,7 +37,7 @@ PRIVATE = noise("tight")
 
 
 def learner(**changes: Any) -> Learner:
-    given: dict[str, Any] = {"demand": Logistic(), "tuning": TUNING, "noise": PRIVATE, "source": Tape(3, 0)}
+    given: dict[str, Any] = {"demand": Logistic(), "rules": TUNING, "noise": PRIVATE, "source": Tape(3, 0)}
     return Learner(dimension=2, horizon=20, **given | changes)
 
 

@@ -14,9 +14,9 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.paper.calibration import CALIBRATIONS
 from hushprice.policies.paper.noise import events
 from hushprice.policies.paper.policy import nonprivate, paper
-from hushprice.policies.paper.rules import Tuning, numerical
+from hushprice.policies.paper.rules import PaperRules, numerical
 from hushprice.policies.paper.tight_noise import largest_deviation
-from hushprice.policies.protocol import LEARNING, Policy
+from hushprice.policies.protocol import Policy
 from hushprice.privacy.accountant import epsilon_of
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, PrivacyBudget
@@ -27,23 +27,23 @@ DEMANDS = [Logistic(), Logistic(slope=0.5, bound=2.0), Gaussian(), Poisson()]
 T = 100_000
 
 
-def printed(demand: Demand, tuning: Tuning) -> tuple[float, float, float]:
+def printed(demand: Demand, rules: PaperRules) -> tuple[float, float, float]:
     """sigma^2, nu^2 and rho with the algorithms' own words."""
     m = math.ceil(math.log2(T))
     delta = 1e-10 / (2 * m)
     epsilon = 0.3 / (2 * m * math.log(1 / delta))
     sigma2 = 2 * math.log(1.25 / delta) / epsilon**2
-    most = tuning.max_estimates
+    most = rules.max_estimates
     delta = 3e-10 / (2 * most)
     epsilon = 0.7 / (2 * math.sqrt(2 * most * math.log(1 / delta)))
     b1, b2 = (demand.bound + 1) * demand.scale, demand.paper_curvature * demand.scale
-    return sigma2, b1**2 * (8 * math.log(2 / delta) + 4 * epsilon) / epsilon**2, max(tuning.ridge, 2 * b2 / epsilon)
+    return sigma2, b1**2 * (8 * math.log(2 / delta) + 4 * epsilon) / epsilon**2, max(rules.ridge, 2 * b2 / epsilon)
 
 
 @pytest.mark.parametrize("demand", DEMANDS)
 def test_printed_noise_is_what_the_algorithms_print(demand: Demand) -> None:
     tuning = numerical(T, 3)
-    policy = paper("printed", BUDGET, horizon=T, dimension=3, demand=demand, tuning=tuning)
+    policy = paper("printed", BUDGET, horizon=T, dimension=3, demand=demand, rules=tuning)
     assert policy.noise is not None
     noise = policy.noise.covariance_noise**2, policy.noise.estimate_noise**2, policy.noise.estimate_ridge
     assert noise == pytest.approx(printed(demand, tuning), rel=1e-12)
@@ -54,7 +54,7 @@ def made(calibration: str, *, horizon: int = T, dimension: int = 3, most: int | 
     tuning = numerical(horizon, dimension)
     if most is not None:
         tuning = replace(tuning, max_estimates=most)
-    given: dict[str, Any] = {"budget": BUDGET, "demand": Logistic(), "tuning": tuning}
+    given: dict[str, Any] = {"budget": BUDGET, "demand": Logistic(), "rules": tuning}
     return paper(calibration, horizon=horizon, dimension=dimension, **given | changes)
 
 
@@ -72,7 +72,7 @@ def test_published_noise_is_smaller_and_leaves_an_indefinite_matrix() -> None:
 def test_the_whole_budget_is_claimed_and_the_policy_says_what_it_is(calibration: str) -> None:
     policy = made(calibration)
     assert policy.claimed == EpsilonDelta(1.0, 4e-10) == BUDGET.total
-    assert (policy.name, policy.calibration, policy.code, policy.horizon) == ("paper", calibration, LEARNING, T)
+    assert (policy.name, policy.calibration, policy.horizon) == ("paper", calibration, T)
     assert policy.adjacency is Adjacency.REPLACE_ONE
 
 
@@ -80,10 +80,10 @@ def accounted(policy: Policy) -> float:
     """The accountant asked directly: one covariance stream and every estimate that was paid for, drawn live."""
     assert policy.noise is not None
     assert policy.basis is not None
-    assert policy.tuning is not None
+    assert policy.rules is not None
     basis = policy.basis
     stream, estimate = events(policy.noise, horizon=T, dimension=basis.dimension, losses=basis.losses, live=True)
-    entries = Entry(stream, 1), Entry(estimate, policy.tuning.max_estimates)
+    entries = Entry(stream, 1), Entry(estimate, policy.rules.max_estimates)
     return epsilon_of(loss_of_all(entries, policy.adjacency), BUDGET.total.delta)
 
 
@@ -147,7 +147,7 @@ def test_the_noise_grows_with_the_horizon_and_with_the_number_of_estimates() -> 
 
 
 def test_the_nonprivate_policy_adds_no_noise_and_keeps_its_ridge() -> None:
-    policy = nonprivate(tuning=numerical(T, 2))
+    policy = nonprivate(rules=numerical(T, 2))
     assert policy.noise is not None
     assert (policy.noise.covariance_noise, policy.noise.estimate_noise, policy.noise.estimate_ridge) == (0.0, 0.0, 10.0)
     assert (policy.claimed, policy.proven, policy.calibration, policy.horizon) == (None, None, None, None)
@@ -159,6 +159,6 @@ def test_bad_choices_are_refused_by_name() -> None:
     for calibration in CALIBRATIONS:
         tuning = numerical(T, 2)
         with pytest.raises(InvalidInput, match="horizon must be a whole number at or above 1, got 0"):
-            paper(calibration, BUDGET, horizon=0, dimension=2, demand=Logistic(), tuning=tuning)
+            paper(calibration, BUDGET, horizon=0, dimension=2, demand=Logistic(), rules=tuning)
         with pytest.raises(InvalidInput, match="dimension must be a whole number at or above 1, got 0"):
-            paper(calibration, BUDGET, horizon=T, dimension=0, demand=Logistic(), tuning=tuning)
+            paper(calibration, BUDGET, horizon=T, dimension=0, demand=Logistic(), rules=tuning)

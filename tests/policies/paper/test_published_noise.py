@@ -16,7 +16,7 @@ from hushprice.demand.families import Logistic
 from hushprice.errors import InvalidInput
 from hushprice.policies.paper import calibration, published_noise
 from hushprice.policies.paper.noise import Noise
-from hushprice.policies.paper.published_noise import Constants
+from hushprice.policies.protocol import Constants
 from hushprice.privacy.budget import EpsilonDelta, PrivacyBudget, split
 from hushprice.privacy.sensitivity import LossBounds, of_loss
 

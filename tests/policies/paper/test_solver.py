@@ -131,7 +131,7 @@ def test_the_plain_solver_gives_the_same(demand: Demand, tilt: float) -> None:
     case = problem(demand, tilt=tilt)
     theta, _ = case.solve()
     plain = np.zeros(3)
-    gap = plain_solver.minimize(demand, case.phi, case.observed, case.ridge, case.tilt, plain)
+    gap = plain_solver.minimize(demand, case.phi, case.observed, case.ridge, case.tilt, theta=plain)
     assert gap <= TOLERANCE
     np.testing.assert_allclose(plain, theta, atol=2 * math.sqrt(2 * TOLERANCE / case.ridge))
 

@@ -65,10 +65,10 @@ def test_adversarial_agrees_with_a_second_transcription(case: dict[str, Any]) ->
     ridge = max(ridge_candidates(case, power_of_scale=2))
     width = case["curvature"] * error_radius(case, ridge)
     theorem = rules.adversarial(**case)
-    assert theorem.tuning.exploration_periods == 0
-    assert theorem.tuning.max_estimates == np.ceil(case["dimension"] * np.emath.logn(1.5, case["horizon"]))
-    assert theorem.tuning.ridge == pytest.approx(ridge, rel=1e-12)
-    assert theorem.tuning.width == pytest.approx(width, rel=1e-12)
+    assert theorem.rules.exploration_periods == 0
+    assert theorem.rules.max_estimates == np.ceil(case["dimension"] * np.emath.logn(1.5, case["horizon"]))
+    assert theorem.rules.ridge == pytest.approx(ridge, rel=1e-12)
+    assert theorem.rules.width == pytest.approx(width, rel=1e-12)
     assert theorem.estimate_noise == pytest.approx(noise_from_the_algorithms(case), rel=1e-12)
     assert theorem.regret_bound == pytest.approx(elliptical_regret(case, width), rel=1e-12)
 
@@ -82,11 +82,11 @@ def test_stochastic_agrees_with_a_second_transcription(case: dict[str, Any]) -> 
     exploration = 32 * smallest_eigenvalue * np.log(d * horizon) ** 2
     width = case["curvature"] * 4 * case["subgaussian"] * case["curvature"] * np.sqrt(d * np.log(horizon))
     theorem = rules.stochastic(**case)
-    assert type(theorem.tuning.exploration_periods) is int
-    assert theorem.tuning.exploration_periods == pytest.approx(exploration, rel=1e-12, abs=1)
-    assert theorem.tuning.max_estimates == rules.adversarial(**case).tuning.max_estimates
-    assert theorem.tuning.ridge == pytest.approx(ridge, rel=1e-12)
-    assert theorem.tuning.width == pytest.approx(width, rel=1e-12)
+    assert type(theorem.rules.exploration_periods) is int
+    assert theorem.rules.exploration_periods == pytest.approx(exploration, rel=1e-12, abs=1)
+    assert theorem.rules.max_estimates == rules.adversarial(**case).rules.max_estimates
+    assert theorem.rules.ridge == pytest.approx(ridge, rel=1e-12)
+    assert theorem.rules.width == pytest.approx(width, rel=1e-12)
     assert theorem.estimate_noise == pytest.approx(noise, rel=1e-12)
     bound = np.ceil(exploration) + elliptical_regret(case, width)
     assert theorem.regret_bound == pytest.approx(bound, rel=1e-12)
@@ -101,13 +101,13 @@ def test_exploration_is_rounded_up() -> None:
     ridge = max(ridge_candidates(case, power_of_scale=1))
     root = 5 * ridge / np.sqrt(5 * np.log(2)) + noise_from_the_algorithms(case)
     exact = 32 * root**2 * np.log(2) ** 2
-    assert exact < rules.stochastic(**case).tuning.exploration_periods < exact + 1
+    assert exact < rules.stochastic(**case).rules.exploration_periods < exact + 1
 
 
 def test_stochastic_reads_scale_without_the_square() -> None:
     """The two theorems differ in rho by the factor G where the family's term decides it."""
     case = {**PAPER, "scale": 3.0, "curvature": 1e6}
-    squared, plain = rules.adversarial(**case).tuning.ridge - 2, rules.stochastic(**case).tuning.ridge - 2
+    squared, plain = rules.adversarial(**case).rules.ridge - 2, rules.stochastic(**case).rules.ridge - 2
     assert squared / plain == pytest.approx(3.0)
 
 
@@ -117,14 +117,14 @@ def test_stochastic_reads_scale_without_the_square() -> None:
 def test_numerical_section(horizon: int, dimension: int, calls: int) -> None:
     """sec:numerical; D_inf is the least whole n with 2^n >= T^d, decided here in whole numbers."""
     assert calls == (horizon**dimension - 1).bit_length()
-    expected = rules.Tuning(exploration_periods=10, ridge=10, width=1, max_estimates=calls)
+    expected = rules.PaperRules(exploration_periods=10, ridge=10, width=1, max_estimates=calls)
     assert rules.numerical(horizon, dimension) == expected
 
 
 @pytest.mark.parametrize(("horizon", "dimension"), [(2, 1), (17, 2), (10**5, 2), (10**5, 3), (10**6, 3)])
 def test_theorems_cap_the_estimates_at_the_power_of_three_halves(horizon: int, dimension: int) -> None:
     """D_inf is the least whole n with 1.5^n >= T^d, decided in whole numbers: 3^n >= 2^n T^d."""
-    calls = rules.adversarial(**{**PAPER, "horizon": horizon, "dimension": dimension}).tuning.max_estimates
+    calls = rules.adversarial(**{**PAPER, "horizon": horizon, "dimension": dimension}).rules.max_estimates
     target = horizon**dimension
     assert 3**calls >= 2**calls * target
     assert 3 ** (calls - 1) < 2 ** (calls - 1) * target
@@ -138,9 +138,9 @@ def test_at_the_papers_own_sizes_both_bounds_are_vacuous(horizon: int, dimension
     size = {"horizon": horizon, "dimension": dimension, "delta_estimate": horizon**-2.0}
     case = {**PAPER, **size, "epsilon_covariance": epsilon, "epsilon_estimate": epsilon}
     general, spread = rules.adversarial(**case), rules.stochastic(**case)
-    assert 100 < general.tuning.width / math.sqrt(general.tuning.ridge) < 10_000
+    assert 100 < general.rules.width / math.sqrt(general.rules.ridge) < 10_000
     assert general.regret_bound > horizon
-    assert spread.tuning.exploration_periods > 1e14
+    assert spread.rules.exploration_periods > 1e14
     assert spread.regret_bound > horizon
 
 

@@ -15,15 +15,16 @@ from hushprice.demand.families import Logistic
 from hushprice.demand.features import by_name
 from hushprice.demand.protocol import Demand
 from hushprice.policies.newton import noise as batch_noise
-from hushprice.policies.newton.statements import BatchFacts, ManualChange, ServiceFacts
+from hushprice.policies.newton.statements import ManualChange, NewtonFacts, ServiceFacts
 from hushprice.policies.paper.calibration import calibrate
 from hushprice.policies.paper.noise import open_ledger
-from hushprice.policies.paper.published_noise import Constants
+from hushprice.policies.paper.statements import PaperFacts
+from hushprice.policies.protocol import Constants
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, split
 from hushprice.privacy.certificates import canonical, signing
-from hushprice.privacy.certificates.certificate import FIRST, Certificate, Facts, issue
+from hushprice.privacy.certificates.certificate import FIRST, Certificate, issue
 from hushprice.privacy.certificates.statements import versions
 from hushprice.privacy.ledger import Ledger
 
@@ -41,7 +42,7 @@ def make_facts(
     max_estimates: int = 3,
     delay: int = 4,
     issued: datetime.date = datetime.date(2026, 10, 1),
-) -> Facts:
+) -> PaperFacts:
     demand = Logistic() if demand is None else demand
     features = by_name("main", 1)
     noise = calibrate(
@@ -55,7 +56,7 @@ def make_facts(
         losses=sensitivity.of_loss(demand),
         adjacency=adjacency,
     )
-    return Facts(
+    return PaperFacts(
         issued=issued,
         versions=versions(),
         calibration=calibration,
@@ -74,8 +75,8 @@ def make_batch_facts(
     adjacency: Adjacency = Adjacency.REPLACE_ONE,
     *,
     issued: datetime.date = datetime.date(2026, 10, 1),
-) -> BatchFacts:
-    return BatchFacts(
+) -> NewtonFacts:
+    return NewtonFacts(
         issued=issued,
         versions=versions(),
         adjacency=adjacency,
@@ -100,15 +101,15 @@ def make_service_facts(
     *,
     issued: datetime.date = datetime.date(2026, 10, 1),
     outcome_seconds: float = 3600.0,
-) -> BatchFacts:
+) -> NewtonFacts:
     service = ServiceFacts(
         product="shirt", outcome_seconds=outcome_seconds, records_per_customer=records, changes=changes
     )
     return dataclasses.replace(make_batch_facts(issued=issued), delay=0, service=service)
 
 
-def make_ledger(facts: Facts | BatchFacts) -> Ledger:
-    if isinstance(facts, BatchFacts):
+def make_ledger(facts: PaperFacts | NewtonFacts) -> Ledger:
+    if isinstance(facts, NewtonFacts):
         event = facts.noise.event(facts.features.dimension, live=True)
         return batch_noise.open_ledger(facts.noise, event, facts.adjacency).spend(event)
     assert facts.noise.max_estimates is not None
@@ -127,7 +128,9 @@ def make_ledger(facts: Facts | BatchFacts) -> Ledger:
     return ledger.spend(estimate, facts.estimates) if facts.estimates else ledger
 
 
-def make(facts: Facts | BatchFacts, previous: Certificate | None = None, key: Ed25519PrivateKey = KEY) -> Certificate:
+def make(
+    facts: PaperFacts | NewtonFacts, previous: Certificate | None = None, key: Ed25519PrivateKey = KEY
+) -> Certificate:
     return issue(facts, make_ledger(facts), key, previous)
 
 

@@ -32,14 +32,17 @@ from tests.privacy.certificates.certificates import (
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.errors import InvalidInput
 from hushprice.noise import System
-from hushprice.policies.newton.statements import ManualChange
+from hushprice.policies import verification
+from hushprice.policies.newton.statements import STATED as STATED_OF_BATCHES
+from hushprice.policies.newton.statements import STATED_OF_SERVICE, ManualChange
 from hushprice.policies.paper.noise import without_noise
+from hushprice.policies.paper.statements import STATED
+from hushprice.policies.verification import UNPROVABLE, verify
 from hushprice.privacy import accountant
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.privacy.certificates import canonical, certificate, signing, statements, verification
-from hushprice.privacy.certificates.certificate import Certificate, describe
-from hushprice.privacy.certificates.verification import STATED, STATED_OF_BATCHES, STATED_OF_SERVICE, UNPROVABLE, verify
+from hushprice.privacy.certificates import canonical, certificate, signing, statements
+from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.privacy.customers import guarantee_of
 from hushprice.privacy.ledger import loss_of_all
 
@@ -345,7 +348,7 @@ def test_more_spent_than_paid_for_is_refused():
 
 def test_nothing_is_certified_where_nothing_is_claimed():
     with pytest.raises(InvalidInput, match="nothing is claimed"):
-        describe(dataclasses.replace(make_facts(), noise=without_noise(10.0)))
+        dataclasses.replace(make_facts(), noise=without_noise(10.0)).describe()
 
 
 def test_a_ledger_that_says_otherwise_is_refused():
@@ -509,7 +512,7 @@ def test_a_report_is_plain_data():
 
 def test_more_estimates_than_records_to_learn_from_are_refused():
     with pytest.raises(InvalidInput, match=r"^events.spent\[1\].count is 2, more than there were records"):
-        describe(dataclasses.replace(make_facts(), horizon=2))
+        dataclasses.replace(make_facts(), horizon=2).describe()
 
 
 @pytest.mark.parametrize("name", ["batches", "paper"])

@@ -11,18 +11,19 @@ import pytest
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.features import by_name
 from hushprice.demand.protocol import Demand
-from hushprice.policies.catalog import build, tune
-from hushprice.policies.newton.rules import Newton, newton
+from hushprice.policies.catalog import build
+from hushprice.policies.newton.rules import NewtonRules, newton
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.adjacency import Adjacency
-from hushprice.privacy.budget import EpsilonDelta, split
+from hushprice.privacy.budget import EpsilonDelta
 from hushprice.research.audits.batches import audit_batches, batch_of
 from hushprice.research.audits.white_box import white_box
+from hushprice.settings import PolicySettings
 
 FAMILIES: list[Demand] = [Logistic(), Gaussian(noise=0.5, bound=3.0), Poisson(slope=1.0, bound=8.0)]
 
 
-def rules(demand: Demand, d: int, adjacency: Adjacency) -> Newton:
+def rules(demand: Demand, d: int, adjacency: Adjacency) -> NewtonRules:
     features = by_name("main", d - 1)
     return newton(EpsilonDelta(1.0, 1e-6), demand=demand, features=features, adjacency=adjacency)
 
@@ -62,15 +63,8 @@ def test_a_score_published_without_noise_would_be_seen() -> None:
 
 
 def policy(noise: bool) -> Policy:
-    return build(
-        "noisy-newton",
-        horizon=100,
-        demand=Logistic(),
-        features=by_name("main", 1),
-        budget=split(1.0, 1e-6),
-        tuning=tune(horizon=100, dimension=2),
-        noise=noise,
-    )
+    settings = PolicySettings(horizon=100, epsilon=1.0, delta=1e-6, noise=noise)
+    return build(settings, Logistic(), by_name("main", 1))
 
 
 def test_white_box_looks_into_noisy_newton() -> None:

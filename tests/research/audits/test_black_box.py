@@ -17,7 +17,7 @@ from hushprice.policies.paper.rules import numerical
 from hushprice.policies.protocol import Policy, Setting
 from hushprice.privacy.budget import EpsilonDelta, split
 from hushprice.research.audits.black_box import audit_prices, epsilon_floor
-from hushprice.research.audits.finding import Finding
+from hushprice.research.audits.finding import AuditFinding
 from hushprice.simulation import run as simulator
 from hushprice.simulation import trial
 from hushprice.simulation.trial import run_compiled
@@ -61,7 +61,7 @@ class RawRecord(Sound):
             self.now = 0.9 if demand > 0.0 else 0.1
 
 
-def audit(policy: Any, runs: int, **settings: Any) -> Finding:
+def audit(policy: Any, runs: int, **settings: Any) -> AuditFinding:
     common: dict[str, Any] = {"stories": ["purchase"], "horizon": HORIZON, "workers": 1, "confidence": SURE}
     (found,) = audit_prices([policy], runs=runs, **common | settings)
     return found
@@ -70,7 +70,7 @@ def audit(policy: Any, runs: int, **settings: Any) -> Finding:
 def published() -> Policy:
     budget = split(1.0, 2 / HORIZON**2)
     demand = Logistic(slope=4.0)
-    return paper("published", budget, horizon=HORIZON, dimension=2, demand=demand, tuning=numerical(HORIZON, 2))
+    return paper("published", budget, horizon=HORIZON, dimension=2, demand=demand, rules=numerical(HORIZON, 2))
 
 
 def test_the_floor_of_a_randomized_response_is_its_epsilon() -> None:
@@ -150,14 +150,14 @@ def test_no_noise_at_all_shows_as_much_as_the_runs_can_show() -> None:
     assert many.delta == 2 / HORIZON**2
 
 
-def test_a_proven_epsilon_is_held_to_its_word_too(finding: Callable[..., Finding]) -> None:
+def test_a_proven_epsilon_is_held_to_its_word_too(finding: Callable[..., AuditFinding]) -> None:
     assert not finding(epsilon_lower_bound=0.4).refuted
     assert finding(epsilon_lower_bound=0.6).refuted  # proven 0.5, though 1 was claimed
     assert not finding(epsilon_lower_bound=0.6, delta=1e-9).refuted  # the bound is about a smaller delta
 
 
 @pytest.fixture
-def finding() -> Callable[..., Finding]:
+def finding() -> Callable[..., AuditFinding]:
     sound = audit("random", 8)
     proven = replace(sound.claimed, epsilon=0.5, delta=1e-6) if sound.claimed else None
     claimed = replace(proven, epsilon=1.0) if proven else None

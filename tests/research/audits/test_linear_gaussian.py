@@ -17,8 +17,8 @@ from hushprice.privacy.events import LAYOUTS, CovarianceStream, grid_of
 from hushprice.privacy.streams import Strategy, toeplitz, tree
 from hushprice.releases import CovarianceRelease
 from hushprice.research.audits.linear_gaussian import (
-    Pair,
-    Script,
+    NeighbouringStreams,
+    ScriptedStreamNoise,
     audit_stream,
     mu_of_pair,
     mu_when_adaptive,
@@ -71,7 +71,7 @@ def test_what_noise_does_is_read_off_the_code() -> None:
 def test_mu_of_a_given_pair_is_the_textbook_one() -> None:
     """Record 3 of 7 enters node 3 and node (1-4), which record 4 closes: phi phi' = 1 becomes 1/4 in both."""
     sized = event(tree(8), steps=7, dimension=1)
-    pair = Pair(np.ones((7, 1)), 2, np.array([0.5]))
+    pair = NeighbouringStreams(np.ones((7, 1)), 2, np.array([0.5]))
     build = releaser_of(sized)
     expected = 0.75 * math.sqrt(2) / 3.0
     assert mu_of_pair(build, pair, noise_map(build, sized)) == pytest.approx(expected, rel=1e-9)
@@ -94,7 +94,7 @@ def test_adaptive_records_gain_nothing(position: int, live: bool) -> None:
 
     rows = np.random.default_rng(1).normal(size=(STEPS, 3))
     crossed = lambda transcript: chasing(transcript) @ np.array([[0.0, 1.0], [-1.0, 0.0]])  # noqa: E731
-    mu = mu_when_adaptive(build, noise_map(build, sized), chasing, position, crossed, rows)
+    mu = mu_when_adaptive(build, noise_map(build, sized), chasing, position=position, other=crossed, rows=rows)
     column = sized.strategy.column_norm(STEPS - position)
     assert mu == pytest.approx(math.sqrt(2) * column / 3.0, rel=1e-6)
     assert max(seen) == STEPS - 1
@@ -150,7 +150,7 @@ def test_a_releaser_that_cannot_repeat_itself_is_infinite() -> None:
 
     along = lambda transcript: np.array([1.0, 0.0])  # noqa: E731
     restless = lambda source: Restless(source, sized, "")  # noqa: E731
-    assert mu_when_adaptive(restless, matrix, along, 0, along, np.zeros((STEPS, 3))) == math.inf
+    assert mu_when_adaptive(restless, matrix, along, position=0, other=along, rows=np.zeros((STEPS, 3))) == math.inf
 
 
 def test_less_noise_than_the_event_says_is_found_out() -> None:
@@ -175,6 +175,6 @@ def test_pairs_differ_in_one_record_and_reach_every_kind_of_position() -> None:
 
 
 def test_the_script_says_it_protects_nobody() -> None:
-    assert Script.simulated
-    assert not Script.secure
-    assert "not private" in Script.label
+    assert ScriptedStreamNoise.simulated
+    assert not ScriptedStreamNoise.secure
+    assert "not private" in ScriptedStreamNoise.label

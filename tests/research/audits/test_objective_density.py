@@ -24,9 +24,9 @@ from hushprice.privacy.sensitivity import RADIUS
 from hushprice.research.audits import objective_density
 from hushprice.research.audits.finding import Measurement
 from hushprice.research.audits.objective_density import (
-    Neighbours,
-    Sample,
-    Tilts,
+    NeighbouringDatabases,
+    ReleaseSample,
+    ScriptedTilts,
     audit_estimate,
     geometry,
     log_density,
@@ -148,12 +148,14 @@ def test_other_families_and_sizes_hold(demand: Demand, adjacency: Adjacency) -> 
         assert all(held(findings)), findings
 
 
-def extremal(size: int = 1500) -> Neighbours:
+def extremal(size: int = 1500) -> NeighbouringDatabases:
     """Two customers on either side of where theta points: their gradients differ by 5.9 of the 7.08 allowed."""
     h = math.radians(63)
     base = np.tile([[1.0], [0.0]], size if COMPILED else size // 10)
     features = np.column_stack([base, [math.cos(h), math.sin(h)]])
-    return Neighbours(features, np.append(np.ones(base.shape[1]), 0.0), np.array([math.cos(h), -math.sin(h)]), 0.0)
+    return NeighbouringDatabases(
+        features, np.append(np.ones(base.shape[1]), 0.0), np.array([math.cos(h), -math.sin(h)]), 0.0
+    )
 
 
 class Told:
@@ -192,7 +194,7 @@ def test_a_sensitivity_too_small_is_found_out() -> None:
     sized = replace(event(10.0, 210.0), difference=3.5)
     findings = audit_estimate(sized, LOGISTIC, [extremal()], Adjacency.REPLACE_ONE, draws=DRAWS)
     assert not findings[1].holds or not COMPILED
-    gone = Neighbours(extremal().features, extremal().demands, np.zeros(2), 0.0)
+    gone = NeighbouringDatabases(extremal().features, extremal().demands, np.zeros(2), 0.0)
     sized = replace(event(10.0, 210.0), gradient=1.0)
     assert not audit_estimate(sized, LOGISTIC, [gone], Adjacency.ZERO_OUT, draws=DRAWS)[1].holds or not COMPILED
 
@@ -200,7 +202,7 @@ def test_a_sensitivity_too_small_is_found_out() -> None:
 def test_a_ridge_or_a_curvature_accounted_wrongly_is_found_out() -> None:
     """With much noise the determinant makes the loss: an event that says less of it than there is does not hold."""
     sized = event(300.0, 210.0)
-    pair = Neighbours(np.array([[1.0], [0.0]]), np.array([1.0]), np.zeros(2), 0.0)
+    pair = NeighbouringDatabases(np.array([[1.0], [0.0]]), np.array([1.0]), np.zeros(2), 0.0)
     for told, fine in ((sized, True), (replace(sized, curvature=0.4), False)):
         findings = audit_estimate(told, LOGISTIC, [pair], Adjacency.ZERO_OUT, draws=max(DRAWS, 100))
         assert findings[1].holds is fine
@@ -213,7 +215,7 @@ def test_a_ridge_or_a_curvature_accounted_wrongly_is_found_out() -> None:
 def test_a_solver_that_stops_early_is_found_out(ridge: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Inside the ball and, with the small ridge, on the sphere: 1e-6 off the minimizer is far beyond `distance`."""
     sized, real = event(10.0, ridge), solver.minimize
-    pair = Neighbours(*few(2), np.array([0.0, 1.0]), 1.0)
+    pair = NeighbouringDatabases(*few(2), np.array([0.0, 1.0]), 1.0)
     assert audit_estimate(sized, LOGISTIC, [pair], Adjacency.REPLACE_ONE, draws=DRAWS)[0].holds
 
     def early(*given: Any) -> float:
@@ -269,7 +271,7 @@ def test_white_box_has_nothing_to_say_where_nothing_is_claimed() -> None:
 
 
 def test_the_script_of_tilts_draws_nothing_else() -> None:
-    source = Tilts(simulated=True, dimension=2)
+    source = ScriptedTilts(simulated=True, dimension=2)
     source.row = np.array([1.0, -1.0])
     np.testing.assert_array_equal(source.add(np.zeros(2), 3.0, tape.ESTIMATE_NOISE, 1), [3.0, -3.0])
     np.testing.assert_array_equal(source.add(np.zeros(2), 4.0, tape.OUTPUT_NOISE, 1), [0.0, 0.0])
@@ -277,4 +279,4 @@ def test_the_script_of_tilts_draws_nothing_else() -> None:
     with pytest.raises(NotImplementedError):
         source.uniform(tape.EXPLORATION, 1)
     assert objective_density.FALSE_ALARM * 60 < 1e-4
-    assert Sample(np.zeros((1, 2)), np.zeros((1, 2)), 1.0, 0.0).output_noise == 0.0
+    assert ReleaseSample(np.zeros((1, 2)), np.zeros((1, 2)), 1.0, 0.0).output_noise == 0.0

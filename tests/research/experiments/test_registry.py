@@ -8,7 +8,7 @@ import pytest
 
 from hushprice.errors import InvalidInput
 from hushprice.research.experiments import paper_numbers
-from hushprice.research.experiments.experiment import NONPRIVATE, PRIVATE, PUBLISHED, Entry
+from hushprice.research.experiments.experiment import NONPRIVATE, PRIVATE, PUBLISHED, PaperEntry
 from hushprice.research.experiments.registry import EXPERIMENTS, chosen
 
 LABELS = {
@@ -40,7 +40,7 @@ INPUT_ROWS = {
 }
 
 
-def full(label: str) -> list[Entry]:
+def full(label: str) -> list[PaperEntry]:
     return chosen([label])[0].entries(quick=False)
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from hushprice.research.experiments.registry import chosen
-from hushprice.research.experiments.run import Outcome, Plan
+from hushprice.research.experiments.run import Outcome, ReproductionPlan
 from hushprice.research.sweeps import trial_range
-from hushprice.research.sweeps.executors import Advance, Ended, Local
-from hushprice.research.sweeps.trial_range import Piece
+from hushprice.research.sweeps.executors import Advance, Ended, LocalExecutor
+from hushprice.research.sweeps.trial_range import TrialRange
 from hushprice.simulation.run import simulate
 
 
@@ -30,12 +30,12 @@ def in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial_range, "SMALLEST", 10**6)
 
 
-class Backwards(Local):
+class Backwards(LocalExecutor):
     """Gives back last what ended first, as a machine may that runs many cells at once."""
 
     left = 0
 
-    def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
+    def run(self, pieces: Sequence[TrialRange], advance: Advance) -> Ended:
         ended = list(super().run(pieces, advance))
         self.left = len(ended)
         for each in reversed(ended):
@@ -69,7 +69,7 @@ def test_experiments_are_told_in_order_and_progress_is_of_all_of_them(quick: Cal
 
 @pytest.mark.usefixtures("in_order")
 def test_a_table_does_not_wait_for_those_after_it(quick: Callable, counting: type) -> None:
-    alone = Plan(experiments=tuple(chosen(["diffeps"])), trials=2, seed=3, quick=True)
+    alone = ReproductionPlan(experiments=tuple(chosen(["diffeps"])), trials=2, seed=3, quick=True)
     cells = len({cell.key for cell in alone.cells(alone.experiments[0])})
     told: list[Outcome] = []
     with pytest.raises(KeyboardInterrupt):
@@ -120,4 +120,4 @@ def test_surplus_is_surplus_and_regret_is_regret(everything: tuple) -> None:
     for outcome in outcomes:
         for row in outcome.rows:
             surplus = outcome.experiment.label == "fig:surplus"
-            assert row.found == (row.result.average_surplus if surplus else row.result.average_regret)
+            assert row.measured == (row.result.average_surplus if surplus else row.result.average_regret)

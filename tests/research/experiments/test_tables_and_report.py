@@ -14,21 +14,29 @@ from typing import Any
 import polars
 import pytest
 
-from hushprice.research.experiments.experiment import NONPRIVATE, PRINTED, PRIVATE, PUBLISHED, TIGHT, Contender, Printed
+from hushprice.research.experiments.experiment import (
+    NONPRIVATE,
+    PRINTED,
+    PRIVATE,
+    PUBLISHED,
+    TIGHT,
+    Contender,
+    PrintedNumber,
+)
 from hushprice.research.experiments.files import page, write_outcome
 from hushprice.research.experiments.input_perturbation import AT_EPSILON
 from hushprice.research.experiments.registry import EXPERIMENTS, chosen
 from hushprice.research.experiments.report import report
-from hushprice.research.experiments.rows import Row, reasons
+from hushprice.research.experiments.rows import ReproducedEntry, reasons
 from hushprice.research.experiments.run import Outcome
 from hushprice.research.experiments.tables import cell_by_cell, in_the_papers_shape
 from hushprice.simulation.result import Mean
 
 
 @pytest.fixture
-def row(everything: tuple) -> Callable[..., Row]:
+def row(everything: tuple) -> Callable[..., ReproducedEntry]:
     """A row with any number of ours and of the paper's."""
-    some: Row = everything[1][0].rows[0]
+    some: ReproducedEntry = everything[1][0].rows[0]
 
     def make(
         mean: float,
@@ -40,12 +48,12 @@ def row(everything: tuple) -> Callable[..., Row]:
         column: str = "ε = 0.5",
         trials: int = 20,
         device: str = "cpu",
-    ) -> Row:
+    ) -> ReproducedEntry:
         setting = replace(some.entry.setting, epsilon_covariance=epsilon, epsilon_estimate=epsilon)
-        number = None if paper is None else Printed(text=paper, unit=1e-4)
+        number = None if paper is None else PrintedNumber(text=paper, unit=1e-4)
         entry = replace(some.entry, setting=setting, contender=contender, paper=number, column=column)
         result: Any = SimpleNamespace(trials=trials, horizon=100, seconds=1.0, device=device, precision="single")
-        return replace(some, entry=entry, found=Mean(mean, error), result=result)
+        return replace(some, entry=entry, measured=Mean(mean, error), result=result)
 
     return make
 

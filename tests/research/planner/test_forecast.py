@@ -7,7 +7,7 @@ import pytest
 
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import by_name
-from hushprice.policies.newton.rules import Newton, newton
+from hushprice.policies.newton.rules import NewtonRules, newton
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.delta import parse_delta
 from hushprice.research.planner import forecast
@@ -16,19 +16,20 @@ from hushprice.research.planner.prior import markets
 from hushprice.simulation.market import Market
 from hushprice.simulation.run import simulate
 from hushprice.simulation.trial import newton_plan
+from hushprice.simulation.world import TrialInput, TrialOutput
 
 
-def rules_for(market: Market, epsilon: float, customers: int, **parts: bool) -> Newton:
+def rules_for(market: Market, epsilon: float, customers: int, **parts: bool) -> NewtonRules:
     budget = EpsilonDelta(epsilon, parse_delta("2/T^2", customers))
     return newton(budget, demand=market.demand, features=market.features, **parts)
 
 
-def forecast_one(market: Market, rules: Newton, customers: int, seed: int, trial: int) -> tuple[float, np.ndarray]:
-    regret, releases = np.zeros(1), np.zeros(64, dtype=np.int64)
-    marks, checkpoints = np.zeros(forecast.MARKS), np.array([customers])
-    world, plan = market.world(customers), newton_plan(rules, market)
-    forecast.forecast(world, plan, seed, trial, customers, checkpoints, regret, releases, marks)
-    return float(regret[0]), releases[: int(marks[forecast.RELEASES])]
+def forecast_one(market: Market, rules: NewtonRules, customers: int, seed: int, trial: int) -> tuple[float, np.ndarray]:
+    given = TrialInput(seed, trial, customers, np.zeros(0, dtype=np.int64), 0)
+    totals, releases = np.zeros(forecast.TOTALS), np.zeros(64, dtype=np.int64)
+    output = TrialOutput(np.array([customers]), np.zeros(1), totals, releases, np.zeros(0))
+    forecast.forecast(market.world(customers), newton_plan(rules, market), given, output)
+    return float(output.regret_at[0]), releases[: int(totals[forecast.RELEASES])]
 
 
 @pytest.mark.parametrize("features", [1, 3])
@@ -76,10 +77,10 @@ def test_early_batch_ends_are_foreseen():
     """A wide first batch and little noise: the trigger ends batches early, in forecasts as in simulation."""
     market, customers = markets(2)[3], 20_000
     rules = rules_for(market, 5.0, customers)
-    wide = Newton(**{**{name: getattr(rules, name) for name in rules.__slots__}, "first": 15_000})
+    wide = NewtonRules(**{**{name: getattr(rules, name) for name in rules.__slots__}, "first": 15_000})
     _, releases = forecast_one(market, wide, customers, 1, 0)
     assert releases[0] < 15_000
-    wide = Newton(**{**{name: getattr(rules, name) for name in rules.__slots__}, "first": 15_000, "trigger": 0.0})
+    wide = NewtonRules(**{**{name: getattr(rules, name) for name in rules.__slots__}, "first": 15_000, "trigger": 0.0})
     assert forecast_one(market, wide, customers, 1, 0)[1][0] == 15_000
 
 

@@ -16,11 +16,19 @@ from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.delta import parse_delta
 from hushprice.research.planner import prior
 from hushprice.research.planner.answers import answers
-from hushprice.research.planner.measured import FILE, Data, Measured, Point, Setting, data, look_up
+from hushprice.research.planner.measured import (
+    FILE,
+    MapAnswer,
+    MeasuredMap,
+    MeasuredPoint,
+    MeasuredSetting,
+    look_up,
+    measured_map,
+)
 from hushprice.research.planner.outlook import outlook
 from hushprice.research.planner.plan import ONE_PRICE, Plan, plan
 
-USUAL = Setting(map="main", slope=4.0, adjacency="replace-one", vectors=50, seed=0)
+USUAL = MeasuredSetting(map="main", slope=4.0, adjacency="replace-one", vectors=50, seed=0)
 
 
 def regret(customers: float, epsilon: float) -> float:
@@ -28,25 +36,27 @@ def regret(customers: float, epsilon: float) -> float:
     return 30.0 * customers**-0.9 * epsilon**-0.8
 
 
-def made(one_price: float = 1e-3) -> Data:
+def made(one_price: float = 1e-3) -> MeasuredMap:
     points = [
-        Point(
+        MeasuredPoint(
             dimension=3, customers=customers, epsilon=epsilon, regret=regret(customers, epsilon),
             error=0.02 * regret(customers, epsilon), one_price=one_price, beats=0.5, trials=100,
         )
         for customers in (10_000, 30_000, 100_000)
         for epsilon in (0.5, 1.0, 5.0)
     ]  # fmt: skip
-    return Data(command="", device="cpu", precision="double", version="0", delta="2/T^2", setting=USUAL, points=points)
+    return MeasuredMap(
+        command="", device="cpu", precision="double", version="0", delta="2/T^2", setting=USUAL, points=points
+    )
 
 
-def asked(customers: int, epsilon: float, source: Data, dimension: int = 3, **other: object) -> Measured | None:
+def asked(customers: int, epsilon: float, source: MeasuredMap, dimension: int = 3, **other: object) -> MapAnswer | None:
     setting = dataclasses.replace(USUAL, **other)
     delta = parse_delta("2/T^2", customers)
     return look_up(customers, dimension, epsilon, delta=delta, setting=setting, source=source)
 
 
-def found(customers: int, epsilon: float, source: Data) -> Measured:
+def found(customers: int, epsilon: float, source: MeasuredMap) -> MapAnswer:
     answer = asked(customers, epsilon, source)
     assert answer is not None
     return answer
@@ -68,7 +78,7 @@ def test_points_are_given_back_and_a_power_law_is_met_everywhere_between():
 
 @pytest.mark.parametrize("axis", ["customers", "epsilon"])
 def test_between_two_points_regret_goes_one_way_and_stays_between_them(axis):
-    source = data()
+    source = measured_map()
     corner = source.points[0]
     start = {"customers": corner.customers, "epsilon": corner.epsilon}
     for low, high in itertools.pairwise(sorted({getattr(each, axis) for each in source.points})):
@@ -112,7 +122,7 @@ def test_the_crossing_lies_where_the_law_meets_the_mark_and_only_inside_the_grid
 
 
 def test_the_file_holds_a_whole_grid_of_the_planners_own_markets():
-    shipped = data()
+    shipped = measured_map()
     assert shipped.setting == USUAL
     assert shipped.delta == "2/T^2"
     text = resources.files("hushprice.research.planner").joinpath(FILE).read_bytes()
@@ -136,7 +146,7 @@ def test_the_file_holds_a_whole_grid_of_the_planners_own_markets():
 @pytest.mark.parametrize("number", range(10))
 def test_predictions_are_within_a_factor_of_what_was_measured(number):
     """Both have standard errors of a twentieth or less, so a factor 1.5 is more than five deviations away."""
-    shipped = data()
+    shipped = measured_map()
     at = np.random.default_rng(7).permutation(len(shipped.points))[number % len(shipped.points)]
     point = shipped.points[at]
     markets = prior.markets(point.dimension - 1)
@@ -151,12 +161,12 @@ def test_predictions_are_within_a_factor_of_what_was_measured(number):
 
 @pytest.fixture(scope="module")
 def inside() -> Plan:
-    point = data().points[0]
+    point = measured_map().points[0]
     return plan(customers=point.customers, features=point.dimension - 1, epsilon=point.epsilon)
 
 
 def test_a_plan_has_what_was_measured_beside_what_is_predicted(inside):
-    point = data().points[0]
+    point = measured_map().points[0]
     assert inside.measured is not None
     assert inside.measured.regret == pytest.approx(point.regret)
     assert inside.measured.one_price == pytest.approx(inside.line(ONE_PRICE).regret, rel=1e-9)  # the same markets
@@ -196,7 +206,7 @@ def test_where_one_price_cannot_be_beaten_only_regret_is_told(inside):
 
 
 def test_a_plan_of_something_else_has_none():
-    point = data().points[0]
+    point = measured_map().points[0]
     usual = {"customers": point.customers, "features": point.dimension - 1, "epsilon": point.epsilon}
     for other in ({"vectors": 2}, {"reference_price": 0.5, "vectors": 50}):
         assert plan(**{**usual, **other}).measured is None

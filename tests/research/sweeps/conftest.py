@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hushprice.research.sweeps.cell import Cell
-from hushprice.research.sweeps.executors import Advance, Ended, Local
-from hushprice.research.sweeps.trial_range import Piece
+from hushprice.research.sweeps.executors import Advance, Ended, LocalExecutor
+from hushprice.research.sweeps.trial_range import TrialRange
 from hushprice.simulation.market_file import load_market
 from hushprice.simulation.result import SimulationResult
 
@@ -59,15 +59,15 @@ def cells(shop: Callable[..., Path]) -> list[Cell]:
     ]
 
 
-class Counting(Local):
+class Counting(LocalExecutor):
     """Runs pieces here and remembers which; stops with `problem` after some of them."""
 
     def __init__(self, *, stop_after: int | None = None, problem: type[BaseException] = KeyboardInterrupt) -> None:
         super().__init__(workers=1)
-        self.ran: list[Piece] = []
+        self.ran: list[TrialRange] = []
         self._stop_after, self._problem = stop_after, problem
 
-    def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
+    def run(self, pieces: Sequence[TrialRange], advance: Advance) -> Ended:
         for piece, block in super().run(pieces, advance):
             if len(self.ran) == self._stop_after:
                 raise self._problem

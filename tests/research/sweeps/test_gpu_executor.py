@@ -14,8 +14,8 @@ from hushprice.research.planner import prior
 from hushprice.research.sweeps import gpu_executor
 from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.gpu_executor import Gpu
-from hushprice.research.sweeps.trial_range import Piece
-from hushprice.simulation import scratch
+from hushprice.research.sweeps.trial_range import TrialRange as Piece
+from hushprice.simulation import tally
 from hushprice.simulation.device import Place
 from hushprice.simulation.gpu import device
 from hushprice.simulation.gpu.memory import Memory
@@ -76,7 +76,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Device:
                 told = np.array([job.seed * 1000.0 + number for job in self.jobs for number in numbers])
                 none = tuple(np.zeros(0, dtype=np.int64) for _ in told)
                 return Trials(
-                    totals=np.zeros((len(told), scratch.TOTALS)), regret_at=told[:, None], estimate_periods=none
+                    totals=np.zeros((len(told), tally.TOTALS)), regret_at=told[:, None], estimate_periods=none
                 )
             finally:
                 found.leave()

@@ -21,7 +21,7 @@ class Asked:
     """Remembers which cells went to other processes; `answer` may stand in for those."""
 
     def __init__(self) -> None:
-        self.real = preparation.each_apart
+        self.real = preparation.map_in_subprocesses
         self.shares: list[list[Cell]] = []
         self.answer: Callable[[list[Cell]], list[Policy] | None] | None = None
 
@@ -34,7 +34,7 @@ class Asked:
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """Two processors, and every calibration long enough to be worth a process."""
     found = Asked()
-    monkeypatch.setattr(preparation, "each_apart", found)
+    monkeypatch.setattr(preparation, "map_in_subprocesses", found)
     monkeypatch.setattr(preparation, "cores", lambda: 2)
     monkeypatch.setattr(preparation, "TIGHT", 60.0)
     monkeypatch.setattr(preparation, "OTHER", 30.0)
@@ -133,11 +133,11 @@ def test_processes_are_started_where_they_save_time(
 ) -> None:
     started: list[int] = []
 
-    def each_apart(function: Any, calls: Sequence[Any]) -> list[None]:
+    def map_in_subprocesses(function: Any, calls: Sequence[Any]) -> list[None]:
         started.append(len(calls))
         return [None for _ in calls]
 
-    monkeypatch.setattr(preparation, "each_apart", each_apart)
+    monkeypatch.setattr(preparation, "map_in_subprocesses", map_in_subprocesses)
     monkeypatch.setattr(preparation, "cores", lambda: processors)
     monkeypatch.setattr(Cell, "prepare", lambda cell: None)
     cells = [Cell(policy="paper", horizon=1 + i) for i in range(tight)]

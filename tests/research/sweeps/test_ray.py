@@ -19,10 +19,10 @@ from hushprice.errors import InvalidInput
 from hushprice.research.experiments.registry import chosen
 from hushprice.research.sweeps import ray_executor
 from hushprice.research.sweeps.cell import Cell
-from hushprice.research.sweeps.executors import Local, open_executor
+from hushprice.research.sweeps.executors import LocalExecutor, open_executor
 from hushprice.research.sweeps.ray_executor import check_answers
 from hushprice.research.sweeps.run import run_cells
-from hushprice.research.sweeps.store import Store
+from hushprice.research.sweeps.store import TrialStore
 
 pytest.importorskip("ray", reason="ray is not installed: pip install 'hushprice[cluster]'")
 pytestmark = pytest.mark.filterwarnings("default")  # Ray's own warnings are not ours to answer for
@@ -94,7 +94,7 @@ def test_a_killed_node_costs_time_and_no_digit(cluster: Any, log: Path, tmp_path
 
     try:
         assert executor.slots == 2
-        found = run_cells(cells, trials=6, store=Store(tmp_path / "kept"), executor=executor, progress=kill_second)
+        found = run_cells(cells, trials=6, store=TrialStore(tmp_path / "kept"), executor=executor, progress=kill_second)
     finally:
         executor.close()
     assert lost
@@ -103,8 +103,8 @@ def test_a_killed_node_costs_time_and_no_digit(cluster: Any, log: Path, tmp_path
         assert begun[0] == second
         assert [node for ended, node in notes("end") if ended == trial] == [begun[-1]]
         assert begun[-1] != second
-    expected = run_cells(cells, trials=6, executor=Local(2))
-    stored = run_cells(cells, trials=6, store=Store(tmp_path / "kept"), executor=Local(1))
+    expected = run_cells(cells, trials=6, executor=LocalExecutor(2))
+    stored = run_cells(cells, trials=6, store=TrialStore(tmp_path / "kept"), executor=LocalExecutor(1))
     for cell in cells:
         same(found[cell], expected[cell])
         same(stored[cell], expected[cell])
@@ -131,7 +131,9 @@ def test_a_node_with_another_program_is_refused(cluster: Any, tmp_path: Path, mo
     try:
         monkeypatch.setattr(ray_executor, "program", lambda policy: ["an older one"])
         with pytest.raises(InvalidInput, match="another version of hushprice"):
-            run_cells([Cell(policy="random", horizon=100)], trials=1, store=Store(tmp_path / "kept"), executor=executor)
+            run_cells(
+                [Cell(policy="random", horizon=100)], trials=1, store=TrialStore(tmp_path / "kept"), executor=executor
+            )
     finally:
         executor.close()
     assert list((tmp_path / "kept").iterdir()) == []

@@ -20,7 +20,7 @@ from hushprice.research.theory import (
     spread_contexts,
     surplus_reason,
 )
-from hushprice.research.theory.finding import Size
+from hushprice.research.theory.finding import CheckSize
 from hushprice.research.theory.registry import CHECKS
 from hushprice.research.theory.statistics import Interval
 from hushprice.simulation.market import paper_market
@@ -41,6 +41,8 @@ VACUOUS = {
     "stochastic-regret",
 }
 WRONG = [
+    ("classical-privacy", "classical_privacy", "RATE", 0.9),
+    ("classical-privacy", "classical_privacy", "SAFETY", 1.05),
     ("covariance-error", "covariance_error", "POWER", 2.0),
     ("covariance-error", "covariance_error", "SAFETY", 0.3),
     ("determinant", "determinant", "HIGHEST", 1.001),
@@ -143,9 +145,9 @@ def test_what_a_noisy_record_tells_is_the_information_of_a_logistic_fit():
 
 def test_surplus_of_many_trials_is_that_of_its_batches(monkeypatch):
     def cell(trials, seed=0):
-        size = Size(quick=True, seed=seed, workers=1)
+        size = CheckSize(quick=True, seed=seed, workers=1)
         given = {"horizon": 400, "epsilon": 1.0, "trials": trials}
-        return consumer_surplus.cell(paper_market(2), "paper@published", size, **given)
+        return consumer_surplus.surplus_run(paper_market(2), "paper@published", size, **given)
 
     monkeypatch.setattr(consumer_surplus, "BATCH", 3)
     whole, first, last = cell(5), cell(3), cell(2, seed=7919)

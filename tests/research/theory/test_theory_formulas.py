@@ -17,10 +17,10 @@ from hushprice.policies.paper.rules import adversarial
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import CovarianceStream
 from hushprice.research.theory import covariance_error, determinant, estimate_count, material, registry
-from hushprice.research.theory.estimate_error import Case
+from hushprice.research.theory.estimate_error import EstimateCase
 from hushprice.research.theory.estimate_error_explored import axes_in_turn, needed_eigenvalue, second_bound
 from hushprice.research.theory.estimate_error_small_units import cases
-from hushprice.research.theory.finding import Size
+from hushprice.research.theory.finding import CheckSize
 from hushprice.research.theory.information_value import best_revenue, market_using
 from hushprice.research.theory.period_cost import nanoseconds
 from hushprice.research.theory.regret_bounds import EXAMPLE, INSTANCE, binding_horizon, promise
@@ -74,7 +74,7 @@ def test_doublings_by_hand():
 
 
 def test_the_lemmas_formulas_by_hand():
-    case = Case("", Logistic(slope=1.0), EpsilonDelta(1.0, 1e-6), 2, 1000)
+    case = EstimateCase("", Logistic(slope=1.0), EpsilonDelta(1.0, 1e-6), 2, 1000)
     nu, k, growth = 2 * math.sqrt(8 * math.log(2e6) + 4), 2 + 2 * math.cosh(2.0), 2 * math.log(1000)
     rho = max(5 * nu * math.sqrt(5 * growth), 2 + 12 * k * growth)
     assert case.ridge == pytest.approx(rho)
@@ -170,9 +170,9 @@ def test_intervals_and_answers():
 
 def test_unknown_checks_and_sizes_are_refused():
     assert registry.chosen(["surplus-reason", "determinant"]) == ["determinant", "surplus-reason"]
-    with pytest.raises(InvalidInput, match=r"check must be one of covariance-error, .*, got 'lemma'"):
+    with pytest.raises(InvalidInput, match=r"check must be one of classical-privacy, .*, got 'lemma'"):
         registry.chosen(["lemma"])
     with pytest.raises(InvalidInput, match="seed"):
-        Size(seed=-1)
+        CheckSize(seed=-1)
     with pytest.raises(InvalidInput, match="workers"):
-        Size(workers=0)
+        CheckSize(workers=0)

@@ -15,8 +15,8 @@ from tests.service.conftest import PostgresProcess
 from tests.service.learning_runs import BOUGHT, CONTEXTS, COUNT, WINDOW, Shop, many_blocks, public, same_noise, spec
 from tests.waiting import eventually
 
+from hushprice.policies.verification import verify
 from hushprice.privacy.certificates.certificate import Certificate
-from hushprice.privacy.certificates.verification import verify
 from hushprice.service.learning.loop import NICE, RETRY, LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.store.protocol import LEASE, LearnerStore, LeaseLost, StoreUnavailable

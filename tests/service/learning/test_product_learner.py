@@ -69,7 +69,7 @@ def engine_beliefs(pricer: Pricer) -> list[Belief]:
     features, beliefs = pricer.features, []
     for n in range(COUNT):
         u, v = features.parts(CONTEXTS[n])
-        pricer.newton.step(u + PRICES[n] * v, BOUGHT[n])
+        pricer.engine.step(u + PRICES[n] * v, BOUGHT[n])
         beliefs.append(belief_of(pricer.quoter))
     return beliefs
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from hushprice.policies.verification import verify
 from hushprice.privacy.certificates.certificate import Certificate
-from hushprice.privacy.certificates.verification import verify
 
 # Texts with a digit that is neither a name nor code, and no label near. Numbers in a drawing or a table are labelled
 # by the head of their card.

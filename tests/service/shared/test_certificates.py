@@ -13,9 +13,9 @@ from hushprice.errors import InvalidInput
 from hushprice.noise import System
 from hushprice.policies.newton.noise import open_ledger
 from hushprice.policies.newton.private.learner import NewtonLearner
+from hushprice.policies.verification import verify
 from hushprice.privacy.certificates import signing
 from hushprice.privacy.certificates.certificate import Certificate
-from hushprice.privacy.certificates.verification import verify
 from hushprice.privacy.customers import guarantee_of
 from hushprice.privacy.ledger import Ledger
 from hushprice.service.shared.certificates import certify, customer_of, customers_of, facts_of, loss_of_product
@@ -33,9 +33,9 @@ CHANGES = [
 def ledger_of(product: Product) -> Ledger:
     """As the product's live learner has it."""
     policy = policy_of(product)
-    assert policy.newton is not None
+    assert policy.rules is not None
     return NewtonLearner(
-        demand=demand_of(product), dimension=features_of(product).dimension, rules=policy.newton, source=System()
+        demand=demand_of(product), dimension=features_of(product).dimension, rules=policy.rules, source=System()
     ).ledger
 
 
@@ -88,7 +88,7 @@ def test_a_long_detail_is_cut_and_said_to_be() -> None:
 def test_another_ledger_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"^ledger"):
         made(make_product(), ledger=ledger_of(make_product(epsilon=2.0)))
-    rules = policy_of(make_product()).newton
+    rules = policy_of(make_product()).rules
     assert rules is not None
     unspent = open_ledger(rules.noise, rules.noise.event(4, live=True), policy_of(make_product()).adjacency)
     with pytest.raises(InvalidInput, match=r"^ledger.spent"):

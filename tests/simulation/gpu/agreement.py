@@ -12,7 +12,7 @@ from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.features import by_name
 from hushprice.demand.protocol import Demand
 from hushprice.research.planner import prior
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.gpu.run import Runner, kin, run_trials
 from hushprice.simulation.market import Market
 from hushprice.simulation.run import prepare, run_one
@@ -101,7 +101,7 @@ def difference(there: Trials, here: Trials) -> Difference:
     """Of two runs of the same trials."""
     same = all(np.array_equal(*pair) for pair in zip(there.estimate_periods, here.estimate_periods, strict=True))
     scale = 1.0 + np.abs(here.regret_at)
-    rest = np.array([i for i in range(scratch.TOTALS) if i != scratch.REGRET])
+    rest = np.array([i for i in range(tally.TOTALS) if i != tally.REGRET])
     totals = np.nan_to_num(np.abs(there.totals - here.totals)[:, rest] / (1.0 + np.abs(here.totals[:, rest])))
     return Difference(
         same_periods=same,

@@ -35,7 +35,7 @@ from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.executors import open_executor
 from hushprice.research.sweeps.gpu_executor import Gpu
 from hushprice.research.sweeps.run import run_cells
-from hushprice.research.sweeps.store import Store
+from hushprice.research.sweeps.store import TrialStore as Store
 from hushprice.simulation.device import choose
 from hushprice.simulation.gpu import ahead, device, framework, newton
 from hushprice.simulation.gpu.ahead import compile_one

@@ -21,7 +21,10 @@ ROOT = Path(__file__).resolve().parents[3]
 LEARNING = [name for name in CASES if name.split(",")[0] not in ("random", "fixed", "clairvoyant")]
 MORE = ["noisy-newton, d = 20", "noisy-newton, one trial's customers", "noisy-newton, probes, double"]
 
-pytestmark = pytest.mark.skipif(not COMPILED, reason="the simulator looks for compiled steps")
+pytestmark = [
+    pytest.mark.skipif(not COMPILED, reason="the simulator looks for compiled steps"),
+    pytest.mark.timeout(1200),
+]
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,13 @@ from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.noise import NoiseSource
 from hushprice.numerics import tape
+from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
+from hushprice.policies.newton.private.batches import IdealBatch
+from hushprice.policies.newton.private.exact_batches import ExactBatch
 from hushprice.policies.newton.private.learner import NewtonLearner
-from hushprice.policies.protocol import Policy
+from hushprice.policies.protocol import SlotsDue
 from hushprice.releases import CurvatureRelease, ScoreRelease
-from hushprice.slots import Slots
 from hushprice.types import FloatArray
 
 Releases = tuple[CurvatureRelease | ScoreRelease, ...]  # none, a curvature, or a curvature and its batch's score
@@ -20,20 +22,19 @@ Releases = tuple[CurvatureRelease | ScoreRelease, ...]  # none, a curvature, or 
 class NewtonEngine:
     """Policy 'noisy-newton'. simulation/kernels/newton.py does the same, a block of periods at a time."""
 
-    def __init__(self, *, policy: Policy, demand: Demand, features: FeatureMap, source: NoiseSource) -> None:
-        assert policy.newton is not None  # the policy's code says so
+    def __init__(self, *, policy: NewtonPolicy, demand: Demand, features: FeatureMap, source: NoiseSource) -> None:
         self._source = source
-        self.quoter = NewtonQuoter(demand=demand, features=features, rules=policy.newton)
+        self.quoter = NewtonQuoter(demand=demand, features=features, rules=policy.rules)
         self.learner = NewtonLearner(
             demand=demand,
             dimension=features.dimension,
-            rules=policy.newton,
+            rules=policy.rules,
             source=source,
             adjacency=policy.adjacency,
             level=self.quoter.level,
         )
 
-    def learn(self, slots: Slots, period: int) -> None:
+    def learn(self, slots: SlotsDue, period: int) -> None:
         """Learn what the quote of this period makes due, and release what is due after that slot.
 
         A draw that fails is tried again with the next quote.
@@ -96,3 +97,16 @@ class NewtonEngine:
     def price(self, u: FloatArray, v: FloatArray, period: int) -> float:
         """The price for a customer whose features are u + p v."""
         return self.quoter.price_of(u, v, self._source.uniform(tape.EXPLORATION, period))
+
+    def own_parts(self, *, certified: bool) -> dict[str, bool]:
+        """Is the batch one of hushprice's own, drawing live noise where that is to be certified?"""
+        return {"batch": type(self.learner.batch) in ((ExactBatch,) if certified else (IdealBatch, ExactBatch))}
+
+
+def make_engine(
+    *, policy: NewtonPolicy, demand: Demand, features: FeatureMap, horizon: int, source: NoiseSource, **parts: object
+) -> NewtonEngine:
+    """The engine of a live pricer. It is bound to no horizon and takes no part of the user's own."""
+    if any(given is not None for given in parts.values()):
+        raise InvalidInput(f"{' and '.join(parts)} are for policies 'paper' and 'nonprivate'")
+    return NewtonEngine(policy=policy, demand=demand, features=features, source=source)

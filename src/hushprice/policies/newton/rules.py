@@ -48,7 +48,7 @@ _KNOWN = (family.LOGISTIC, family.POISSON, family.GAUSSIAN)  # families whose be
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Newton:
+class NewtonRules:
     """Every choice noisy-newton makes, before the first customer."""
 
     noise: BatchNoise
@@ -89,7 +89,7 @@ def newton(
     trigger: bool = True,
     drawn: bool = True,
     unit_cost: float = 0.0,
-) -> Newton:
+) -> NewtonRules:
     """The rules for a budget, a demand family and a feature map. The horizon is not asked for."""
     check_cost(unit_cost)
     d = features.dimension
@@ -100,7 +100,7 @@ def newton(
     checks.within(unit_cost, 1.0, reference_price=price)
     center, held = start(demand, features, price, unit_cost)
     sampling = 2.0 / (demand.slope * (demand.bound - lowest(demand)))
-    return Newton(
+    return NewtonRules(
         noise=noise,
         center=tuple(float(value) for value in TRUST * center),
         # A price somebody gave is kept. The default moves to the nearest one that the bounds allow to be best.
@@ -128,7 +128,7 @@ def check_cost(unit_cost: float) -> None:
         raise InvalidInput(f"unit_cost must be below 1, the highest price, got {unit_cost!r}")
 
 
-def without_noise(rules: Newton) -> Newton:
+def without_noise(rules: NewtonRules) -> NewtonRules:
     """The same rules with no noise drawn: what privacy costs is the difference. Claims nothing."""
     return replace(rules, drawn=False)
 

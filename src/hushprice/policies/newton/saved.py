@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
 from hushprice.errors import InvalidInput
-from hushprice.live.saved_state import State, common, restore_slots, sound_slots
 from hushprice.numerics.linear import packed_size
 from hushprice.policies.newton.engine import NewtonEngine
+from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
-from hushprice.policies.newton.private.batches import IdealBatch
-from hushprice.policies.newton.private.exact_batches import ExactBatch
+from hushprice.policies.newton.rules import NewtonRules
+from hushprice.policies.protocol import Basis
+from hushprice.policies.saved_pricer import Pricer, SavedPricer, common, restore_slots, sound_slots
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.budget import EpsilonDelta
 from hushprice.releases import CurvatureRelease, ScoreRelease
-
-if TYPE_CHECKING:
-    from hushprice.live.pricer import Pricer
 
 
 class _Released(msgspec.Struct, forbid_unknown_fields=True):
@@ -44,6 +44,7 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     follows: int  # slots learned before the batch began
     look: int
     clipped: tuple[int, int]  # features, demands
+    early: int = 0  # batches that ended early; older files do not say, and a few more may end so
 
     def __repr__(self) -> str:
         return "EngineState(<sensitive>)"
@@ -52,9 +53,28 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         return []
 
 
-class NewtonState(State, kw_only=True, forbid_unknown_fields=True, tag="noisy-newton"):
+class _Policy(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A NewtonPolicy, under the names that files of format 5 have."""
+
+    name: str
+    code: Literal[4] = 4
+    calibration: None = None
+    tuning: None = None
+    noise: None = None
+    newton: NewtonRules
+    horizon: int | None
+    basis: Basis | None
+    adjacency: Adjacency
+    price: None = None
+    input_noise: Literal[0] = 0
+    claimed: EpsilonDelta | None
+    proven: EpsilonDelta | None
+
+
+class State(SavedPricer, kw_only=True, forbid_unknown_fields=True, tag="noisy-newton"):
     """A pricer that runs noisy-newton."""
 
+    policy: _Policy
     newton: EngineState
 
 
@@ -77,6 +97,7 @@ def engine_state(engine: NewtonEngine) -> EngineState:
         follows=quoter.batch,
         look=quoter.look,
         clipped=(learner.clipped_features, learner.clipped_demands),
+        early=quoter.ended_early,
     )
 
 
@@ -84,7 +105,7 @@ def restore_engine(state: EngineState, engine: NewtonEngine) -> None:
     """Make an engine that nothing happened to the one that was saved."""
     learner, quoter = engine.learner, engine.quoter
     _check(state, engine)
-    quoter.ready, quoter.version = state.ready, state.version
+    quoter.ready, quoter.version, quoter.ended_early = state.ready, state.version, state.early
     quoter.theta, quoter.precision, quoter.inverse = state.theta, state.precision, state.inverse
     quoter.follow(state.follows)  # by the belief: the batch may be a probe
     if not _planned(state, quoter):
@@ -100,13 +121,36 @@ def restore_engine(state: EngineState, engine: NewtonEngine) -> None:
         learner.last_score = ScoreRelease(state.score.numbers, state.score.records, learner.event)
 
 
-def state_of(pricer: Pricer) -> NewtonState:
+def state_of(pricer: Pricer) -> State:
     """All of a pricer."""
-    state = engine_state(pricer.newton)
-    return NewtonState(**common(pricer, (*state.clipped, pricer.clipped_attributes)), newton=state)
+    state, policy = engine_state(pricer.engine), pricer.policy
+    saved = _Policy(
+        name=policy.name,
+        newton=policy.rules,
+        horizon=policy.horizon,
+        basis=policy.basis,
+        adjacency=policy.adjacency,
+        claimed=policy.claimed,
+        proven=policy.proven,
+    )
+    return State(**common(pricer, (*state.clipped, pricer.clipped_attributes)), policy=saved, newton=state)
 
 
-def restore(state: NewtonState, pricer: Pricer) -> None:
+def policy_of(state: State) -> NewtonPolicy:
+    """The policy that was saved."""
+    saved = state.policy
+    return NewtonPolicy(
+        name=saved.name,
+        rules=saved.newton,
+        horizon=saved.horizon,
+        basis=saved.basis,
+        adjacency=saved.adjacency,
+        claimed=saved.claimed,
+        proven=saved.proven,
+    )
+
+
+def restore(state: State, pricer: Pricer) -> None:
     """Make a pricer that nothing happened to the one that was saved."""
     learned = state.newton.learned
     fits = sound_slots(state, pricer, learned) | {
@@ -114,14 +158,9 @@ def restore(state: NewtonState, pricer: Pricer) -> None:
         "clipped": min(state.clipped) >= 0 and state.clipped[:2] == state.newton.clipped,
     }
     _refuse(fits)
-    restore_engine(state.newton, pricer.newton)
+    restore_engine(state.newton, pricer.engine)
     pricer.clipped_attributes = state.clipped[2]
     restore_slots(state, pricer, learned)
-
-
-def own_parts(pricer: Pricer) -> dict[str, bool]:
-    """Which parts are hushprice's own, by name."""
-    return {"batch": type(pricer.learner.batch) in (IdealBatch, ExactBatch)}
 
 
 def _check(state: EngineState, engine: NewtonEngine) -> None:
@@ -133,6 +172,7 @@ def _check(state: EngineState, engine: NewtonEngine) -> None:
             "level": 0 <= state.level <= engine.learner.levels,
             "follows": 0 <= state.follows <= learned and (state.follows > 0 or state.version == 0),
             "version": 0 <= state.version <= learned,
+            "early": 0 <= state.early <= state.version,
             "theta": _finite(state.theta, (d,)) and float(state.theta @ state.theta) <= 1.0 + 1e-9,
             "precision": _finite(state.precision, (d, d)),
             "inverse": _finite(state.inverse, (d, d)),

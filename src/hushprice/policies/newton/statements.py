@@ -7,21 +7,52 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from hushprice.demand.features import FeatureMap
+import msgspec
+from msgspec import Meta, Struct
+
+from hushprice.demand.features import FeatureMap, by_name
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.policies.newton.noise import BatchNoise
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
-from hushprice.privacy.certificates.statements import bounded, constants, costs, mechanism
+from hushprice.privacy.certificates.certificate import OUTSIDE, Certificate
+from hushprice.privacy.certificates.facts import (
+    Count,
+    Mechanism,
+    StatedDemand,
+    StatedFeatures,
+    StatedResult,
+    Text,
+    demand_of,
+    read_section,
+)
+from hushprice.privacy.certificates.statements import DELAY, bounded, constants, costs, mechanism, versions
+from hushprice.privacy.certificates.statements import STATED as STATED_BY_ALL
 from hushprice.privacy.customers import guarantee_of, most_records
+from hushprice.privacy.events import MOST_LEVELS
 from hushprice.privacy.ledger import Entry, loss_of_all
 
-OUTSIDE = "outside_the_guarantee"  # the fifth section of a service's certificate
 MOST_RECORDS = 10_000  # of a customer: a promise about more would say nothing
 LONGEST_DETAIL = 500  # characters
+
+STATED = {
+    **STATED_BY_ALL,
+    **DELAY,
+    "parameters.cap": "of a record's curvature, in whose units noise is added; nothing proven depends on it",
+    "parameters.demand.bound": "the most that counts as bought; scores are held to length 1 whatever it is",
+    "parameters.demand.name": "the demand family; scores are held to length 1 whatever it is",
+    "parameters.demand.slope": "the slope of demand; nothing proven depends on it",
+    "parameters.horizon": "how many customers are learned from; nothing proven depends on it",
+}
+
+STATED_OF_SERVICE = {
+    **{field: what for field, what in STATED.items() if field != "parameters.delay"},
+    "parameters.outcome_seconds": "how late an outcome may come; nothing proven depends on it",
+    "parameters.product": "the product",
+}
 
 _RELEASERS = {
     "curvature": "of each batch, block by block: sums of psi psi', ||psi|| <= 1, with Gaussian noise",
@@ -50,7 +81,7 @@ class ServiceFacts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BatchFacts:
+class NewtonFacts:
     """What a certificate of policy noisy-newton is calculated from; everything else in it follows."""
 
     issued: datetime.date  # in UTC
@@ -64,22 +95,24 @@ class BatchFacts:
     noise: BatchNoise
     service: ServiceFacts | None = None  # then there is a deadline in seconds, and `delay` is not said
 
+    def describe(self) -> dict[str, dict[str, Any]]:
+        """The sections. All batches are one release, which is paid and spent at the start."""
+        allowance = (Entry(self.noise.event(self.features.dimension, live=True), 1),)
+        sections = {
+            "mechanism": mechanism(_RELEASERS, self.issued, self.versions),
+            "parameters": _parameters(self),
+            **costs(allowance, allowance, self.noise.claimed, self.adjacency),
+        }
+        if self.service is not None:
+            sections["result"]["customer"] = _customer(self, allowance, self.service)
+            sections[OUTSIDE] = {"changes": _changes(self.service.changes, self.issued)}
+        return sections
 
-def describe_batches(facts: BatchFacts) -> dict[str, dict[str, Any]]:
-    """The sections. All batches are one release, which is paid and spent at the start."""
-    allowance = (Entry(facts.noise.event(facts.features.dimension, live=True), 1),)
-    sections = {
-        "mechanism": mechanism(_RELEASERS, facts.issued, facts.versions),
-        "parameters": _parameters(facts),
-        **costs(allowance, allowance, facts.noise.claimed, facts.adjacency),
-    }
-    if facts.service is not None:
-        sections["result"]["customer"] = _customer(facts, allowance, facts.service)
-        sections[OUTSIDE] = {"changes": _changes(facts.service.changes, facts.issued)}
-    return sections
+    def check_follows(self, before: NewtonFacts) -> None:
+        """Nothing in it counts."""
 
 
-def _customer(facts: BatchFacts, allowance: tuple[Entry, ...], service: ServiceFacts) -> dict[str, Any] | None:
+def _customer(facts: NewtonFacts, allowance: tuple[Entry, ...], service: ServiceFacts) -> dict[str, Any] | None:
     """The guarantee of all records of a customer; None without a cap on them, or where that proves nothing."""
     if service.records_per_customer is None:
         return None
@@ -97,7 +130,7 @@ def _changes(changes: tuple[ManualChange, ...], issued: datetime.date) -> list[d
     return [{"date": each.date.isoformat(), "what": each.what, "detail": each.detail} for each in changes]
 
 
-def _parameters(facts: BatchFacts) -> dict[str, Any]:
+def _parameters(facts: NewtonFacts) -> dict[str, Any]:
     noise, features = facts.noise, facts.features
     return {
         "adjacency": facts.adjacency.value,
@@ -115,7 +148,7 @@ def _parameters(facts: BatchFacts) -> dict[str, Any]:
     }
 
 
-def _lateness(facts: BatchFacts) -> dict[str, Any]:
+def _lateness(facts: NewtonFacts) -> dict[str, Any]:
     """How late an outcome may come: in customers, or with the service in seconds."""
     service = facts.service
     if service is None:
@@ -126,3 +159,116 @@ def _lateness(facts: BatchFacts) -> dict[str, Any]:
         "product": service.product,
         "records_per_customer": None if cap is None else int(cap),
     }
+
+
+class _Noise(Struct):
+    score: float
+    curvature: float
+    levels: Annotated[int, Meta(ge=0, le=MOST_LEVELS)]
+
+
+class _Parameters(Struct):
+    adjacency: Adjacency
+    cap: Annotated[float, Meta(gt=0.0)]
+    demand: StatedDemand
+    features: StatedFeatures
+    horizon: Annotated[int, Meta(ge=1, le=2**62)]
+    noise: _Noise
+
+
+class _Delay(Struct):
+    delay: Count
+
+
+class _Service(Struct):
+    outcome_seconds: Annotated[float, Meta(gt=0.0)]
+    product: Text
+    records_per_customer: Annotated[int, Meta(ge=1, le=MOST_RECORDS)] | None
+
+
+class _Change(Struct):
+    date: datetime.date
+    what: Literal["freeze", "resume", "rules", "reference price", "restored backup"]
+    detail: Annotated[str, Meta(max_length=LONGEST_DETAIL)]
+
+
+class _Outside(Struct):
+    changes: list[_Change]
+
+
+def read(certificate: Certificate) -> NewtonFacts:
+    """The facts behind a certificate, each of its own type and within bounds, true or not."""
+    mechanism = read_section(certificate, "mechanism", Mechanism)
+    parameters = read_section(certificate, "parameters", _Parameters)
+    claimed = read_section(certificate, "result", StatedResult).claimed
+    noise = parameters.noise
+    service = None if certificate.format == 1 else _service(certificate)
+    return NewtonFacts(
+        issued=mechanism.issued,
+        versions=msgspec.to_builtins(mechanism.versions),
+        adjacency=parameters.adjacency,
+        horizon=parameters.horizon,
+        delay=read_section(certificate, "parameters", _Delay).delay if service is None else 0,
+        demand=demand_of(parameters.demand),
+        features=by_name(parameters.features.map, parameters.features.contexts),
+        cap=parameters.cap,
+        noise=BatchNoise(score=noise.score, curvature=noise.curvature, levels=noise.levels, claimed=claimed),
+        service=service,
+    )
+
+
+def _service(certificate: Certificate) -> ServiceFacts:
+    stated = read_section(certificate, "parameters", _Service)
+    changes = read_section(certificate, OUTSIDE, _Outside).changes
+    return ServiceFacts(
+        product=stated.product,
+        outcome_seconds=stated.outcome_seconds,
+        records_per_customer=stated.records_per_customer,
+        changes=tuple(ManualChange(date=each.date, what=each.what, detail=each.detail) for each in changes),
+    )
+
+
+def facts_of(pricer: Any, issued: datetime.date) -> NewtonFacts:
+    """The facts of a live pricer."""
+    policy = pricer.policy
+    return NewtonFacts(
+        issued=issued,
+        versions=versions(),
+        adjacency=policy.adjacency,
+        horizon=pricer.horizon,
+        delay=pricer.slots.delay,
+        demand=pricer.demand,
+        features=pricer.features,
+        cap=policy.rules.cap,
+        noise=policy.rules.noise,
+    )
+
+
+def is_certified(policy: Any) -> bool:
+    """Is it one of hushprice's own that a certificate can be about?"""
+    return bool(policy.name == "noisy-newton")
+
+
+def stated(certificate: Certificate) -> dict[str, str]:
+    """The fields that no arithmetic can check, and what each says."""
+    return STATED if certificate.format == 1 else STATED_OF_SERVICE
+
+
+def recomputed(certificate: Certificate) -> list[str]:
+    """What writing the certificate a second time has shown, a line each."""
+    result, parameters = certificate.content("result"), certificate.content("parameters")
+    claimed, proven, customer = result["claimed"], result["proven"], result.get("customer")
+    return [
+        f"sensitivities of a score and of a curvature, neighbours {parameters['adjacency']}, recomputed",
+        f"events recomputed: any number of batches, each of at most {2 ** parameters['noise']['levels']} blocks, grids",
+        f"proven for all batches: epsilon {proven['epsilon']:.6g} at delta {proven['delta']:.3g}, recomputed",
+        f"claimed covers proven: epsilon {claimed['epsilon']:.6g} at delta {claimed['delta']:.3g}",
+        "spent within what was paid for: all batches are one release, paid and spent at the start",
+        *([] if customer is None else [_of_customer(customer)]),
+    ]
+
+
+def _of_customer(customer: dict[str, Any]) -> str:
+    most = f"{customer['records']} record" + ("s" if customer["records"] > 1 else "")
+    figure = f"epsilon {customer['epsilon']:.6g} at delta {customer['delta']:.3g} (mu {customer['mu']:.6g})"
+    return f"proven for a customer with at most {most} in this product: {figure}, recomputed"

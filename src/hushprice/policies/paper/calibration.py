@@ -10,12 +10,13 @@ from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.policies.paper import published_noise, tight_noise
 from hushprice.policies.paper.noise import Noise
-from hushprice.policies.paper.published_noise import Constants
+from hushprice.policies.protocol import Constants
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import PrivacyBudget
 from hushprice.privacy.sensitivity import LossBounds
 
 CALIBRATIONS = ("printed", "published", "tight")
+DEFAULT = "tight"
 
 
 def calibrate(

@@ -6,13 +6,14 @@ from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.noise import NoiseSource
 from hushprice.numerics import tape
+from hushprice.policies.paper.policy import PaperPolicy
 from hushprice.policies.paper.pricing import refresh
 from hushprice.policies.paper.pricing.quoter import Quoter
-from hushprice.policies.paper.private.covariance import CovarianceReleaser
-from hushprice.policies.paper.private.estimate import EstimateReleaser
+from hushprice.policies.paper.private.covariance import CovarianceReleaser, PrivateCov
+from hushprice.policies.paper.private.estimate import EstimateReleaser, PrivateMLE
+from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.paper.private.learner import Learner
-from hushprice.policies.protocol import Policy
-from hushprice.slots import Slots
+from hushprice.policies.protocol import SlotsDue
 from hushprice.types import FloatArray
 
 
@@ -22,32 +23,30 @@ class Framework:
     def __init__(
         self,
         *,
-        policy: Policy,
+        policy: PaperPolicy,
         demand: Demand,
         features: FeatureMap,
         horizon: int,
         source: NoiseSource,
-        covariance: CovarianceReleaser | None,
-        estimates: EstimateReleaser | None,
+        covariance: CovarianceReleaser | None = None,
+        estimates: EstimateReleaser | None = None,
     ) -> None:
-        tuning, noise = policy.tuning, policy.noise
-        assert tuning is not None  # the policy's code says so
-        assert noise is not None
+        rules, noise = policy.rules, policy.noise
         self._source = source
         self._horizon = horizon
-        self._exploration = tuning.exploration_periods
+        self._exploration = rules.exploration_periods
         self.quoter = Quoter(
             demand=demand,
             features=features,
-            ridge=tuning.ridge,
-            width=tuning.width,
+            ridge=rules.ridge,
+            width=rules.width,
             repair=refresh.FLOOR if noise.floored else refresh.AS_IS,
         )
         self.learner = Learner(
             demand=demand,
             dimension=features.dimension,
             horizon=horizon,
-            tuning=tuning,
+            rules=rules,
             noise=noise,
             source=source,
             adjacency=policy.adjacency,
@@ -55,7 +54,7 @@ class Framework:
             estimates=estimates,
         )
 
-    def learn(self, slots: Slots, period: int) -> None:
+    def learn(self, slots: SlotsDue, period: int) -> None:
         """Learn what the quote of this period makes due."""
         due = slots.due()
         if due is None:
@@ -74,3 +73,14 @@ class Framework:
         if period <= min(self._exploration, self._horizon):
             return self._source.uniform(tape.EXPLORATION, period)
         return self.quoter.price_of(u, v)
+
+    def own_parts(self, *, certified: bool) -> dict[str, bool]:
+        """Are the two releasers hushprice's own, drawing live noise where that is to be certified?"""
+        covariances = (ExactCov,) if certified else (PrivateCov, ExactCov)
+        return {
+            "covariance": type(self.learner.covariance) in covariances,
+            "estimates": type(self.learner.estimates) is PrivateMLE,
+        }
+
+
+make_engine = Framework

@@ -11,23 +11,11 @@ proven epsilon.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from hushprice import checks
+from hushprice.policies.protocol import Constants
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.streams import tree
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Constants:
-    """The constants of sec:models that the noise depends on."""
-
-    bound: float  # B_Y
-    scale: float  # G
-    curvature: float  # K
-
-    def __post_init__(self) -> None:
-        checks.positive(bound=self.bound, scale=self.scale, curvature=self.curvature)
 
 
 def covariance_noise(share: EpsilonDelta, horizon: int, *, square_root: bool) -> float:

@@ -7,15 +7,17 @@ the demand family (sec:models, conditions 1 to 5) B_Y bound, s subgaussian, K cu
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from hushprice import checks
+from hushprice.policies import protocol
 from hushprice.policies.paper import published_noise
 from hushprice.privacy.budget import EpsilonDelta
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tuning:
+class PaperRules:
     """What Algorithm 1 is told besides its privacy budget (alg:framework, line 1).
 
     T0 >= T means all exploration: every price is drawn at random.
@@ -38,7 +40,7 @@ class Tuning:
 class Theorem:
     """A regret theorem's parameters with the regret it then promises, summed over the horizon (not averaged)."""
 
-    tuning: Tuning
+    rules: PaperRules
     regret_bound: float
     estimate_noise: float  # nu: standard deviation of each entry of w in alg:private-mle, at the per-call parameters
 
@@ -46,15 +48,34 @@ class Theorem:
         checks.positive(regret_bound=self.regret_bound, estimate_noise=self.estimate_noise)
 
 
-def numerical(horizon: int, dimension: int) -> Tuning:
-    """The tuning behind the paper's figures and tables (sec:numerical).
+def numerical(horizon: int, dimension: int) -> PaperRules:
+    """The rules behind the paper's figures and tables (sec:numerical).
 
     >>> numerical(10**5, 2)
-    Tuning(exploration_periods=10, ridge=10.0, width=1.0, max_estimates=34)
+    PaperRules(exploration_periods=10, ridge=10.0, width=1.0, max_estimates=34)
     """
     checks.whole(1, horizon=horizon, dimension=dimension)
     calls = max(1, math.ceil(dimension * math.log2(horizon)))
-    return Tuning(exploration_periods=10, ridge=10.0, width=1.0, max_estimates=calls)
+    return PaperRules(exploration_periods=10, ridge=10.0, width=1.0, max_estimates=calls)
+
+
+def tune(
+    *,
+    horizon: int,
+    dimension: int,
+    exploration_periods: int | None = None,
+    ridge: float | None = None,
+    width: float | None = None,
+    max_estimates: int | None = None,
+) -> PaperRules:
+    """The numerical section's rules with the given entries replaced."""
+    given: dict[str, Any] = {
+        "exploration_periods": exploration_periods,
+        "ridge": ridge,
+        "width": width,
+        "max_estimates": max_estimates,
+    }
+    return replace(numerical(horizon, dimension), **{name: value for name, value in given.items() if value is not None})
 
 
 def adversarial(
@@ -69,7 +90,7 @@ def adversarial(
     curvature: float,
     scale: float,
 ) -> Theorem:
-    """The tuning and the bound for contexts fixed in advance by anyone (thm:main-regret-adversarial-context).
+    """The rules and the bound for contexts fixed in advance by anyone (thm:main-regret-adversarial-context).
 
     With nu at the per-call (epsilon_2', delta_2') of alg:framework line 3 and L = ln T:
 
@@ -94,14 +115,14 @@ def adversarial(
     _check_family(bound, subgaussian, curvature, scale)
     growth = dimension * math.log(horizon)
     calls = math.ceil(growth / math.log(1.5))
-    constants = published_noise.Constants(bound=bound, scale=scale, curvature=curvature)
+    constants = protocol.Constants(bound=bound, scale=scale, curvature=curvature)
     noise = _estimate_noise(EpsilonDelta(epsilon_estimate, delta_estimate), calls, constants)
     curved = 2 + 48 * subgaussian**2 * scale**2 * curvature * growth
     ridge = max(_covariance_ridge(horizon, dimension, epsilon_covariance), 5 * noise * math.sqrt(5 * growth), curved)
     statistical = (math.sqrt(3) * subgaussian * curvature + math.sqrt(5) * scale * noise) * math.sqrt(growth)
     width = curvature * (statistical + (2 * scale + 3) * math.sqrt(ridge))
-    tuning = Tuning(exploration_periods=0, ridge=ridge, width=width, max_estimates=calls)
-    return Theorem(tuning=tuning, regret_bound=_learning_regret(width, horizon, dimension), estimate_noise=noise)
+    rules = PaperRules(exploration_periods=0, ridge=ridge, width=width, max_estimates=calls)
+    return Theorem(rules=rules, regret_bound=_learning_regret(width, horizon, dimension), estimate_noise=noise)
 
 
 def stochastic(
@@ -116,7 +137,7 @@ def stochastic(
     curvature: float,
     scale: float,
 ) -> Theorem:
-    """The tuning and the bound for independent, well spread contexts (thm:main-regret-stochastic-context).
+    """The rules and the bound for independent, well spread contexts (thm:main-regret-stochastic-context).
 
     With nu and L as in `adversarial`, and the same D_inf:
 
@@ -132,7 +153,7 @@ def stochastic(
 
     >>> example = dict(horizon=10**6, dimension=2, epsilon_covariance=1.0, epsilon_estimate=1.0, delta_estimate=1e-12)
     >>> logistic = dict(bound=1.0, subgaussian=1.0, curvature=(1 + math.e**2) ** 2 / math.e**2, scale=1.0)
-    >>> f"{stochastic(**example, **logistic).tuning.exploration_periods:.1e}"
+    >>> f"{stochastic(**example, **logistic).rules.exploration_periods:.1e}"
     '2.5e+15'
     """
     _check_size(horizon, dimension)
@@ -141,7 +162,7 @@ def stochastic(
     _check_family(bound, subgaussian, curvature, scale)
     growth = dimension * math.log(horizon)
     calls = math.ceil(growth / math.log(1.5))
-    constants = published_noise.Constants(bound=bound, scale=scale, curvature=curvature)
+    constants = protocol.Constants(bound=bound, scale=scale, curvature=curvature)
     noise = _estimate_noise(EpsilonDelta(epsilon_estimate, delta_estimate), calls, constants)
     curved = 2 + 48 * subgaussian**2 * scale * curvature * growth  # G, not G^2: as printed
     ridge = max(_covariance_ridge(horizon, dimension, epsilon_covariance), 5 * noise * math.sqrt(5 * growth), curved)
@@ -149,9 +170,9 @@ def stochastic(
     periods = 32 * root * root * (math.log(dimension) + math.log(horizon)) ** 2
     checks.positive(exploration_periods=periods)  # a tiny epsilon overflows here first
     width = 4 * subgaussian * curvature**2 * math.sqrt(growth)
-    tuning = Tuning(exploration_periods=math.ceil(periods), ridge=ridge, width=width, max_estimates=calls)
-    regret = tuning.exploration_periods + _learning_regret(width, horizon, dimension)
-    return Theorem(tuning=tuning, regret_bound=regret, estimate_noise=noise)
+    rules = PaperRules(exploration_periods=math.ceil(periods), ridge=ridge, width=width, max_estimates=calls)
+    regret = rules.exploration_periods + _learning_regret(width, horizon, dimension)
+    return Theorem(rules=rules, regret_bound=regret, estimate_noise=noise)
 
 
 def kappa_threshold(kappa: float) -> float:
@@ -170,7 +191,7 @@ def kappa_threshold(kappa: float) -> float:
         return math.inf
 
 
-def _estimate_noise(share: EpsilonDelta, calls: int, constants: published_noise.Constants) -> float:
+def _estimate_noise(share: EpsilonDelta, calls: int, constants: protocol.Constants) -> float:
     """nu of alg:private-mle line 2, at the per-call share of alg:framework line 3."""
     return published_noise.estimate_noise(published_noise.per_estimate(share, calls, halved=True), constants)
 

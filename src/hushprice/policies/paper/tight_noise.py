@@ -63,7 +63,7 @@ def calibrate(
     for name, share in (("epsilon_covariance", budget.covariance), ("epsilon_estimate", budget.estimates)):
         checks.within(_LEAST, _MOST, **{name: share.epsilon})
     sigma = covariance_noise(budget.covariance, horizon, strategy=strategy, adjacency=adjacency)
-    nu, raised = _estimate(budget.estimates, max_estimates, dimension, ridge, losses, adjacency)
+    nu, raised = _estimate(budget.estimates, max_estimates, dimension, ridge, losses=losses, adjacency=adjacency)
 
     def scaled(factor: float) -> Noise:
         return with_output_noise(
@@ -118,7 +118,7 @@ def proven_epsilon(noise: Noise, *, horizon: int, dimension: int, losses: LossBo
 
 
 def _estimate(
-    share: EpsilonDelta, calls: int, dimension: int, ridge: float, losses: LossBounds, adjacency: Adjacency
+    share: EpsilonDelta, calls: int, dimension: int, ridge: float, *, losses: LossBounds, adjacency: Adjacency
 ) -> tuple[float, float]:
     """nu and the ridge for the estimates alone.
 

@@ -8,107 +8,37 @@ happened depends on releases alone, and how often a value was clipped is left ou
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Protocol, Self
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand, steepest
 from hushprice.errors import InvalidInput
-from hushprice.policies.newton.statements import OUTSIDE, BatchFacts, describe_batches
-from hushprice.policies.paper import tolerance
-from hushprice.policies.paper.noise import Noise, events
-from hushprice.privacy import sensitivity
-from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.certificates import canonical, signing
-from hushprice.privacy.certificates.statements import bounded, constants, costs, mechanism, plain
-from hushprice.privacy.ledger import Entry, Ledger
+from hushprice.privacy.certificates.statements import plain
+from hushprice.privacy.ledger import Ledger
 
+OUTSIDE = "outside_the_guarantee"  # the fifth section of a service's certificate
 _SECTIONS = ("mechanism", "parameters", "events", "result")
 FORMATS = {1: _SECTIONS, 2: (*_SECTIONS, OUTSIDE)}  # 1: of a pricer; 2: of a product of the pricing service
 SECTIONS = FORMATS[2]
 FIRST = "0" * 64  # stands for the hash before the first section where no certificate came before
-MOST_ESTIMATES = 1_000_000  # more take minutes to account for, so a file could keep its reader busy for ever
-
-_RELEASERS = {
-    "covariance": "PrivateCov: every sum of phi phi', with Gaussian noise (alg:private-cov)",
-    "estimate": "PrivateMLE: objective perturbation over ||theta|| <= 2, then output noise (alg:private-mle)",
-    "policy": "paper",
-}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Facts:
-    """What a certificate of policy paper is calculated from; everything else in it follows."""
+class Facts(Protocol):
+    """What a certificate is calculated from; everything else in it follows. Each policy has its own."""
 
-    issued: datetime.date  # in UTC
-    versions: Mapping[str, str]
-    calibration: str
-    adjacency: Adjacency
-    horizon: int
-    delay: int
-    demand: Demand  # a built-in family
-    features: FeatureMap  # a built-in map
-    noise: Noise
-    estimates: int  # made so far
+    @property
+    def issued(self) -> datetime.date: ...
 
+    def describe(self) -> dict[str, dict[str, Any]]:
+        """The sections. Facts that do not add up are refused by the field."""
+        ...
 
-def describe(facts: Facts | BatchFacts) -> dict[str, dict[str, Any]]:
-    """The sections. Facts that do not add up are refused by the field."""
-    if isinstance(facts, BatchFacts):
-        return describe_batches(facts)
-    noise, dimension = facts.noise, facts.features.dimension
-    if noise.claimed is None or noise.max_estimates is None:
-        raise InvalidInput("result.claimed is missing: nothing is claimed, so there is nothing to certify")
-    if noise.max_estimates > MOST_ESTIMATES:
-        raise InvalidInput(f"parameters.max_estimates is {noise.max_estimates}, above {MOST_ESTIMATES}")
-    if not 0 <= facts.estimates <= noise.max_estimates:
-        raise InvalidInput(f"events.spent[1].count is {facts.estimates}, more than were paid for")
-    if facts.estimates > max(0, facts.horizon - facts.delay - 1):
-        raise InvalidInput(f"events.spent[1].count is {facts.estimates}, more than there were records to learn from")
-    losses = sensitivity.of_loss(facts.demand)
-    stream, estimate = events(noise, horizon=facts.horizon, dimension=dimension, losses=losses, live=True)
-    allowance = (Entry(stream, 1), Entry(estimate, noise.max_estimates))
-    spent = allowance[:1] if facts.estimates == 0 else (allowance[0], Entry(estimate, facts.estimates))
-    return {
-        "mechanism": mechanism(_RELEASERS, facts.issued, facts.versions),
-        "parameters": _parameters(facts, losses, estimate),
-        **costs(allowance, spent, noise.claimed, facts.adjacency),
-    }
-
-
-def _parameters(facts: Facts, losses: sensitivity.LossBounds, estimate: Any) -> dict[str, Any]:
-    demand, noise = facts.demand, facts.noise
-    return {
-        "adjacency": facts.adjacency.value,
-        "calibration": facts.calibration,
-        "delay": int(facts.delay),
-        "demand": {**constants(demand), "steepest": steepest(demand)},
-        "dimension": int(facts.features.dimension),
-        "features": bounded(facts.features),
-        "horizon": int(facts.horizon),
-        "max_estimates": noise.max_estimates,
-        "noise": {
-            "covariance": float(noise.covariance_noise),
-            "estimate": float(noise.estimate_noise),
-            "output": float(noise.output_noise),
-            "ridge": float(noise.estimate_ridge),
-            "strategy": noise.strategy,
-            "layout": noise.layout,
-        },
-        "sensitivities": {
-            "covariance": sensitivity.of_covariance(facts.adjacency),
-            "gradient": losses.gradient,
-            "difference": losses.difference,
-            "curvature": losses.curvature,
-            "distance": estimate.distance,
-            "solver_gap": tolerance.TOLERANCE,
-        },
-    }
+    def check_follows(self, before: Any) -> None:
+        """Refuse facts in which something counted down since the certificate before."""
+        ...
 
 
 _Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -177,11 +107,9 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
             raise InvalidInput(f"certificate {str(path)!r}: {problem}") from None
 
 
-def issue(
-    facts: Facts | BatchFacts, ledger: Ledger, key: Ed25519PrivateKey, previous: Certificate | None = None
-) -> Certificate:
+def issue(facts: Facts, ledger: Ledger, key: Ed25519PrivateKey, previous: Certificate | None = None) -> Certificate:
     """Sign what the facts come to. The ledger must say the same of what was paid for and spent."""
-    contents = describe(facts)
+    contents = facts.describe()
     stated = {"allowance": plain(ledger.allowance), "spent": plain(ledger.spent)}
     found = canonical.difference(stated, contents["events"], "ledger")
     if found is not None:

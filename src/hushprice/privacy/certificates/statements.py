@@ -21,6 +21,18 @@ from hushprice.privacy.ledger import Entry, loss_of_all
 SOURCE = "exact discrete Gaussian, operating system randomness"  # the one source of noise that is certified
 
 
+# What no arithmetic can check, and nothing proven depends on: the field, and what it says.
+STATED = {
+    "mechanism.issued": "when it was issued",
+    "mechanism.versions.hushprice": "the version of hushprice that ran",
+    "mechanism.versions.numpy": "the version of NumPy",
+    "mechanism.versions.opendp": "the version of OpenDP, which draws the noise",
+    "mechanism.versions.python": "the version of Python",
+    "mechanism.versions.scipy": "the version of SciPy",
+}
+DELAY = {"parameters.delay": "how many customers late an outcome may come; nothing proven depends on it"}
+
+
 def versions() -> dict[str, str]:
     """The software whose arithmetic a certificate rests on."""
     libraries = ("hushprice", "numpy", "scipy", "opendp")

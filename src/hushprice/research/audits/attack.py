@@ -14,11 +14,9 @@ from typing import Any
 
 from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import Policy
-from hushprice.privacy.adjacency import Adjacency
-from hushprice.privacy.budget import EpsilonDelta
-from hushprice.research.audits.finding import pair
+from hushprice.research.audits.finding import WatchedRuns
 from hushprice.research.audits.intervals import clopper_pearson, most_advantage
-from hushprice.research.audits.scores import Chosen, choose, fit_scores
+from hushprice.research.audits.scores import ChosenScore, choose, fit_scores
 from hushprice.research.audits.stories import STORIES
 from hushprice.research.audits.watch import Watch, check_runs, watches
 from hushprice.simulation.run import Progress
@@ -31,28 +29,13 @@ CONFIDENCE = 0.99
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Attack:
+class Attack(WatchedRuns):
     """One watcher's success against one policy."""
 
-    policy: str
-    calibration: str | None
-    story: str
     others: str
-    horizon: int
-    period: int
-    seed: int
-    runs: int  # of each world
-    statistic: str
-    advantage: float  # TPR - FPR on the held-out half
+    advantage: float  # TPR - FPR on the half of the runs that the test was not chosen on
     low: float
     high: float
-    confidence: float  # that the intervals of all attacks of one call hold together
-    claimed: EpsilonDelta | None
-    proven: EpsilonDelta | None
-
-    @property
-    def label(self) -> str:
-        return f"{self.policy} ({self.calibration})" if self.calibration else self.policy
 
     @property
     def allowed(self) -> float | None:
@@ -80,11 +63,7 @@ class Attack:
             "confidence": self.confidence,
             "allowed": self.allowed,
             "refuted": self.refuted,
-            "privacy": {
-                "adjacency": Adjacency.REPLACE_ONE.value,
-                "claimed": pair(self.claimed),
-                "proven": pair(self.proven),
-            },
+            "privacy": self.stated(),
         }
 
 
@@ -112,14 +91,14 @@ def attack_policies(
     """
     check_runs(runs, confidence, workers)
     made = watches(policies, stories, period=period, others=others, horizon=horizon, **setting)
-    found: list[Attack] = []
+    attacks: list[Attack] = []
     for index, watch in enumerate(made):
-        prices = watch.run(runs, workers, staged(progress, index, len(made)))
-        found.append(_judge(watch, *prices, others=others, confidence=confidence, attacks=len(made)))
-    return found
+        prices = watch.run(runs, workers, share_of_progress(progress, index, len(made)))
+        attacks.append(_judge(watch, *prices, others=others, confidence=confidence, attacks=len(made)))
+    return attacks
 
 
-def rehearse(first: FloatArray, second: FloatArray) -> tuple[Chosen, FloatArray, FloatArray]:
+def choose_test(first: FloatArray, second: FloatArray) -> tuple[ChosenScore, FloatArray, FloatArray]:
     """The test chosen on the first half of the runs, and its scores on the other half, which it has never seen."""
     quarter, half = len(first) // 4, len(first) // 2
     fitted = fit_scores(first[:quarter], second[:quarter])
@@ -127,7 +106,7 @@ def rehearse(first: FloatArray, second: FloatArray) -> tuple[Chosen, FloatArray,
     return chosen, chosen.score(first[half:]), chosen.score(second[half:])
 
 
-def staged(progress: Progress | None, index: int, count: int) -> Progress | None:
+def share_of_progress(progress: Progress | None, index: int, count: int) -> Progress | None:
     """The progress of one of `count` equal parts, as progress of the whole."""
     if progress is None:
         return None
@@ -139,7 +118,7 @@ def _judge(
     watch: Watch, first: FloatArray, second: FloatArray, *, others: str, confidence: float, attacks: int
 ) -> Attack:
     """The advantage of the best test in hand, on runs it has never seen."""
-    chosen, mine, other = rehearse(first, second)
+    chosen, mine, other = choose_test(first, second)
     right, wrong = int((mine > chosen.cut).sum()), int((other > chosen.cut).sum())
     one = 1.0 - (1.0 - confidence) / (2 * attacks)  # two rates an attack, an interval each
     right_low, right_high = clopper_pearson(right, mine.size, one)

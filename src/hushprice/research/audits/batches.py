@@ -30,11 +30,11 @@ _LEAST = 1e-6  # what the noise cannot explain of a difference, relative to it, 
 _LEVEL = 2  # blocks: four, of three records each
 _BLOCK = 3
 
-Build = Callable[[Any], Batch]
+BuildBatch = Callable[[Any], Batch]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbours:
+class NeighbouringBatches:
     """A belief, the records of one batch, and another record for position `changed`; None takes it out."""
 
     theta: FloatArray
@@ -45,7 +45,7 @@ class Neighbours:
     other: tuple[FloatArray, float] | None
 
 
-class Script:
+class ScriptedBatchNoise:
     """A noise source that reads out numbers one after the other, each once."""
 
     label: ClassVar[str] = "script (audit only, not private)"
@@ -56,15 +56,15 @@ class Script:
         self._left = list(numbers)
 
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
-        """The tape's."""
+        """The next numbers, as the tape gives them."""
         return np.array([self._left.pop(0) for _ in range(count)])
 
     def integers(self, scale: float, count: int) -> list[int]:
-        """The system's: whole numbers of this standard deviation."""
+        """The next numbers as whole ones of this standard deviation, as the system gives them."""
         return [round(scale * self._left.pop(0)) for _ in range(count)]
 
 
-def batch_of(event: Batches) -> Build:
+def batch_of(event: Batches) -> BuildBatch:
     """The batch that the engine would make for this event, given a noise source."""
     if event.live:
         return lambda source: ExactBatch(event=event, source=source)
@@ -73,10 +73,16 @@ def batch_of(event: Batches) -> Build:
 
 
 def published(
-    build: Build, scorer: Scorer, pair: Neighbours, *, second: bool, numbers: FloatArray, records: bool = True
+    build: BuildBatch,
+    scorer: Scorer,
+    pair: NeighbouringBatches,
+    *,
+    second: bool,
+    numbers: FloatArray,
+    records: bool = True,
 ) -> FloatArray:
     """Everything released of the batch, one after the other, in the first or the second world."""
-    batch, work = build(Script(numbers)), np.empty((ROWS, 1))
+    batch, work = build(ScriptedBatchNoise(numbers)), np.empty((ROWS, 1))
     batch.begin(_LEVEL)
     released = []
     for n, (phi, demand) in enumerate(zip(pair.features, pair.demands, strict=True)):
@@ -90,7 +96,7 @@ def published(
     return np.concatenate([*released, batch.score(len(pair.demands))])
 
 
-def mu_of(build: Build, scorer: Scorer, pair: Neighbours, matrix: FloatArray) -> float:
+def mu_of(build: BuildBatch, scorer: Scorer, pair: NeighbouringBatches, matrix: FloatArray) -> float:
     """How well all releases together tell this pair apart; infinity where no noise covers the difference."""
     quiet = np.zeros(matrix.shape[1])
     first, other = (published(build, scorer, pair, second=world, numbers=quiet) for world in (False, True))
@@ -100,7 +106,7 @@ def mu_of(build: Build, scorer: Scorer, pair: Neighbours, matrix: FloatArray) ->
     return math.inf if unexplained > _LEAST * float(np.linalg.norm(moved)) else float(np.linalg.norm(needed))
 
 
-def noise_map(build: Build, event: Batches, scorer: Scorer, pair: Neighbours) -> FloatArray:
+def noise_map(build: BuildBatch, event: Batches, scorer: Scorer, pair: NeighbouringBatches) -> FloatArray:
     """The matrix that noise, in standard deviations, passes on its way to the releases."""
     size = event.entries * 2**_LEVEL + event.dimension
 
@@ -118,7 +124,7 @@ def audit_batches(
     adjacency: Adjacency,
     *,
     pairs: int = 24,
-    build: Build | None = None,
+    build: BuildBatch | None = None,
     seed: int = 0,
 ) -> Measurement:
     """The largest mu over neighbouring batches: records at the bounds of what is allowed, and random ones."""
@@ -127,19 +133,21 @@ def audit_batches(
     claimed = loss_of(event, 1, adjacency).mu
     made = [_pair(event.dimension, demand, adjacency, number, random) for number in range(pairs)]
     matrix = noise_map(build, event, scorer, made[0])
-    found = [mu_of(build, scorer, pair, matrix) for pair in made]
-    worst = int(np.argmax(found))
+    mus = [mu_of(build, scorer, pair, matrix) for pair in made]
+    worst = int(np.argmax(mus))
     kind = "live" if event.live else "ideal"
     return Measurement(
         f"batches ({kind} noise, {2**_LEVEL} blocks, {adjacency.value})",
-        found[worst],
+        mus[worst],
         claimed,
-        found[worst] <= claimed * (1.0 + _SLACK),
+        mus[worst] <= claimed * (1.0 + _SLACK),
         f"largest mu of {pairs} neighbouring batches: pair {worst}, record {made[worst].changed + 1}",
     )
 
 
-def _pair(dimension: int, demand: Demand, adjacency: Adjacency, number: int, random: np.random.Generator) -> Neighbours:
+def _pair(
+    dimension: int, demand: Demand, adjacency: Adjacency, number: int, random: np.random.Generator
+) -> NeighbouringBatches:
     """Every third pair turns the changed record around, so that its score does the same; the others are random."""
     count, ends = _BLOCK * 2**_LEVEL, (lowest(demand), float(demand.bound))
     features = random.normal(size=(count, dimension))
@@ -159,4 +167,4 @@ def _pair(dimension: int, demand: Demand, adjacency: Adjacency, number: int, ran
         other /= max(float(np.linalg.norm(other)), 1.0)
         bought = random.choice(ends)
     replaced = None if adjacency is Adjacency.ZERO_OUT else (other, float(bought))
-    return Neighbours(theta, inverse, features, demands, changed, replaced)
+    return NeighbouringBatches(theta, inverse, features, demands, changed, replaced)

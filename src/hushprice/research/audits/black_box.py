@@ -19,10 +19,10 @@ import numpy as np
 
 from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import Policy
-from hushprice.research.audits.attack import CONFIDENCE, HORIZON, RUNS, rehearse, staged
-from hushprice.research.audits.finding import Finding
+from hushprice.research.audits.attack import CONFIDENCE, HORIZON, RUNS, choose_test, share_of_progress
+from hushprice.research.audits.finding import AuditFinding
 from hushprice.research.audits.intervals import clopper_pearson
-from hushprice.research.audits.scores import Chosen
+from hushprice.research.audits.scores import ChosenScore
 from hushprice.research.audits.stories import STORIES
 from hushprice.research.audits.watch import Watch, check_runs, watches
 from hushprice.simulation.run import Progress
@@ -44,18 +44,18 @@ def audit_prices(
     workers: int | None = None,
     progress: Progress | None = None,
     **setting: Any,
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """One finding a policy and story, with `runs` runs of each world. Options are those of `attack_policies`.
 
     delta is the claimed one, or the budget's where nothing is claimed.
     """
     check_runs(runs, confidence, workers)
     made = watches(policies, stories, period=period, others=others, horizon=horizon, **setting)
-    found: list[Finding] = []
+    findings: list[AuditFinding] = []
     for index, watch in enumerate(made):
-        prices = watch.run(runs, workers, staged(progress, index, len(made)))
-        found.append(_judge(watch, *prices, confidence=confidence, audits=len(made)))
-    return found
+        prices = watch.run(runs, workers, share_of_progress(progress, index, len(made)))
+        findings.append(_judge(watch, *prices, confidence=confidence, audits=len(made)))
+    return findings
 
 
 def epsilon_floor(first: FloatArray, second: FloatArray, cuts: FloatArray, delta: float, confidence: float) -> float:
@@ -76,18 +76,18 @@ def epsilon_floor(first: FloatArray, second: FloatArray, cuts: FloatArray, delta
     return floor
 
 
-def _cuts(chosen: Chosen) -> FloatArray:
+def _cuts(chosen: ChosenScore) -> FloatArray:
     """The chosen cut and evenly spaced quantiles, all from runs that are not judged."""
     levels = (np.arange(CUTS) + 0.5) / CUTS
     return np.unique(np.append(np.quantile(chosen.values, levels), chosen.cut))
 
 
-def _judge(watch: Watch, first: FloatArray, second: FloatArray, *, confidence: float, audits: int) -> Finding:
+def _judge(watch: Watch, first: FloatArray, second: FloatArray, *, confidence: float, audits: int) -> AuditFinding:
     """What the runs refute, with an equal share of the doubt for each audit of the call."""
-    chosen, mine, other = rehearse(first, second)
+    chosen, mine, other = choose_test(first, second)
     each = 1.0 - (1.0 - confidence) / audits
     delta = watch.job.budget.total.delta if watch.claimed is None else watch.claimed.delta
-    return Finding(
+    return AuditFinding(
         audit="black-box",
         policy=watch.policy,
         calibration=watch.calibration,

@@ -1,4 +1,4 @@
-"""What an audit found: in prices (Finding), or inside a releaser (Measurement)."""
+"""What an audit found: in prices (AuditFinding), or inside a releaser (Measurement)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from hushprice.privacy.budget import EpsilonDelta
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
-    """A lower bound on epsilon at `delta`, beside what was claimed and what is proven."""
+class WatchedRuns:
+    """Which policy was watched, telling which story, in how many runs, and what it states."""
 
-    audit: str  # which audit
     policy: str
     calibration: str | None
     story: str  # what the two worlds differ by
@@ -24,13 +23,29 @@ class Finding:
     statistic: str
     claimed: EpsilonDelta | None
     proven: EpsilonDelta | None
-    delta: float
-    epsilon_lower_bound: float
-    confidence: float  # that all bounds of one call hold together
+    confidence: float  # that all bounds and intervals of one call hold together
 
     @property
     def label(self) -> str:
+        """The policy's name, with its calibration where it has one."""
         return f"{self.policy} ({self.calibration})" if self.calibration else self.policy
+
+    def stated(self) -> dict[str, Any]:
+        """What is claimed and what is proven, for JSON."""
+        return {
+            "adjacency": Adjacency.REPLACE_ONE.value,
+            "claimed": pair(self.claimed),
+            "proven": pair(self.proven),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AuditFinding(WatchedRuns):
+    """A lower bound on epsilon at `delta`, beside what was claimed and what is proven."""
+
+    audit: str  # which audit
+    delta: float
+    epsilon_lower_bound: float
 
     @property
     def refuted(self) -> bool:
@@ -50,11 +65,7 @@ class Finding:
             "seed": self.seed,
             "runs": self.runs,
             "statistic": self.statistic,
-            "privacy": {
-                "adjacency": Adjacency.REPLACE_ONE.value,
-                "claimed": pair(self.claimed),
-                "proven": pair(self.proven),
-            },
+            "privacy": self.stated(),
             "delta": self.delta,
             "epsilon_lower_bound": self.epsilon_lower_bound,
             "confidence": self.confidence,

@@ -34,7 +34,7 @@ _CHECKED = 3  # random noises that must act as the unit noises say they do
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class NeighbouringStreams:
     """Two neighbouring streams of features, (steps, d): the second has `other` for record `position`, from 0."""
 
     features: FloatArray
@@ -48,7 +48,7 @@ class Pair:
         return changed
 
 
-class Script:
+class ScriptedStreamNoise:
     """A noise source that reads out rows of standard normals, one row a record.
 
     As with the sources it stands for, the tape's noise is found by its address and the system's by asking again.
@@ -63,22 +63,22 @@ class Script:
         self.asked = 0
 
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
-        """The tape's: by stream and period."""
+        """The row of that period, as the tape gives it."""
         assert stream == tape.COVARIANCE_NOISE
         return self.rows[(period - 1) % self.rows.shape[0], :count].copy()
 
     def integers(self, scale: float, count: int) -> list[int]:
-        """The system's: whole numbers of this standard deviation."""
+        """The next row as whole numbers of this standard deviation, as the system gives them."""
         self.asked += 1
         row = self.rows[(self.asked - 1) % self.rows.shape[0]]  # who asks too often is found out by what comes of it
         return [round(scale * float(value)) for value in row[:count]]
 
 
-Build = Callable[[Any], CovarianceReleaser]
+BuildCovariance = Callable[[Any], CovarianceReleaser]
 Adversary = Callable[[Sequence[FloatArray]], FloatArray]
 
 
-def releaser_of(event: CovarianceStream) -> Build:
+def releaser_of(event: CovarianceStream) -> BuildCovariance:
     """The releaser that the engine would make for this event, given a noise source."""
     if event.grid > 0.0:
         return lambda source: ExactCov(event=event, source=source)
@@ -86,13 +86,13 @@ def releaser_of(event: CovarianceStream) -> Build:
     return lambda source: PrivateCov(horizon=horizon, dimension=event.dimension, source=source, event=event)
 
 
-def published(build: Build, features: FloatArray, rows: FloatArray) -> FloatArray:
+def published(build: BuildCovariance, features: FloatArray, rows: FloatArray) -> FloatArray:
     """All releases, one after the other, for these features and this noise."""
-    releaser, records = build(Script(rows)), Records(features.shape[1], 1.0)
+    releaser, records = build(ScriptedStreamNoise(rows)), Records(features.shape[1], 1.0)
     return np.concatenate([releaser.absorb(records.append(phi, 0.0)).packed for phi in features])
 
 
-def noise_map(build: Build, event: CovarianceStream) -> FloatArray:
+def noise_map(build: BuildCovariance, event: CovarianceStream) -> FloatArray:
     """The matrix that noise, in standard deviations, passes on its way to the releases: one run a number of noise."""
     shape = event.steps, event.entries
     nobody = np.zeros((event.steps, event.dimension))
@@ -105,7 +105,7 @@ def noise_map(build: Build, event: CovarianceStream) -> FloatArray:
     return np.stack(columns, axis=1)
 
 
-def mu_of_pair(build: Build, pair: Pair, matrix: FloatArray) -> float:
+def mu_of_pair(build: BuildCovariance, pair: NeighbouringStreams, matrix: FloatArray) -> float:
     """How well all releases together tell this pair apart; infinity where no noise covers the difference."""
     quiet = np.zeros((pair.features.shape[0], matrix.shape[1] // pair.features.shape[0]))
     moved = published(build, pair.features, quiet) - published(build, pair.second, quiet)
@@ -115,33 +115,39 @@ def mu_of_pair(build: Build, pair: Pair, matrix: FloatArray) -> float:
 
 
 def mu_when_adaptive(
-    build: Build, matrix: FloatArray, adversary: Adversary, position: int, other: Adversary, rows: FloatArray
+    build: BuildCovariance,
+    matrix: FloatArray,
+    adversary: Adversary,
+    *,
+    position: int,
+    other: Adversary,
+    rows: FloatArray,
 ) -> float:
-    """The same where every record, and both versions of record `position`, are chosen in view of earlier releases.
+    """mu of a stream whose records, and both versions of record `position`, are chosen in view of earlier releases.
 
     The first world is played with the given noise. The second is made to publish the same: step by step, the noise
     it needs for that is what is left after a run without noise. mu is how far the two noises are apart.
     """
     steps, entries = rows.shape
     needed = np.zeros_like(rows)
-    scripts = Script(rows), Script(needed)
+    scripts = ScriptedStreamNoise(rows), ScriptedStreamNoise(needed)
     worlds = [build(script) for script in scripts]
     records: list[Records | None] = [None, None]
     transcript: list[FloatArray] = []
     for n in range(steps):
         chosen = adversary(transcript), (other if n == position else adversary)(transcript)
-        held = []
+        given = []
         for world in (0, 1):
             table = records[world] = records[world] or Records(chosen[0].size, 1.0)
-            held.append(table.append(chosen[world], 0.0))
-        seen = worlds[0].absorb(held[0]).packed
-        mean = copy.deepcopy(worlds[1]).absorb(held[1]).packed
+            given.append(table.append(chosen[world], 0.0))
+        released = worlds[0].absorb(given[0]).packed
+        mean = copy.deepcopy(worlds[1]).absorb(given[1]).packed
         own = matrix[n * entries : (n + 1) * entries, n * entries : (n + 1) * entries]
-        needed[n] = np.linalg.solve(own, seen - mean)
-        repeated = worlds[1].absorb(held[1]).packed
-        if not np.allclose(repeated, seen, rtol=1e-9, atol=1e-9 * float(np.abs(own).max())):
+        needed[n] = np.linalg.solve(own, released - mean)
+        repeated = worlds[1].absorb(given[1]).packed
+        if not np.allclose(repeated, released, rtol=1e-9, atol=1e-9 * float(np.abs(own).max())):
             return math.inf
-        transcript.append(seen)
+        transcript.append(released)
     return float(np.linalg.norm(rows - needed))
 
 
@@ -149,9 +155,9 @@ def audit_stream(
     event: CovarianceStream,
     adjacency: Adjacency,
     *,
-    pairs: Iterable[Pair] | None = None,
+    pairs: Iterable[NeighbouringStreams] | None = None,
     adaptive: int = 2,
-    build: Build | None = None,
+    build: BuildCovariance | None = None,
     seed: int = 0,
 ) -> Measurement:
     """The largest mu over the pairs given, or over extremal and random ones, and over `adaptive` adaptive streams."""
@@ -170,21 +176,21 @@ def audit_stream(
             first, other = _follower(event.dimension, 0), _follower(event.dimension, 1)
             if adjacency is Adjacency.ZERO_OUT:
                 other = _nobody(event.dimension)
-            mu = mu_when_adaptive(build, matrix, first, position, other, rows)
+            mu = mu_when_adaptive(build, matrix, first, position=position, other=other, rows=rows)
             named[f"adaptive stream, record {position + 1}"] = mu
     worst = max(named, key=lambda name: named[name])
-    found = named[worst]
+    largest = named[worst]
     kind = f"{type(event.strategy).__name__.lower()}, {'live' if event.grid > 0.0 else 'ideal'} noise"
     return Measurement(
         f"covariance stream ({kind}, {event.steps} records, {adjacency.value})",
-        found,
+        largest,
         claimed,
-        found <= claimed * (1.0 + _SLACK),
+        largest <= claimed * (1.0 + _SLACK),
         f"largest mu of {len(named) - 1} neighbouring pairs: {worst}",
     )
 
 
-def pairs_for(event: CovarianceStream, adjacency: Adjacency, random: np.random.Generator) -> list[Pair]:
+def pairs_for(event: CovarianceStream, adjacency: Adjacency, random: np.random.Generator) -> list[NeighbouringStreams]:
     """Extremal pairs, pairs that ask to be clipped, and random ones, at the first, a middle and the last position."""
     steps, d = event.steps, event.dimension
     unit = np.eye(d)
@@ -201,11 +207,15 @@ def pairs_for(event: CovarianceStream, adjacency: Adjacency, random: np.random.G
         ):
             own = features.copy()
             own[position] = phi
-            pairs.append(Pair(own, position, np.zeros(d) if adjacency is Adjacency.ZERO_OUT else replaced))
+            pairs.append(
+                NeighbouringStreams(own, position, np.zeros(d) if adjacency is Adjacency.ZERO_OUT else replaced)
+            )
     return pairs
 
 
-def _nonlinear(build: Build, event: CovarianceStream, matrix: FloatArray, random: np.random.Generator) -> float:
+def _nonlinear(
+    build: BuildCovariance, event: CovarianceStream, matrix: FloatArray, random: np.random.Generator
+) -> float:
     """0, or infinity if noise reaches the releases otherwise than `matrix` says, for some records or some size."""
     shape = event.steps, event.entries
     for _ in range(_CHECKED):
@@ -220,11 +230,11 @@ def _follower(dimension: int, turn: int) -> Adversary:
     """A record along the coordinate seen least so far, `turn` coordinates further; long enough to be clipped."""
 
     def choose(transcript: Sequence[FloatArray]) -> FloatArray:
-        seen = np.zeros(dimension)
+        sums = np.zeros(dimension)
         if transcript:
             rows, columns = np.triu_indices(dimension)
-            seen = transcript[-1][rows == columns]
-        chosen: FloatArray = np.eye(dimension)[(int(np.argmin(seen)) + turn) % dimension] * 1.5
+            sums = transcript[-1][rows == columns]
+        chosen: FloatArray = np.eye(dimension)[(int(np.argmin(sums)) + turn) % dimension] * 1.5
         return chosen
 
     return choose

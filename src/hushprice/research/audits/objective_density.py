@@ -38,7 +38,7 @@ FALSE_ALARM = 1e-6  # of one comparison of a measured delta with the claimed one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbours:
+class NeighbouringDatabases:
     """Two databases that differ in one record; (d, records) features and (records,) demands each.
 
     A record that was zeroed out has no features: its gradient and its Hessian are zero.
@@ -57,7 +57,7 @@ class Neighbours:
         return (self.features, self.demands), (features, demands)
 
 
-class Tilts:
+class ScriptedTilts:
     """A noise source that adds the tilt it is told, scaled as it is asked, and notes what else it was asked for."""
 
     label = "script (audit only, not private)"
@@ -77,11 +77,11 @@ class Tilts:
         raise NotImplementedError
 
 
-Build = Callable[[Any], EstimateReleaser]
+BuildEstimate = Callable[[Any], EstimateReleaser]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class ReleaseSample:
     """Releases from one database before their output noise, and the noise they were made with."""
 
     thetas: FloatArray  # (draws, d)
@@ -90,44 +90,46 @@ class Sample:
     output_noise: float  # of the output, as asked for; 0 if never
 
 
-def releaser_of(event: PerturbedEstimate, demand: Demand) -> Build:
+def releaser_of(event: PerturbedEstimate, demand: Demand) -> BuildEstimate:
     """The releaser that the engine would make for this event, given a noise source."""
     return lambda source: PrivateMLE(
         demand=demand, dimension=event.dimension, ridge=event.ridge, source=source, event=event
     )
 
 
-def sample(build: Build, event: PerturbedEstimate, demand: Demand, world: Any, rows: FloatArray) -> Sample:
-    """One release a row of standard normals."""
+def sample(
+    build: BuildEstimate, event: PerturbedEstimate, demand: Demand, world: Any, rows: FloatArray
+) -> ReleaseSample:
+    """Releases from one database, one for each row of standard normals."""
     records = Records(event.dimension, demand.bound, lowest(demand))
     for phi, bought in zip(world[0].T, world[1], strict=True):
         records.append(phi, float(bought))
-    source = Tilts(simulated=event.grid == 0.0, dimension=event.dimension)
+    source = ScriptedTilts(simulated=event.grid == 0.0, dimension=event.dimension)
     thetas = []
     for row in rows:
         source.row = row
         thetas.append(build(source).release(records, 1).theta)  # a releaser each: a warm start is public, not audited
     noise = source.asked.get(tape.ESTIMATE_NOISE, 0.0)
-    return Sample(np.array(thetas), noise * rows, noise, source.asked.get(tape.OUTPUT_NOISE, 0.0))
+    return ReleaseSample(np.array(thetas), noise * rows, noise, source.asked.get(tape.OUTPUT_NOISE, 0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Geometry:
+class LossGeometry:
     """Gradient and Hessian of a database's losses at every theta: (draws, d) and (draws, d, d)."""
 
     gradient: FloatArray
     hessian: FloatArray
 
 
-def geometry(demand: Demand, world: tuple[FloatArray, FloatArray], thetas: FloatArray) -> Geometry:
+def geometry(demand: Demand, world: tuple[FloatArray, FloatArray], thetas: FloatArray) -> LossGeometry:
     """The losses' derivatives, from the demand family."""
     phi, bought = _held(world[0]), np.clip(world[1], lowest(demand), demand.bound)
     z = thetas @ phi
     residual, weight = demand.slope * (demand.mean(z) - bought), demand.slope * demand.mean_slope(z)
-    return Geometry(residual @ phi.T, np.einsum("nr,ir,jr->nij", weight, phi, phi, optimize=True))
+    return LossGeometry(residual @ phi.T, np.einsum("nr,ir,jr->nij", weight, phi, phi, optimize=True))
 
 
-def multipliers(event: PerturbedEstimate, drawn: Sample, own: Geometry) -> FloatArray:
+def multipliers(event: PerturbedEstimate, drawn: ReleaseSample, own: LossGeometry) -> FloatArray:
     """The ball's multiplier behind each release: 0 inside."""
     thetas = drawn.thetas
     squares = np.sum(thetas * thetas, axis=1)
@@ -135,7 +137,7 @@ def multipliers(event: PerturbedEstimate, drawn: Sample, own: Geometry) -> Float
     return np.where((np.sqrt(squares) >= RADIUS - _ON_SPHERE) & (needed > 0.0), needed, 0.0)
 
 
-def distances(event: PerturbedEstimate, drawn: Sample, own: Geometry, k: FloatArray) -> FloatArray:
+def distances(event: PerturbedEstimate, drawn: ReleaseSample, own: LossGeometry, k: FloatArray) -> FloatArray:
     """How far each release is from the exact minimizer, to first order: a Newton step, on the sphere along it."""
     left = drawn.tilts + own.gradient + (event.ridge + k)[:, None] * drawn.thetas
     curved = own.hessian + (event.ridge + k)[:, None, None] * np.eye(event.dimension)
@@ -146,7 +148,9 @@ def distances(event: PerturbedEstimate, drawn: Sample, own: Geometry, k: FloatAr
     return away
 
 
-def log_density(event: PerturbedEstimate, noise: float, thetas: FloatArray, k: FloatArray, at: Geometry) -> FloatArray:
+def log_density(
+    event: PerturbedEstimate, noise: float, thetas: FloatArray, k: FloatArray, at: LossGeometry
+) -> FloatArray:
     """ln density of (theta, k), up to what does not depend on the database."""
     tilts = at.gradient + (event.ridge + k)[:, None] * thetas
     curved = at.hessian + (event.ridge + k)[:, None, None] * np.eye(event.dimension)
@@ -160,11 +164,11 @@ def log_density(event: PerturbedEstimate, noise: float, thetas: FloatArray, k: F
 def audit_estimate(
     event: PerturbedEstimate,
     demand: Demand,
-    neighbours: Iterable[Neighbours],
+    neighbours: Iterable[NeighbouringDatabases],
     adjacency: Adjacency,
     *,
     draws: int = 1000,
-    build: Build | None = None,
+    build: BuildEstimate | None = None,
     seed: int = 0,
 ) -> list[Measurement]:
     """Distance from the minimizer, privacy loss point by point, delta at the epsilons claimed, and the output noise."""

@@ -8,25 +8,21 @@ from typing import TYPE_CHECKING
 
 from hushprice.research.audits.attack import Attack
 from hushprice.simulation.atomic_file import write_figure
+from hushprice.simulation.drawing import BLUE, VERMILION, finish_axes, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette: told apart by colour-blind readers.
-_COLOURS = {"purchase": "#0072B2", "attribute": "#D55E00"}
+_COLOURS = {"purchase": BLUE, "attribute": VERMILION}
 _QUESTIONS = {"purchase": "did the customer buy?", "attribute": "which kind of customer was it?"}
 _ALLOWED = "#BBBBBB"
 
 
 def attack_picture(attacks: Sequence[Attack]) -> Figure:
     """Advantage and its interval, one row a policy, one mark a story; a grey bar reaches as far as the claim allows."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     policies = list(dict.fromkeys(each.label for each in attacks))
     stories = list(dict.fromkeys(each.story for each in attacks))
-    figure = Figure(figsize=(9.0, 1.6 + 0.8 * len(policies)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(9.0, 1.6 + 0.8 * len(policies))
     axes = figure.add_subplot()
     for row, policy in enumerate(policies):
         allowed = next(each.allowed for each in attacks if each.label == policy)
@@ -57,8 +53,7 @@ def attack_picture(attacks: Sequence[Attack]) -> Figure:
     title = f"{first.horizon:,} customers, {first.runs:,} runs a world, {100 * first.confidence:g} % intervals"
     axes.set_title(title, loc="left")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    finish_axes(axes, grid=False)
     return figure
 
 

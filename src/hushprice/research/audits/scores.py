@@ -24,7 +24,7 @@ def fit_scores(first: FloatArray, second: FloatArray) -> dict[str, Score]:
         "average price": lambda prices: prices.mean(axis=1),
         "first departure": _departure(first, second),
         "linear discriminant": _discriminant(first, second),
-        "seen before": _seen(first, second),
+        "seen before": _repeats(first, second),
     }
 
 
@@ -59,7 +59,7 @@ def _discriminant(first: FloatArray, second: FloatArray) -> Score:
     return lambda prices: scaled(prices) @ weights
 
 
-def _seen(first: FloatArray, second: FloatArray) -> Score:
+def _repeats(first: FloatArray, second: FloatArray) -> Score:
     """1 if the fitted runs of the first world alone hold these very prices, -1 if those of the second, 0 otherwise.
 
     Noise that takes few values, or none at all, gives itself away here, however well it hides averages.
@@ -74,7 +74,7 @@ def _seen(first: FloatArray, second: FloatArray) -> Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenScore:
     """The score that told the worlds apart best, and the cut that did so; above the cut means the first world."""
 
     name: str
@@ -83,7 +83,7 @@ class Chosen:
     values: FloatArray  # of the runs it was chosen on, both worlds together
 
 
-def choose(first: FloatArray, second: FloatArray, fitted: dict[str, Score]) -> Chosen:
+def choose(first: FloatArray, second: FloatArray, fitted: dict[str, Score]) -> ChosenScore:
     """The best of the fitted scores on runs they were not fitted on."""
     best, most = None, -1.0
     for name, score in fitted.items():
@@ -94,7 +94,7 @@ def choose(first: FloatArray, second: FloatArray, fitted: dict[str, Score]) -> C
             above = _share_above(mine, cuts) - _share_above(other, cuts)
             at = int(above.argmax())
             if above[at] > most:
-                best, most = Chosen(name, turned, _between(cuts, at), values), float(above[at])
+                best, most = ChosenScore(name, turned, _between(cuts, at), values), float(above[at])
     assert best is not None  # there is at least one score
     return best
 

@@ -48,7 +48,7 @@ def attribute(market: Market, period: int) -> Story:
 STORIES: dict[str, Callable[[Market, int], Story]] = {"purchase": purchase, "attribute": attribute}
 
 
-def tell(name: str, market: Market, period: int) -> Story:
+def story_of(name: str, market: Market, period: int) -> Story:
     """The story of that name, about the customer of that period."""
     if name not in STORIES:
         raise InvalidInput(f"story must be one of {', '.join(STORIES)}, got {name!r}")

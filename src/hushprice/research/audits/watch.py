@@ -20,7 +20,7 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.research.audits.stories import Story, tell
+from hushprice.research.audits.stories import Story, story_of
 from hushprice.simulation.compare import parse
 from hushprice.simulation.run import Progress, prepare, run_trials
 from hushprice.simulation.trial import Job
@@ -84,23 +84,23 @@ def watches(
         raise InvalidInput(f"others must be one of {', '.join(OTHERS)}, got {others!r}")
     made: list[Watch] = []
     for policy in dict.fromkeys(policies):
-        name, calibration = parse(policy) if isinstance(policy, str) else (policy, "published")
+        name, calibration = parse(policy) if isinstance(policy, str) else (policy, None)
         customers = 0 if others == "known" else None
         job = prepare(name, calibration=calibration, keep_prices=True, customers=customers, **setting)
-        tuning = job.policy.tuning if isinstance(job.policy, Policy) else None
-        early = 1 if tuning is None else min(tuning.exploration_periods + 1, job.horizon - 1)
-        for story in dict.fromkeys(stories):
-            told = tell(story, job.market, max(1, early) if period is None else period)
-            for change in (told.first, told.second):
+        explored = job.policy.settings.get("exploration_periods") if isinstance(job.policy, Policy) else None
+        early = 1 if explored is None else min(explored + 1, job.horizon - 1)
+        for wanted in dict.fromkeys(stories):
+            story = story_of(wanted, job.market, max(1, early) if period is None else period)
+            for change in (story.first, story.second):
                 change.check_fits(market=job.market, horizon=job.horizon)
-            if told.period == job.horizon:
-                raise InvalidInput(f"period must lie before the horizon, {job.horizon}, got {told.period!r}")
-            made.append(Watch(job=job, story=told))
+            if story.period == job.horizon:
+                raise InvalidInput(f"period must lie before the horizon, {job.horizon}, got {story.period!r}")
+            made.append(Watch(job=job, story=story))
     return made
 
 
 def check_runs(runs: int, confidence: float, workers: int | None) -> None:
-    """Refuse what no run could honour."""
+    """Refuse numbers of runs and threads, and a confidence, that no run could honour."""
     checks.whole(FEWEST, runs=runs)
     checks.within(FEWEST, 2**31, runs=runs)
     checks.probability(confidence=confidence)

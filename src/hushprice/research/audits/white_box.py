@@ -7,7 +7,10 @@ import math
 import numpy as np
 
 from hushprice.demand.protocol import Demand, lowest
+from hushprice.errors import InvalidInput
+from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.paper.noise import events
+from hushprice.policies.paper.policy import PaperPolicy
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import CovarianceStream, PerturbedEstimate
@@ -15,7 +18,7 @@ from hushprice.research.audits.batches import audit_batches
 from hushprice.research.audits.finding import Measurement
 from hushprice.research.audits.linear_gaussian import audit_stream
 from hushprice.research.audits.objective_density import (
-    Neighbours,
+    NeighbouringDatabases,
     audit_estimate,
     geometry,
     log_density,
@@ -25,7 +28,9 @@ from hushprice.research.audits.objective_density import (
 )
 
 
-def stress_pairs(event: PerturbedEstimate, demand: Demand, adjacency: Adjacency, *, seed: int = 0) -> list[Neighbours]:
+def stress_pairs(
+    event: PerturbedEstimate, demand: Demand, adjacency: Adjacency, *, seed: int = 0
+) -> list[NeighbouringDatabases]:
     """Few records and many, pairs near the largest difference of gradients, opposite outcomes, and random ones."""
     random, d = np.random.default_rng(seed), event.dimension
     least, most = lowest(demand), demand.bound
@@ -43,25 +48,25 @@ def stress_pairs(event: PerturbedEstimate, demand: Demand, adjacency: Adjacency,
         pairs.append((base, np.eye(d)[0], least, np.eye(d)[0], most))
         wild = random.normal(size=(2, d))
         pairs.append((base, wild[0], most, wild[1], float(random.uniform(least, most))))
-    found = []
+    neighbours = []
     for base, phi, bought, other, other_bought in pairs:
         if adjacency is Adjacency.ZERO_OUT:
             other = np.zeros(d)
         demands = np.append(np.full(base.shape[1], most), bought)
-        found.append(Neighbours(np.column_stack([base, phi]), demands, other, other_bought))
-    return found
+        neighbours.append(NeighbouringDatabases(np.column_stack([base, phi]), demands, other, other_bought))
+    return neighbours
 
 
 def worst_pair(
     event: PerturbedEstimate,
     demand: Demand,
-    start: Neighbours,
+    start: NeighbouringDatabases,
     adjacency: Adjacency,
     *,
     tries: int = 30,
     draws: int = 100,
     seed: int = 0,
-) -> Neighbours:
+) -> NeighbouringDatabases:
     """Climb from a pair to one that is told apart better: random changes of the two records, kept where they help.
 
     Better means a larger privacy loss at the upper hundredth of the draws, with the same noise for every pair.
@@ -69,14 +74,14 @@ def worst_pair(
     random = np.random.default_rng(seed)
     rows = random.normal(size=(draws, event.dimension))
 
-    def told_apart(pair: Neighbours) -> float:
+    def high_loss(pair: NeighbouringDatabases) -> float:
         drawn = sample(releaser_of(event, demand), event, demand, pair.worlds[0], rows)
         own, other = (geometry(demand, world, drawn.thetas) for world in pair.worlds)
         k = multipliers(event, drawn, own)
         densities = (log_density(event, drawn.noise, drawn.thetas, k, at) for at in (own, other))
         return float(np.quantile(np.subtract(*densities), 0.99))
 
-    best, most = start, told_apart(start)
+    best, most = start, high_loss(start)
     for _ in range(tries):
         features, demands = best.features.copy(), best.demands.copy()
         features[:, -1] += 0.3 * random.normal(size=event.dimension)
@@ -84,8 +89,10 @@ def worst_pair(
         other, other_demand = best.other + 0.3 * random.normal(size=event.dimension), best.other_demand
         if adjacency is Adjacency.ZERO_OUT:
             other = best.other
-        tried = Neighbours(features, demands, other, float(random.choice([other_demand, lowest(demand), demand.bound])))
-        reached = told_apart(tried)
+        tried = NeighbouringDatabases(
+            features, demands, other, float(random.choice([other_demand, lowest(demand), demand.bound]))
+        )
+        reached = high_loss(tried)
         if reached > most:
             best, most = tried, reached
     return best
@@ -98,14 +105,14 @@ def white_box(
 
     Streams of `steps` records are audited, with the policy's noise: the work grows with the square of their length.
     """
-    if policy.newton is not None and policy.newton.drawn:
-        assert policy.basis is not None  # something is claimed
-        event = policy.newton.noise.event(policy.basis.dimension, live=live)
-        return [audit_batches(event, demand, policy.newton.cap, policy.adjacency, seed=seed)]
-    if policy.noise is None or policy.noise.claimed is None:
+    if not policy.private or policy.basis is None:
         return []
-    assert policy.horizon is not None  # a policy that claims something has both
-    assert policy.basis is not None
+    if isinstance(policy, NewtonPolicy):
+        event = policy.rules.noise.event(policy.basis.dimension, live=live)
+        return [audit_batches(event, demand, policy.rules.cap, policy.adjacency, seed=seed)]
+    if not isinstance(policy, PaperPolicy):
+        raise InvalidInput(f"policy {policy.name!r} has releasers that no audit here knows")
+    assert policy.horizon is not None  # a policy that claims something has one
     stream, estimate = events(
         policy.noise,
         horizon=min(steps + 1, policy.horizon),

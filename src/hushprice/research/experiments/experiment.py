@@ -13,7 +13,7 @@ from hushprice.research.sweeps.cell import Cell
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hushprice.research.experiments.rows import Row
+    from hushprice.research.experiments.rows import ReproducedEntry
 
 SHRINK = 100  # a quick run's horizons are this many times shorter
 ANY = "any ε"  # the column of policies that read no epsilon
@@ -25,7 +25,7 @@ class Contender:
 
     name: str
     policy: str
-    calibration: str = "tight"
+    calibration: str | None = None
 
     @property
     def reads_budget(self) -> bool:
@@ -46,7 +46,7 @@ PRIVATE = (PUBLISHED, PRINTED, TIGHT, NEWTON)  # the paper's algorithm in its ca
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class PaperSetting:
     """A place in the paper's grids: eps1, eps2, and delta1 = delta2 = T^-power."""
 
     horizon: int
@@ -55,9 +55,20 @@ class Setting:
     epsilon_estimate: float = 1.0
     power: int = 2
 
+    @classmethod
+    def even(cls, horizon: int, dimension: int, epsilon: float, power: int = 2) -> PaperSetting:
+        """The setting with eps1 = eps2 = epsilon."""
+        return cls(
+            horizon=horizon,
+            dimension=dimension,
+            epsilon_covariance=epsilon,
+            epsilon_estimate=epsilon,
+            power=power,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
-class Printed:
+class PrintedNumber:
     """A number as the paper prints it, such as 74.6 in units of 1e-4."""
 
     text: str
@@ -74,15 +85,15 @@ class Printed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class PaperEntry:
     """One number to measure, and where it stands: block of the table (panel of the figure), line, column."""
 
-    setting: Setting
+    setting: PaperSetting
     contender: Contender
     group: str
     column: str
     series: str = ""
-    paper: Printed | None = None
+    paper: PrintedNumber | None = None
 
     @property
     def line(self) -> str:
@@ -94,7 +105,7 @@ class Entry:
 
 
 @functools.cache  # a cell is prepared once, however many tables show it
-def _cell(given: Setting, contender: Contender, seed: int) -> Cell:
+def _cell(given: PaperSetting, contender: Contender, seed: int) -> Cell:
     if not contender.reads_budget:
         return Cell(policy=contender.policy, horizon=given.horizon, dimension=given.dimension, seed=seed)
     return Cell(
@@ -125,19 +136,19 @@ class Experiment(abc.ABC):
         return self.label.partition(":")[2]
 
     @abc.abstractmethod
-    def entries(self, *, quick: bool) -> list[Entry]:
+    def entries(self, *, quick: bool) -> list[PaperEntry]:
         """Everything measured, in the order of the table."""
 
     @abc.abstractmethod
-    def reason(self, row: Row) -> str:
+    def reason(self, row: ReproducedEntry) -> str:
         """Why a number may be more than four standard errors from the paper's: a rule, never a single number."""
 
     @abc.abstractmethod
-    def figures(self, rows: Sequence[Row]) -> Mapping[str, Figure]:
+    def figures(self, rows: Sequence[ReproducedEntry]) -> Mapping[str, Figure]:
         """Pictures by the name of their file."""
 
     @abc.abstractmethod
-    def findings(self, rows: Sequence[Row]) -> list[str]:
+    def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
         """What the numbers say, each a sentence computed from them."""
 
 

@@ -37,6 +37,6 @@ def page(outcome: Outcome) -> str:
 
 
 def write_text(text: str, path: Path) -> None:
-    """A text file, in one piece or not at all."""
+    """Write a text file, in one piece or not at all."""
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hushprice.research.experiments import paper_numbers
 from hushprice.research.experiments.experiment import (
@@ -14,19 +12,16 @@ from hushprice.research.experiments.experiment import (
     SHRINK,
     YARDSTICKS,
     Contender,
-    Entry,
-    Experiment,
-    Printed,
-    Setting,
+    PaperEntry,
+    PaperSetting,
+    PrintedNumber,
     shown_horizon,
 )
-from hushprice.research.experiments.findings import beats_the_best_fixed_price, matched
+from hushprice.research.experiments.findings import beats_the_best_fixed_price, match_count
 from hushprice.research.experiments.paper_numbers import printed
-from hushprice.research.experiments.reasons import common
-from hushprice.research.experiments.rows import Row
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from hushprice.research.experiments.paper_table import PaperTable
+from hushprice.research.experiments.reasons import common_reason
+from hushprice.research.experiments.rows import ReproducedEntry
 
 DIMENSION = 2
 AT_EPSILON = Contender(name="input perturbation", policy="input-perturbation")
@@ -39,7 +34,7 @@ _NO_LAW = (
 )
 
 
-class InputPerturbation(Experiment):
+class InputPerturbation(PaperTable):
     label = "tab:input-perturbation"
     title = "Noise on the releases against noise on every customer's attributes"
     about = (
@@ -47,36 +42,33 @@ class InputPerturbation(Experiment):
         "epsilon, and one with 2 epsilon, the total that the algorithm of the paper claims in that column."
     )
 
-    def entries(self, *, quick: bool) -> list[Entry]:
+    def entries(self, *, quick: bool) -> list[PaperEntry]:
         entries = []
         for full, numbers in paper_numbers.INPUT_ALGORITHM.items():
             horizon = full // SHRINK if quick else full
             group = f"{shown_horizon(horizon)}, d = {DIMENSION}"
-            place = Setting(horizon=horizon, dimension=DIMENSION)
             for contender in (*PRIVATE, AT_EPSILON, AT_TWICE):
                 texts = {AT_EPSILON: paper_numbers.INPUT_PERTURBATION[full], AT_TWICE: (None,) * 3}.get(
                     contender, numbers
                 )
                 for epsilon, text in zip(paper_numbers.INPUT_EPSILONS, texts, strict=True):
                     share = epsilon / 2 if contender == AT_EPSILON else epsilon  # of each of two releases
-                    setting = replace(place, epsilon_covariance=share, epsilon_estimate=share)
-                    paper: Printed | None = None if quick or text is None else printed(text)
+                    setting = PaperSetting.even(horizon, DIMENSION, share)
+                    paper: PrintedNumber | None = None if quick or text is None else printed(text)
                     column = f"ε = {epsilon:g}"
-                    entries.append(Entry(setting=setting, contender=contender, group=group, column=column, paper=paper))
+                    entries.append(
+                        PaperEntry(setting=setting, contender=contender, group=group, column=column, paper=paper)
+                    )
+            setting = PaperSetting(horizon=horizon, dimension=DIMENSION)
             for contender in YARDSTICKS:
-                entries.append(Entry(setting=place, contender=contender, group=group, column=ANY))
+                entries.append(PaperEntry(setting=setting, contender=contender, group=group, column=ANY))
         return entries
 
-    def reason(self, row: Row) -> str:
-        return _NO_LAW if row.entry.contender == AT_EPSILON else common(row)
+    def reason(self, row: ReproducedEntry) -> str:
+        return _NO_LAW if row.entry.contender == AT_EPSILON else common_reason(row)
 
-    def figures(self, rows: Sequence[Row]) -> Mapping[str, Figure]:
-        from hushprice.research.experiments.pictures import beside_the_paper
-
-        return {self.name: beside_the_paper(self, rows)}
-
-    def findings(self, rows: Sequence[Row]) -> list[str]:
-        lines = [*matched(rows, PUBLISHED, ""), *matched(rows, AT_EPSILON, "")]
+    def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
+        lines = [*match_count(rows, PUBLISHED, ""), *match_count(rows, AT_EPSILON, "")]
         for contender in PRIVATE:
             own = [row for row in rows if row.entry.contender == contender]
             noisy = [row for row in rows if row.entry.contender == AT_TWICE]

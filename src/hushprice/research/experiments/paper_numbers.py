@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushprice.research.experiments.experiment import Printed
+from hushprice.research.experiments.experiment import PrintedNumber
 
 SMALL = 1e-4  # tab:non-private and tab:input-perturbation are in units of 1e-4
 
@@ -38,10 +38,10 @@ INPUT_PERTURBATION = {
 }
 
 
-def printed(text: str, unit: float = SMALL) -> Printed:
+def printed(text: str, unit: float = SMALL) -> PrintedNumber:
     """One of the numbers above, with its unit.
 
     >>> printed("74.6").value, printed("74.6").rounding
     (0.00746, 5e-06)
     """
-    return Printed(text=text, unit=unit)
+    return PrintedNumber(text=text, unit=unit)

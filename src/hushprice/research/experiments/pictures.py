@@ -7,17 +7,17 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hushprice.research.experiments.curves import Curves
 from hushprice.research.experiments.experiment import BEST_FIXED, NONPRIVATE, RANDOM, YARDSTICKS, Contender, Experiment
-from hushprice.research.experiments.rows import Row
+from hushprice.research.experiments.paper_figure import PaperFigure
+from hushprice.research.experiments.rows import ReproducedEntry
+from hushprice.simulation.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, finish_axes, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _STYLES = {RANDOM: ("#000000", "--"), BEST_FIXED: ("#777777", "-."), NONPRIVATE: ("#999999", ":")}
 _MARKERS = "osD^vP<>X*"
-# Okabe and Ito's palette: told apart by colour-blind readers.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE)
 
 
 def load() -> None:
@@ -26,7 +26,7 @@ def load() -> None:
     importlib.import_module("matplotlib.backends.backend_svg")
 
 
-def two_panels(experiment: Curves, rows: Sequence[Row], contender: Contender) -> Figure:
+def two_panels(experiment: PaperFigure, rows: Sequence[ReproducedEntry], contender: Contender) -> Figure:
     """One private policy in the paper's shape: a panel for each d, a line for each series, yardsticks dashed."""
     figure, panels = _panels([row.entry.group for row in rows], height=4.4)
     for (group, axes), first in zip(panels.items(), (True, False), strict=False):
@@ -56,7 +56,7 @@ def two_panels(experiment: Curves, rows: Sequence[Row], contender: Contender) ->
     return figure
 
 
-def beside_the_paper(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+def beside_the_paper(experiment: Experiment, rows: Sequence[ReproducedEntry]) -> Figure:
     """A panel for each block of a table: the paper's numbers as diamonds, ours as lines with standard errors."""
     figure, panels = _panels([row.entry.group for row in rows], height=3.4)
     for group, axes in panels.items():
@@ -65,12 +65,12 @@ def beside_the_paper(experiment: Experiment, rows: Sequence[Row]) -> Figure:
         columns = {name: at for at, name in enumerate(dict.fromkeys(row.entry.column for row in own))}
         shown: list[list[float]] = []
         for index, line in enumerate(dict.fromkeys(row.entry.line for row in own)):
-            found = [row for row in own if row.entry.line == line]
-            at = [columns[row.entry.column] for row in found]
-            means, errors = ([value / experiment.unit for value in values] for values in _columns(found))
+            own_line = [row for row in own if row.entry.line == line]
+            at = [columns[row.entry.column] for row in own_line]
+            means, errors = ([value / experiment.unit for value in values] for values in _columns(own_line))
             colour = _COLOURS[index % len(_COLOURS)]
             axes.errorbar(at, means, yerr=errors, color=colour, marker="o", markersize=4, linewidth=1.3, label=line)
-            printed = [row.entry.paper.value / experiment.unit for row in found if row.entry.paper is not None]
+            printed = [row.entry.paper.value / experiment.unit for row in own_line if row.entry.paper is not None]
             if printed and printed not in shown:  # calibrations share one line of the paper
                 look = ("paper", "D", "#000000") if not shown else (f"paper, {line}", "s", colour)
                 shown.append(printed)
@@ -90,17 +90,15 @@ def beside_the_paper(experiment: Experiment, rows: Sequence[Row]) -> Figure:
 
 
 def _panels(groups: Sequence[str], *, height: float) -> tuple[Figure, dict[str, Any]]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     names = list(dict.fromkeys(groups))
     depth = math.ceil(len(names) / 2)
-    figure = Figure(figsize=(10.5, height * depth), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(10.5, height * depth)
     return figure, {name: figure.add_subplot(depth, 2, 1 + index) for index, name in enumerate(names)}
 
 
-def _yardstick(axes: Any, experiment: Curves, rows: Sequence[Row], across: set[float], colours: dict[str, Any]) -> None:
+def _yardstick(
+    axes: Any, experiment: PaperFigure, rows: Sequence[ReproducedEntry], across: set[float], colours: dict[str, Any]
+) -> None:
     """A dashed line a series: over the horizontal axis where it moves along it, level where it does not."""
     labelled = False
     for series in dict.fromkeys(row.entry.series for row in rows):
@@ -117,7 +115,7 @@ def _yardstick(axes: Any, experiment: Curves, rows: Sequence[Row], across: set[f
         labelled = True
 
 
-def _finish(axes: Any, experiment: Experiment, rows: Sequence[Row], *, logarithmic: bool) -> None:
+def _finish(axes: Any, experiment: Experiment, rows: Sequence[ReproducedEntry], *, logarithmic: bool) -> None:
     """The same vertical range in every picture of an experiment, so that calibrations can be compared by eye."""
     numbers = [row.mean for row in rows if math.isfinite(row.mean)]
     numbers += [row.entry.paper.value for row in rows if row.entry.paper is not None]
@@ -129,9 +127,7 @@ def _finish(axes: Any, experiment: Experiment, rows: Sequence[Row], *, logarithm
         room = 0.06 * (high - low) or 1.0
         axes.set_ylim(low - room, high + room)
     axes.set_ylabel(experiment.measured)
-    axes.grid(visible=True, which="major", alpha=0.3)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    finish_axes(axes)
 
 
 def _legend(figure: Figure, axes: Any) -> None:
@@ -148,9 +144,9 @@ def _ramp(names: Sequence[str]) -> dict[str, Any]:
     return {name: ramp(0.9 * at / max(1, len(names) - 1)) for at, name in enumerate(names)}
 
 
-def _bar(row: Row) -> float:
+def _bar(row: ReproducedEntry) -> float:
     return 0.0 if math.isnan(row.error) else row.error
 
 
-def _columns(rows: Sequence[Row]) -> tuple[list[float], list[float]]:
+def _columns(rows: Sequence[ReproducedEntry]) -> tuple[list[float], list[float]]:
     return [row.mean for row in rows], [_bar(row) for row in rows]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hushprice.research.experiments import paper_numbers
 from hushprice.research.experiments.experiment import (
@@ -13,21 +12,17 @@ from hushprice.research.experiments.experiment import (
     PUBLISHED,
     SHRINK,
     YARDSTICKS,
-    Entry,
-    Experiment,
-    Setting,
+    PaperEntry,
+    PaperSetting,
     shown_horizon,
 )
-from hushprice.research.experiments.findings import beats_the_best_fixed_price, matched
+from hushprice.research.experiments.findings import beats_the_best_fixed_price, match_count
 from hushprice.research.experiments.paper_numbers import printed
-from hushprice.research.experiments.reasons import common
-from hushprice.research.experiments.rows import Row
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from hushprice.research.experiments.paper_table import PaperTable
+from hushprice.research.experiments.rows import ReproducedEntry
 
 
-class PriceOfPrivacy(Experiment):
+class PriceOfPrivacy(PaperTable):
     label = "tab:non-private"
     title = "What privacy costs: regret by epsilon, and without privacy"
     about = (
@@ -35,38 +30,30 @@ class PriceOfPrivacy(Experiment):
         "The claim is 2 epsilon in all."
     )
 
-    def entries(self, *, quick: bool) -> list[Entry]:
+    def entries(self, *, quick: bool) -> list[PaperEntry]:
         entries = []
         for (full, dimension), numbers in paper_numbers.NON_PRIVATE.items():
             horizon = full // SHRINK if quick else full
             group = f"{shown_horizon(horizon)}, d = {dimension}"
             for contender in PRIVATE:
                 for epsilon, text in zip(paper_numbers.NON_PRIVATE_EPSILONS, numbers, strict=False):
-                    setting = Setting(
-                        horizon=horizon, dimension=dimension, epsilon_covariance=epsilon, epsilon_estimate=epsilon
-                    )
+                    setting = PaperSetting.even(horizon, dimension, epsilon)
                     paper = None if quick else printed(text)
                     column = f"ε = {epsilon:g}"
-                    entries.append(Entry(setting=setting, contender=contender, group=group, column=column, paper=paper))
+                    entries.append(
+                        PaperEntry(setting=setting, contender=contender, group=group, column=column, paper=paper)
+                    )
             for contender in YARDSTICKS:
                 paper = printed(numbers[-1]) if contender == NONPRIVATE and not quick else None
-                setting = Setting(horizon=horizon, dimension=dimension)
-                entries.append(Entry(setting=setting, contender=contender, group=group, column=ANY, paper=paper))
+                setting = PaperSetting(horizon=horizon, dimension=dimension)
+                entries.append(PaperEntry(setting=setting, contender=contender, group=group, column=ANY, paper=paper))
         return entries
 
-    def reason(self, row: Row) -> str:
-        return common(row)
-
-    def figures(self, rows: Sequence[Row]) -> Mapping[str, Figure]:
-        from hushprice.research.experiments.pictures import beside_the_paper
-
-        return {self.name: beside_the_paper(self, rows)}
-
-    def findings(self, rows: Sequence[Row]) -> list[str]:
+    def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
         small = [row for row in rows if row.entry.setting.epsilon_estimate <= 1.0]
         return [
-            *matched(small, PUBLISHED, "with epsilon at most 1"),
-            *matched(rows, PUBLISHED, "of all epsilon"),
-            *matched(rows, NONPRIVATE, "without privacy"),
+            *match_count(small, PUBLISHED, "with epsilon at most 1"),
+            *match_count(rows, PUBLISHED, "of all epsilon"),
+            *match_count(rows, NONPRIVATE, "without privacy"),
             *beats_the_best_fixed_price(rows),
         ]

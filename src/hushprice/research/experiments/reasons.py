@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hushprice.research.experiments.experiment import NEWTON, NONPRIVATE, PRINTED, TIGHT
-from hushprice.research.experiments.rows import Row
+from hushprice.research.experiments.rows import ReproducedEntry
 
 LARGE_EPSILON = 5.0
 
@@ -49,7 +49,7 @@ _WORSE = (
 )
 
 
-def common(row: Row) -> str:
+def common_reason(row: ReproducedEntry) -> str:
     """The reason by calibration, then by epsilon; what nothing explains is said to be unexplained."""
     contender = row.entry.contender
     if contender == PRINTED:

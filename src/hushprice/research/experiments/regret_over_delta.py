@@ -5,18 +5,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from hushprice.research.experiments.curves import DIMENSIONS, Curves, moves
 from hushprice.research.experiments.experiment import (
     PRIVATE,
     YARDSTICKS,
-    Entry,
-    Setting,
+    PaperEntry,
+    PaperSetting,
     scaled,
     shown_horizon,
     thinned,
 )
 from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
-from hushprice.research.experiments.rows import Row
+from hushprice.research.experiments.paper_figure import DIMENSIONS, PaperFigure, falling_lines
+from hushprice.research.experiments.rows import ReproducedEntry
 
 POWERS = tuple(range(1, 11))
 HORIZONS = (2 * 10**5, 5 * 10**5, 10**6)
@@ -24,7 +24,7 @@ EPSILONS = (0.2, 0.5, 1.0)
 ANY_DELTA = "any δ"
 
 
-class RegretOverDelta(Curves):
+class RegretOverDelta(PaperFigure):
     label = "fig:regret-vdelta"
     title = "Regret grows as delta shrinks"
     about = (
@@ -33,22 +33,16 @@ class RegretOverDelta(Curves):
     )
     across = "k, where δ = 1/T^k"
 
-    def entries(self, *, quick: bool) -> list[Entry]:
+    def entries(self, *, quick: bool) -> list[PaperEntry]:
         entries = []
         for dimension in DIMENSIONS:
             group = f"d = {dimension}"
             horizons = scaled(HORIZONS, quick=quick)
             lines = itertools.product(PRIVATE, horizons, thinned(EPSILONS, quick=quick))
             for (contender, horizon, epsilon), power in itertools.product(lines, thinned(POWERS, quick=quick)):
-                setting = Setting(
-                    horizon=horizon,
-                    dimension=dimension,
-                    epsilon_covariance=epsilon,
-                    epsilon_estimate=epsilon,
-                    power=int(power),
-                )
+                setting = PaperSetting.even(horizon, dimension, epsilon, power=int(power))
                 entries.append(
-                    Entry(
+                    PaperEntry(
                         setting=setting,
                         contender=contender,
                         group=group,
@@ -57,19 +51,19 @@ class RegretOverDelta(Curves):
                     )
                 )
             for contender, horizon in itertools.product(YARDSTICKS, horizons):
-                setting = Setting(horizon=horizon, dimension=dimension)
+                setting = PaperSetting(horizon=horizon, dimension=dimension)
                 series = shown_horizon(horizon)
                 entries.append(
-                    Entry(setting=setting, contender=contender, group=group, series=series, column=ANY_DELTA)
+                    PaperEntry(setting=setting, contender=contender, group=group, series=series, column=ANY_DELTA)
                 )
         return entries
 
-    def x(self, row: Row) -> float:
+    def x(self, row: ReproducedEntry) -> float:
         return float(row.entry.setting.power)
 
-    def findings(self, rows: Sequence[Row]) -> list[str]:
+    def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
         return [
-            *moves(rows, "from delta = 1/T to 1/T^10"),
+            *falling_lines(rows, "from delta = 1/T to 1/T^10"),
             *beats_random(rows),
             *beats_the_best_fixed_price(rows),
         ]

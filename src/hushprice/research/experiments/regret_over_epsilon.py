@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hushprice.research.experiments.curves import DIMENSIONS, Curves, moves
 from hushprice.research.experiments.experiment import (
     ANY,
     PRIVATE,
     YARDSTICKS,
-    Entry,
-    Setting,
+    PaperEntry,
+    PaperSetting,
     scaled,
     shown_horizon,
     thinned,
 )
 from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
-from hushprice.research.experiments.rows import Row
+from hushprice.research.experiments.paper_figure import DIMENSIONS, PaperFigure, falling_lines
+from hushprice.research.experiments.rows import ReproducedEntry
 
 EPSILONS = tuple(round(0.1 * step, 1) for step in range(1, 11))
 HORIZONS = (10**5, 5 * 10**5, 10**6)
 
 
-class RegretOverEpsilon(Curves):
+class RegretOverEpsilon(PaperFigure):
     label = "fig:regret-veps"
     title = "Regret falls as epsilon grows"
     about = (
@@ -31,38 +31,36 @@ class RegretOverEpsilon(Curves):
     )
     across = "ε"
 
-    def entries(self, *, quick: bool) -> list[Entry]:
+    def entries(self, *, quick: bool) -> list[PaperEntry]:
         return over_epsilon(quick=quick)
 
-    def x(self, row: Row) -> float:
+    def x(self, row: ReproducedEntry) -> float:
         return row.entry.setting.epsilon_estimate
 
-    def findings(self, rows: Sequence[Row]) -> list[str]:
+    def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
         return [
-            *moves(rows, "from the least to the largest epsilon"),
+            *falling_lines(rows, "from the least to the largest epsilon"),
             *beats_random(rows),
             *beats_the_best_fixed_price(rows),
         ]
 
 
-def over_epsilon(*, quick: bool) -> list[Entry]:
-    """The entries of fig:regret-veps; fig:surplus has the same."""
+def over_epsilon(*, quick: bool) -> list[PaperEntry]:
+    """The entries of fig:regret-veps, which fig:surplus has too."""
     entries = []
     for dimension in DIMENSIONS:
         group = f"d = {dimension}"
         for contender in PRIVATE:
             for horizon in scaled(HORIZONS, quick=quick):
                 for epsilon in thinned(EPSILONS, quick=quick):
-                    setting = Setting(
-                        horizon=horizon, dimension=dimension, epsilon_covariance=epsilon, epsilon_estimate=epsilon
-                    )
+                    setting = PaperSetting.even(horizon, dimension, epsilon)
                     series, column = shown_horizon(horizon), f"ε = {epsilon:g}"
                     entries.append(
-                        Entry(setting=setting, contender=contender, group=group, series=series, column=column)
+                        PaperEntry(setting=setting, contender=contender, group=group, series=series, column=column)
                     )
         for contender in YARDSTICKS:
             for horizon in scaled(HORIZONS, quick=quick):
-                setting = Setting(horizon=horizon, dimension=dimension)
+                setting = PaperSetting(horizon=horizon, dimension=dimension)
                 series = shown_horizon(horizon)
-                entries.append(Entry(setting=setting, contender=contender, group=group, series=series, column=ANY))
+                entries.append(PaperEntry(setting=setting, contender=contender, group=group, series=series, column=ANY))
     return entries

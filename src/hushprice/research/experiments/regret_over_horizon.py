@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hushprice.research.experiments.curves import DIMENSIONS, MILLION, Curves, moves
 from hushprice.research.experiments.experiment import (
     PRIVATE,
     YARDSTICKS,
-    Entry,
-    Setting,
+    PaperEntry,
+    PaperSetting,
     scaled,
     shown_horizon,
     thinned,
 )
 from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
-from hushprice.research.experiments.rows import Row
+from hushprice.research.experiments.paper_figure import DIMENSIONS, MILLION, PaperFigure, falling_lines
+from hushprice.research.experiments.rows import ReproducedEntry
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
-class RegretOverHorizon(Curves):
+class RegretOverHorizon(PaperFigure):
     label = "fig:regret-main"
     title = "Regret falls with the horizon and with epsilon"
     about = (
@@ -31,7 +31,7 @@ class RegretOverHorizon(Curves):
     )
     across = "T (x 1e5)"
 
-    def entries(self, *, quick: bool) -> list[Entry]:
+    def entries(self, *, quick: bool) -> list[PaperEntry]:
         entries = []
         for dimension in DIMENSIONS:
             group = f"d = {dimension}"
@@ -39,11 +39,9 @@ class RegretOverHorizon(Curves):
             for contender in PRIVATE:
                 for epsilon in thinned(EPSILONS, quick=quick):
                     for horizon in horizons:
-                        setting = Setting(
-                            horizon=horizon, dimension=dimension, epsilon_covariance=epsilon, epsilon_estimate=epsilon
-                        )
+                        setting = PaperSetting.even(horizon, dimension, epsilon)
                         entries.append(
-                            Entry(
+                            PaperEntry(
                                 setting=setting,
                                 contender=contender,
                                 group=group,
@@ -53,17 +51,17 @@ class RegretOverHorizon(Curves):
                         )
             for contender in YARDSTICKS:
                 for horizon in horizons:
-                    setting = Setting(horizon=horizon, dimension=dimension)
+                    setting = PaperSetting(horizon=horizon, dimension=dimension)
                     column = shown_horizon(horizon)
-                    entries.append(Entry(setting=setting, contender=contender, group=group, column=column))
+                    entries.append(PaperEntry(setting=setting, contender=contender, group=group, column=column))
         return entries
 
-    def x(self, row: Row) -> float:
+    def x(self, row: ReproducedEntry) -> float:
         return row.entry.setting.horizon / 1e5
 
-    def findings(self, rows: Sequence[Row]) -> list[str]:
+    def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
         return [
-            *moves(rows, "from the shortest to the longest horizon"),
+            *falling_lines(rows, "from the shortest to the longest horizon"),
             *beats_random(rows),
             *beats_the_best_fixed_price(rows),
         ]

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hushprice import __version__
-from hushprice.research.experiments.run import Outcome, Plan
+from hushprice.research.experiments.run import Outcome, ReproductionPlan
 from hushprice.research.experiments.tables import (
     NOT_MEANT_TO_MATCH,
-    Table,
+    TextTable,
     cell_by_cell,
     in_the_papers_shape,
     in_words,
@@ -63,8 +63,8 @@ KNOWN = (
 )
 
 
-def report(plan: Plan, outcomes: Sequence[Outcome], *, seconds: float) -> str:
-    """The whole page."""
+def report(plan: ReproductionPlan, outcomes: Sequence[Outcome], *, seconds: float) -> str:
+    """The page as HTML."""
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>The paper's numbers, run again</title>",
         f"<style>{_STYLE}</style></head><body><h1>The paper's numbers, run again</h1>",
@@ -87,25 +87,25 @@ def report(plan: Plan, outcomes: Sequence[Outcome], *, seconds: float) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _what_was_run(plan: Plan, outcomes: Sequence[Outcome], seconds: float) -> list[str]:
+def _what_was_run(plan: ReproductionPlan, outcomes: Sequence[Outcome], seconds: float) -> list[str]:
     results = {row.cell: row.result for outcome in outcomes for row in outcome.rows}
     periods = sum(result.trials * result.horizon for result in results.values())
     work, (some, *_) = sum(result.seconds for result in results.values()), results.values()
     # One place for all. On a GPU cells run at once, and a batch's seconds are shared out among its cells.
-    place = "one core" if some.device == "cpu" else f"a GPU in {some.precision} precision, several cells at once"
+    computer = "one core" if some.device == "cpu" else f"a GPU in {some.precision} precision, several cells at once"
     fresh = sum(outcome.new_periods for outcome in outcomes)
     rest = "; the rest was there already" if fresh < periods else ""
     size = "quick: horizons a hundredth of the paper's, so nothing is compared with it" if plan.quick else "full size"
     return [
         f"hushprice {__version__}, seed {plan.seed}, {plan.trials} trials of every cell, {size}.",
         f"{len(results)} different cells, {periods:.3g} customers in all. Shared cells ran once.",
-        f"{work:.0f} seconds of {place}, {periods / max(work, 1e-9) / 1e6:.1f} million customers in each.",
+        f"{work:.0f} seconds of {computer}, {periods / max(work, 1e-9) / 1e6:.1f} million customers in each.",
         f"This run: {fresh:.3g} customers, {seconds:.0f} seconds by the clock{rest}.",
         f"Python {platform.python_version()} on {platform.system()}, {os.cpu_count()} cores.",
     ]
 
 
-def _summary(outcomes: Sequence[Outcome]) -> Table:
+def _summary(outcomes: Sequence[Outcome]) -> TextTable:
     lines = []
     for outcome in outcomes:
         compared = [row for row in outcome.rows if row.matches is not None]
@@ -113,7 +113,7 @@ def _summary(outcomes: Sequence[Outcome]) -> Table:
         close = sum(row.matches is True for row in meant)
         verdict = f"{close} of {len(meant)}" if meant else "nothing to compare"
         lines.append([outcome.experiment.label, outcome.experiment.title, str(outcome.cells), verdict])
-    return Table(["label", "what it shows", "cells", "matched"], lines)
+    return TextTable(["label", "what it shows", "cells", "matched"], lines)
 
 
 def _differing(outcomes: Sequence[Outcome]) -> list[str]:
@@ -121,11 +121,11 @@ def _differing(outcomes: Sequence[Outcome]) -> list[str]:
     lines = []
     for outcome in outcomes:
         experiment = outcome.experiment
-        found: dict[str, list[str]] = {}
+        differing: dict[str, list[str]] = {}
         for row in outcome.rows:
             if row.matches is False and row.entry.contender not in NOT_MEANT_TO_MATCH:
-                found.setdefault(experiment.reason(row), []).append(in_words(experiment, row))
-        lines += [f"{experiment.label}: {'; '.join(cells)}. {reason}" for reason, cells in found.items()]
+                differing.setdefault(experiment.reason(row), []).append(in_words(experiment, row))
+        lines += [f"{experiment.label}: {'; '.join(cells)}. {reason}" for reason, cells in differing.items()]
     return lines or ["No cell that can be compared differs."]
 
 
@@ -143,14 +143,14 @@ def _section(outcome: Outcome) -> str:
 
 
 def _image(name: str, figure: Figure) -> str:
-    """A picture inside the page."""
+    """An image element that holds the picture itself."""
     content = io.BytesIO()
     figure.savefig(content, format="svg")
     data = base64.b64encode(content.getvalue()).decode()
     return f'<img alt="{html.escape(name)}" src="data:image/svg+xml;base64,{data}">'
 
 
-def _wide(table: Table) -> str:
+def _wide(table: TextTable) -> str:
     return f'<div class="wide">{table.html()}</div>'
 
 
@@ -163,5 +163,5 @@ def _list(texts: Sequence[str]) -> str:
 
 
 def _inline(text: str) -> str:
-    """Escaped, with `names` set as code."""
+    """The text escaped for HTML, with `names` set as code."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hushprice.research.experiments.experiment import Entry, Experiment
+from hushprice.research.experiments.experiment import Experiment, PaperEntry
 from hushprice.research.sweeps.cell import Cell
 from hushprice.simulation.result import Mean, SimulationResult
 
@@ -19,22 +19,22 @@ PAPERS_TRIALS = 20  # of each of its settings (sec:numerical)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Row:
-    """One entry and what was found."""
+class ReproducedEntry:
+    """One entry, what was measured for it, and the cell it comes from."""
 
-    entry: Entry
-    found: Mean
+    entry: PaperEntry
+    measured: Mean
     result: SimulationResult
     cell: Cell
 
     @property
     def mean(self) -> float:
-        return math.nan if self.found.mean is None else self.found.mean
+        return math.nan if self.measured.mean is None else self.measured.mean
 
     @property
     def error(self) -> float:
         """Its standard error; NaN for a single trial."""
-        return math.nan if self.found.standard_error is None else self.found.standard_error
+        return math.nan if self.measured.standard_error is None else self.measured.standard_error
 
     @property
     def distance(self) -> float | None:
@@ -56,23 +56,27 @@ class Row:
         return None if distance is None else abs(distance) <= FAR or self.rounds_to_paper
 
 
-def rows_of(experiment: Experiment, results: Mapping[Cell, SimulationResult], *, quick: bool, seed: int) -> list[Row]:
+def reproduced_entries(
+    experiment: Experiment, results: Mapping[Cell, SimulationResult], *, quick: bool, seed: int
+) -> list[ReproducedEntry]:
     """The experiment's entries with their results."""
     rows = []
     for entry in experiment.entries(quick=quick):
         cell = entry.cell(seed)
         result = results[cell]
-        rows.append(Row(entry=entry, found=getattr(result, experiment.quantity), result=result, cell=cell))
+        rows.append(
+            ReproducedEntry(entry=entry, measured=getattr(result, experiment.quantity), result=result, cell=cell)
+        )
     return rows
 
 
-def reasons(experiment: Experiment, rows: Sequence[Row]) -> dict[str, str]:
+def reasons(experiment: Experiment, rows: Sequence[ReproducedEntry]) -> dict[str, str]:
     """Every reason that some row far from the paper needs, under a letter."""
     needed = dict.fromkeys(experiment.reason(row) for row in rows if row.matches is False)
     return dict(zip("abcdefghijklmnopqrstuvwxyz", needed, strict=False))
 
 
-def frame(experiment: Experiment, rows: Sequence[Row]) -> polars.DataFrame:
+def frame(experiment: Experiment, rows: Sequence[ReproducedEntry]) -> polars.DataFrame:
     """The data of the table or figure: one row an entry."""
     import polars
 
@@ -84,7 +88,7 @@ def frame(experiment: Experiment, rows: Sequence[Row]) -> polars.DataFrame:
     return polars.DataFrame(records, schema=types)
 
 
-def _record(experiment: Experiment, row: Row) -> dict[str, Any]:
+def _record(experiment: Experiment, row: ReproducedEntry) -> dict[str, Any]:
     entry, setting, result = row.entry, row.entry.setting, row.result
     spent = entry.contender.reads_budget
     return {
@@ -104,8 +108,8 @@ def _record(experiment: Experiment, row: Row) -> dict[str, Any]:
         "trials": result.trials,
         "seed": result.seed,
         "quantity": experiment.quantity,
-        "ours": row.found.mean,
-        "standard_error": row.found.standard_error,
+        "ours": row.measured.mean,
+        "standard_error": row.measured.standard_error,
         "paper": None if entry.paper is None else entry.paper.value,
         "distance": row.distance,
         "matches": row.matches,

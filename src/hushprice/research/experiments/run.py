@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from hushprice.research.experiments import pictures
 from hushprice.research.experiments.experiment import Experiment
-from hushprice.research.experiments.rows import Row, rows_of
+from hushprice.research.experiments.rows import ReproducedEntry, reproduced_entries
 from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.executors import Executor
 from hushprice.research.sweeps.run import run_cells
-from hushprice.research.sweeps.store import Store
+from hushprice.research.sweeps.store import TrialStore
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import Progress
 
@@ -21,7 +21,7 @@ QUICK_TRIALS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class ReproductionPlan:
     """What is asked for; a result depends on this alone."""
 
     experiments: tuple[Experiment, ...]
@@ -39,7 +39,7 @@ class Outcome:
     """One experiment, measured."""
 
     experiment: Experiment
-    rows: list[Row]
+    rows: list[ReproducedEntry]
     cells: int
     new_cells: int  # not shared with an experiment before it
     new_periods: int  # of this run; the others were in the store
@@ -50,9 +50,9 @@ Done = Callable[[Outcome], None]
 
 
 def measure(
-    plan: Plan,
+    plan: ReproductionPlan,
     *,
-    store: Store,
+    store: TrialStore,
     executor: Executor,
     progress: Progress | None = None,
     on_done: Done | None = None,
@@ -62,29 +62,29 @@ def measure(
     All cells are one run, in the order of the experiments, so no worker waits for the last cells of a table. While
     `on_done` draws, what the executor has begun goes on.
     """
-    found = _Found(plan, on_done)
-    whole = plan.trials * sum(cell.horizon for cell in found.first)
+    outcomes_so_far = _Outcomes(plan, on_done)
+    whole = plan.trials * sum(cell.horizon for cell in outcomes_so_far.first)
 
     def advance(done: int, missing: int) -> None:
         if progress is not None:
             progress(whole - missing + done, whole)
 
     run_cells(
-        found.first,
+        outcomes_so_far.first,
         trials=plan.trials,
         store=store,
         executor=executor,
         progress=advance,
-        on_start=found.start,
-        on_cell_done=found.add,
+        on_start=outcomes_so_far.start,
+        on_cell_done=outcomes_so_far.add,
     )
-    return found.outcomes
+    return outcomes_so_far.outcomes
 
 
-class _Found:
+class _Outcomes:
     """Results as they come, and the outcomes of those experiments that are complete."""
 
-    def __init__(self, plan: Plan, on_done: Done | None) -> None:
+    def __init__(self, plan: ReproductionPlan, on_done: Done | None) -> None:
         self.outcomes: list[Outcome] = []
         self.first: dict[Cell, int] = {}  # every cell, in order, and the first experiment that has it
         for number, experiment in enumerate(plan.experiments):
@@ -95,7 +95,7 @@ class _Found:
         self._results: dict[Cell, SimulationResult] = {}
         self._new, self._left = Counter(self.first.values()), Counter(self.first.values())
         self._periods: Counter[int] = Counter()
-        self._told = time.perf_counter()
+        self._last = time.perf_counter()
 
     def start(self, missing: Mapping[Cell, int]) -> None:
         """Called when all is prepared; on a GPU kernels are being compiled, and this thread has nothing else to do."""
@@ -114,12 +114,12 @@ class _Found:
 
     def _outcome(self, number: int) -> Outcome:
         plan, experiment = self._plan, self._plan.experiments[number]
-        before, self._told = self._told, time.perf_counter()
+        before, self._last = self._last, time.perf_counter()
         return Outcome(
             experiment=experiment,
-            rows=rows_of(experiment, self._results, quick=plan.quick, seed=plan.seed),
+            rows=reproduced_entries(experiment, self._results, quick=plan.quick, seed=plan.seed),
             cells=len(plan.cells(experiment)),
             new_cells=self._new[number],
             new_periods=self._periods[number],
-            seconds=self._told - before,
+            seconds=self._last - before,
         )

@@ -8,20 +8,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hushprice.research.experiments.experiment import NEWTON, PRINTED, TIGHT, Experiment
-from hushprice.research.experiments.rows import Row, reasons
+from hushprice.research.experiments.rows import ReproducedEntry, reasons
 
 NOT_MEANT_TO_MATCH = (PRINTED, TIGHT, NEWTON)
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Headings, and lines of text as long as they are; a line of one text is a heading inside the table."""
 
     headings: list[str]
     lines: list[list[str]]
 
     def markdown(self) -> str:
-        """A GitHub table; inner headings are set bold."""
+        """The table as GitHub writes one; inner headings are set bold."""
         out = [_pipes(self.headings), _pipes(["---", *["---:"] * (len(self.headings) - 1)])]
         for line in self.lines:
             whole = [f"**{line[0]}**", *[""] * (len(self.headings) - 1)] if len(line) == 1 else line
@@ -29,7 +29,7 @@ class Table:
         return "\n".join(out) + "\n"
 
     def html(self) -> str:
-        """A table element without style of its own."""
+        """The table as an HTML element without style of its own."""
         head = "".join(f"<th>{html.escape(text)}</th>" for text in self.headings)
         body = []
         for line in self.lines:
@@ -40,7 +40,7 @@ class Table:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
-def in_the_papers_shape(experiment: Experiment, rows: Sequence[Row]) -> Table:
+def in_the_papers_shape(experiment: Experiment, rows: Sequence[ReproducedEntry]) -> TextTable:
     """Blocks and columns as the paper has them; ours as mean ± standard error (distance) [reason]."""
     columns = list(dict.fromkeys(row.entry.column for row in rows))
     letters = {reason: letter for letter, reason in reasons(experiment, rows).items()}
@@ -53,10 +53,10 @@ def in_the_papers_shape(experiment: Experiment, rows: Sequence[Row]) -> Table:
         for line in dict.fromkeys(row.entry.line for row in block):
             texts = {row.entry.column: _text(experiment, row, letters) for row in block if row.entry.line == line}
             lines.append([line, *(texts.get(column, "") for column in columns)])
-    return Table(["", *columns], lines)
+    return TextTable(["", *columns], lines)
 
 
-def cell_by_cell(experiment: Experiment, rows: Sequence[Row]) -> Table | None:
+def cell_by_cell(experiment: Experiment, rows: Sequence[ReproducedEntry]) -> TextTable | None:
     """Every number of the paper beside the one meant to match it, with a verdict; None where the paper has none."""
     compared = [row for row in rows if row.matches is not None and row.entry.contender not in NOT_MEANT_TO_MATCH]
     letters = {reason: letter for letter, reason in reasons(experiment, rows).items()}
@@ -65,9 +65,9 @@ def cell_by_cell(experiment: Experiment, rows: Sequence[Row]) -> Table | None:
         entry = row.entry
         verdict = "matches" if row.matches else f"differs [{letters[experiment.reason(row)]}]"
         ours = with_error(row.mean, row.error, experiment.unit)
-        lines.append([_place(row), entry.line, _paper(experiment, row), ours, _far(row.distance or 0.0), verdict])
+        lines.append([_cell_name(row), entry.line, _paper(experiment, row), ours, _far(row.distance or 0.0), verdict])
     headings = ["cell", "policy", "paper", "ours ± standard error", "distance", "verdict"]
-    return Table(headings, lines) if lines else None
+    return TextTable(headings, lines) if lines else None
 
 
 def with_error(mean: float, error: float, unit: float) -> str:
@@ -82,18 +82,18 @@ def with_error(mean: float, error: float, unit: float) -> str:
     return shown if math.isnan(error) else f"{shown} ± {error / unit:.{digits}f}"
 
 
-def in_words(experiment: Experiment, row: Row) -> str:
-    """A cell beside the paper's in running text."""
+def in_words(experiment: Experiment, row: ReproducedEntry) -> str:
+    """One number of ours beside the paper's, in running text."""
     ours = with_error(row.mean, row.error, experiment.unit)
-    return f"{row.entry.line} at {_place(row)}: paper {_paper(experiment, row)}, ours {ours}"
+    return f"{row.entry.line} at {_cell_name(row)}: paper {_paper(experiment, row)}, ours {ours}"
 
 
-def _place(row: Row) -> str:
+def _cell_name(row: ReproducedEntry) -> str:
     entry = row.entry
     return f"{entry.group}, {entry.column}" if entry.contender.reads_budget else entry.group
 
 
-def _paper_lines(experiment: Experiment, block: Sequence[Row]) -> dict[str, dict[str, str]]:
+def _paper_lines(experiment: Experiment, block: Sequence[ReproducedEntry]) -> dict[str, dict[str, str]]:
     """The paper's own lines of a block; a policy with other numbers in the same columns has a line of its own."""
     lines: dict[str, dict[str, str]] = {}
     for row in block:
@@ -105,14 +105,14 @@ def _paper_lines(experiment: Experiment, block: Sequence[Row]) -> dict[str, dict
     return lines
 
 
-def _paper(experiment: Experiment, row: Row) -> str:
+def _paper(experiment: Experiment, row: ReproducedEntry) -> str:
     paper = row.entry.paper
     if paper is None:
         return ""
     return paper.text if paper.unit == experiment.unit else f"{paper.value / experiment.unit:.4g}"
 
 
-def _text(experiment: Experiment, row: Row, letters: dict[str, str]) -> str:
+def _text(experiment: Experiment, row: ReproducedEntry, letters: dict[str, str]) -> str:
     text = with_error(row.mean, row.error, experiment.unit)
     if row.distance is None:
         return text
@@ -128,7 +128,7 @@ def _pipes(texts: Sequence[str]) -> str:
     return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
 
 
-def notes(experiment: Experiment, rows: Sequence[Row]) -> Iterator[str]:
+def notes(experiment: Experiment, rows: Sequence[ReproducedEntry]) -> Iterator[str]:
     """The reasons under their letters."""
     for letter, reason in reasons(experiment, rows).items():
         yield f"[{letter}] {reason}"

@@ -16,18 +16,18 @@ def _learning(plan: Plan) -> list[str]:
     runs = plan.vectors * plan.draws
     if plan.hopeless:
         first = next(each for each in plan.epsilons if each.epsilon == plan.epsilon).first_release
-        told = (
+        sentence = (
             f"This budget is too small to learn anything from {plan.customers:,} customers: the first release comes "
             f"after {first:,}, and in none of {runs} forecasts are personal prices set. The policy stays around its "
             f"reference price, {plan.reference_price:.3g}."
         )
-        return [told]
+        return [sentence]
     if plan.learning < 1.0:
-        told = (
+        sentence = (
             f"In {100 * (1 - plan.learning):.0f} % of {runs} forecasts nothing is learned from {plan.customers:,} "
             f"customers; prices then stay around the reference price, {plan.reference_price:.3g}."
         )
-        return [told]
+        return [sentence]
     return []
 
 
@@ -35,11 +35,11 @@ def _one_price(plan: Plan) -> list[str]:
     best = plan.line(ONE_PRICE)
     note = "That price is the best for a demand curve known exactly; no shop knows it, so the mark is a hard one."
     if _nothing_to_gain(plan):
-        told = (
+        sentence = (
             f"In the prior's markets one good price earns {100 * best.share:.4f} % of what someone who knows demand "
             "earns: personal prices have next to nothing to gain there."
         )
-        return [told, note]
+        return [sentence, note]
     needed = plan.customers_to_beat_one_price
     if needed is None:
         when = f"Private personal prices do not beat the best single price within {plan.limit:,} customers."
@@ -51,22 +51,22 @@ def _one_price(plan: Plan) -> list[str]:
 
 def _measured(plan: Plan) -> list[str]:
     """Beside the forecast, what simulation found; the mark is passed with a delta for each number of customers."""
-    found = plan.measured
-    if found is None:
+    answer = plan.measured
+    if answer is None:
         return []
-    told = (
-        f"Measured in simulation, {found.trials:,} trials a point: regret x 1e4 {1e4 * found.regret:.3g} "
-        f"+- {1e4 * found.error:.2g}"
+    sentence = (
+        f"Measured in simulation, {answer.trials:,} trials a point: regret x 1e4 {1e4 * answer.regret:.3g} "
+        f"+- {1e4 * answer.error:.2g}"
     )
     if _nothing_to_gain(plan):
-        return [f"{told}."]
-    if found.customers_to_beat_one_price is not None:
-        when = f"about {_rounded(found.customers_to_beat_one_price):,}"
-    elif found.fewer_than is not None:
-        when = f"fewer than {found.fewer_than:,}"
+        return [f"{sentence}."]
+    if answer.customers_to_beat_one_price is not None:
+        when = f"about {_rounded(answer.customers_to_beat_one_price):,}"
+    elif answer.fewer_than is not None:
+        when = f"fewer than {answer.fewer_than:,}"
     else:
-        when = f"more than {found.more_than:,}"
-    return [f"{told}; it is below that of the best single price after {when} customers."]
+        when = f"more than {answer.more_than:,}"
+    return [f"{sentence}; it is below that of the best single price after {when} customers."]
 
 
 def _nothing_to_gain(plan: Plan) -> bool:
@@ -80,5 +80,5 @@ def _cost(plan: Plan) -> str:
 
 
 def _rounded(customers: int) -> int:
-    """To two digits: the prediction is no finer."""
+    """The number to two digits: the prediction is no finer."""
     return int(float(f"{customers:.2g}"))

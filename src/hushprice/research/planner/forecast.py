@@ -17,218 +17,150 @@ from hushprice.demand import family
 from hushprice.mechanisms import toeplitz
 from hushprice.numerics import tape
 from hushprice.numerics.jit import step
-from hushprice.numerics.linear import packed_size
-from hushprice.policies.newton.pricing import belief, probe, schedule
+from hushprice.policies.newton.pricing import belief, schedule, transition
+from hushprice.policies.newton.pricing.transition import BATCH, END, LEARNED, LEVEL, READY
 from hushprice.policies.newton.private import scores
-from hushprice.policies.newton.rules import BLOCKS, GROWTH, KNOWN, NOISE_SHARE, PRECISION, SPARE
-from hushprice.records import hold_to_unit_ball
-from hushprice.simulation.kernels.newton import NewtonPlan, begin_probe, quote, toss
-from hushprice.simulation.kernels.paper import arrive, respond
-from hushprice.simulation.scratch import STRETCH, Stretch, World, scratch
-from hushprice.types import FloatArray, IntArray
+from hushprice.simulation.kernels import newton
+from hushprice.simulation.kernels.customers import arrive, draw_coins, respond
+from hushprice.simulation.kernels.newton import NewtonTrial
+from hushprice.simulation.kernels.newton_prices import NewtonPlan, quote
+from hushprice.simulation.scratch import Stretch, new_stretch
+from hushprice.simulation.world import TrialInput, TrialOutput, World
+from hushprice.types import FloatArray
 
 SAMPLE = 256  # customers looked at in a batch; at most STRETCH
 FAR = 0.5  # a batch that would multiply no precision by even this share of the trigger is not looked at on the way
 LOOKS = 5
-MARKS = 3
-RELEASES, READY, START = range(MARKS)  # releases made; records before the first personal price, or -1; regret till then
+TOTALS = 3  # releases made; records before the first personal price, or -1; regret till then
+RELEASES, PERSONAL, START = range(TOTALS)
+
+
+def forecast(world: World, plan: NewtonPlan, given: TrialInput, output: TrialOutput) -> None:
+    """Expected cumulative regret at the checkpoints, the records before each release, and these TOTALS."""
+    stretch, state = new_stretch(world.stream.size, world.theta.size), newton.new_trial(plan)
+    newton.begin_trial(plan, state)
+    _play(world, plan, given, output, stretch, state, np.empty_like(state.curvature))
 
 
 @step
-def forecast(
+def _play(
     world: World,
     plan: NewtonPlan,
-    seed: int,
-    trial: int,
-    horizon: int,
-    checkpoints: IntArray,
-    regret_at: FloatArray,
-    releases: IntArray,
-    marks: FloatArray,
+    given: TrialInput,
+    output: TrialOutput,
+    stretch: Stretch,
+    state: NewtonTrial,
+    noise: FloatArray,
 ) -> None:
-    """Expected cumulative regret at the checkpoints (the last is the horizon), and the records before each release."""
-    d = world.theta.size
-    size = packed_size(d)
-    room = scratch(world.stream.size, d)
-    phi, terms = np.empty((d, STRETCH)), np.empty((scores.ROWS, STRETCH))
-    score, exact, noise = np.zeros(d), np.zeros(size), np.zeros(size)
-    theta, precision, inverse = plan.center.copy(), np.zeros((d, d)), np.zeros((d, d))
-    gained, work, tilt = np.empty((d, d)), np.empty(probe.work_shape(d)), np.zeros(d)
-    for j in range(d):
-        precision[j, j] = PRECISION
-        inverse[j, j] = 1.0 / PRECISION
-    known = KNOWN / PRECISION * belief.squared_length(plan.price_effect)
-    ready, made, at, total, records = False, 0, 0, 0.0, 0
-    marks[READY] = -1.0
-    while records < horizon:
-        length = schedule.batch_end(records, plan.first, GROWTH) - records
-        if ready:
-            length = begin_probe(world, plan, theta, inverse, made, records, records + length, tilt, work) - records
-        level = schedule.block_level(length, BLOCKS, plan.levels)
-        count = min(min(length, SAMPLE), horizon - records)
-        toss(world, seed, trial, records + 1, count, room)
-        arrive(world, seed, trial, records + 1, count, room)
-        quote(world, plan, theta, inverse, tilt, ready, count, room)
-        respond(world, seed, trial, records + 1, count, room)
-        _features(room, count, phi)
-        times = length / count
-        _calm(world, room, count, 1.0 / math.sqrt(times))
-        _sum(world, plan, theta, inverse, phi, room, count, score, exact, terms)
-        n = _batch(plan, seed, trial, records, length, level, count, exact, noise, precision, gained, work)
-        n = min(n, horizon - records)
-        if n < length:  # fewer customers, so each of those drawn stands for fewer
-            count = min(count, n)
-            _calm(world, room, count, math.sqrt(times * count / n))
-            times = n / count
-            _sum(world, plan, theta, inverse, phi, room, count, score, exact, terms)
-        lost = 0.0
-        for i in range(count):
-            lost += room.line[3, i] - room.out[2, i]
-        lost /= count
+    """Batch after batch, from the first customer to the horizon."""
+    progress, checkpoints, totals = state.progress, output.checkpoints, output.totals
+    at, total = 0, 0.0
+    totals[PERSONAL] = -1.0
+    while True:
+        records, ready = progress[BATCH], progress[READY] > 0
+        n, lost = _batch(world, plan, given, stretch, state, noise)
         while at < checkpoints.size and checkpoints[at] <= records + n:
-            regret_at[at] = total + lost * (checkpoints[at] - records)
+            output.regret_at[at] = total + lost * (checkpoints[at] - records)
             at += 1
         total += lost * n
         if not ready:
-            marks[START] = total
+            totals[START] = total
         records += n
-        if records >= horizon:
+        if records >= given.horizon:
             break
-        for j in range(d):
-            score[j] *= times
-        for j in range(size):
-            exact[j] = times * exact[j] + noise[j]
-        _add_noise(plan.score_noise * plan.drawn, seed, trial, records, score)
-        error = plan.cap * plan.curvature_noise * plan.column[level] * plan.row[level]
-        belief.update(
-            score,
-            exact,
-            plan.cap,
-            error,
-            plan.score_noise * plan.score_noise,
-            plan.sampling,
-            NOISE_SHARE,
-            theta,
-            precision,
-            inverse,
-            work,
-        )
-        if made < releases.size:
-            releases[made] = records
-        made += 1
-        if not ready and belief.variance_along(inverse, plan.price_effect) <= known:
-            ready = True
-            marks[READY] = records
-    marks[RELEASES] = made
+        newton.release_score(plan.batches.score_noise * plan.drawn, given.seed, given.trial, records, state)
+        if progress[LEARNED] < output.estimate_periods.size:
+            output.estimate_periods[progress[LEARNED]] = records
+        score, curvature = state.noisy_score, state.curvature
+        transition.accept(plan.batches, progress, state.believed, score, curvature, records, state.work)
+        if not ready and progress[READY] > 0:
+            totals[PERSONAL] = records
+    totals[RELEASES] = progress[LEARNED]
 
 
 @step
-def _features(room: Stretch, count: int, phi: FloatArray) -> None:
-    """The customers' features at the prices they were quoted."""
-    for j in range(phi.shape[0]):
-        row, left, right = phi[j], room.u[j], room.v[j]
-        for i in range(count):
-            row[i] = left[i] + room.out[0, i] * right[i]
-    hold_to_unit_ball(phi, 0, count)
+def _batch(
+    world: World, plan: NewtonPlan, given: TrialInput, stretch: Stretch, state: NewtonTrial, noise: FloatArray
+) -> tuple[int, float]:
+    """How many customers the batch has and what each loses; its score and its released curvature into `state`."""
+    records, length = state.progress[BATCH], state.progress[END] - state.progress[BATCH]
+    most = given.horizon - records
+    count = min(min(length, SAMPLE), most)
+    draw_coins(world, given.seed, given.trial, records + 1, count, stretch.test[0])
+    arrive(world, given.seed, given.trial, records + 1, count, stretch)
+    quote(world, plan, state.believed, state.progress[READY] > 0, count, stretch)
+    respond(world, given.seed, given.trial, records + 1, count, stretch)
+    times = length / count
+    _calm(world, stretch, count, 1.0 / math.sqrt(times))
+    _sum(world, plan, count, stretch, state)
+    n = min(_length(plan, given, count, state, noise), most)
+    if n < length:  # fewer customers, so each of those drawn stands for fewer
+        count = min(count, n)
+        _calm(world, stretch, count, math.sqrt(times * count / n))
+        times = n / count
+        _sum(world, plan, count, stretch, state)
+    lost = 0.0
+    for i in range(count):
+        lost += stretch.line[3, i] - stretch.out[2, i]
+    for j in range(state.score.size):
+        state.score[j] *= times
+    for j in range(noise.size):
+        state.curvature[j] = times * state.exact[j] + noise[j]
+    return n, lost / count
 
 
 @step
-def _calm(world: World, room: Stretch, count: int, share: float) -> None:
+def _calm(world: World, stretch: Stretch, count: int, share: float) -> None:
     """Multiply each customer's surprise y - f*. With 1 / sqrt(m), m times the score deviates as m customers' do."""
-    z, demand = room.out[1], room.out[4]
+    z, demand = stretch.out[1], stretch.out[4]
     for i in range(count):
         expected = family.mean(world.family, world.slope, z[i])
         demand[i] = expected + share * (demand[i] - expected)
 
 
 @step
-def _sum(
-    world: World,
-    plan: NewtonPlan,
-    theta: FloatArray,
-    inverse: FloatArray,
-    phi: FloatArray,
-    room: Stretch,
-    count: int,
-    score: FloatArray,
-    curvature: FloatArray,
-    terms: FloatArray,
-) -> None:
+def _sum(world: World, plan: NewtonPlan, count: int, stretch: Stretch, state: NewtonTrial) -> None:
     """The sampled customers' score and curvature."""
-    for j in range(score.size):
-        score[j] = 0.0
-    for j in range(curvature.size):
-        curvature[j] = 0.0
-    scores.weigh(
-        world.family,
-        world.slope,
-        plan.lowest,
-        world.bound,
-        plan.cap,
-        theta,
-        inverse,
-        phi,
-        room.out[4],
-        count,
-        terms,
-    )
-    scores.add_up(phi, count, terms, score, curvature)
+    for j in range(state.score.size):
+        state.score[j] = 0.0
+    for j in range(state.exact.size):
+        state.exact[j] = 0.0
+    newton.learn(world, plan, state.believed, count, stretch, state.phi, state.terms)
+    scores.add_up(state.phi, count, state.terms, state.score, state.exact)
 
 
 @step
-def _batch(
-    plan: NewtonPlan,
-    seed: int,
-    trial: int,
-    records: int,
-    length: int,
-    level: int,
-    count: int,
-    exact: FloatArray,
-    noise: FloatArray,
-    precision: FloatArray,
-    gained: FloatArray,
-    work: FloatArray,
-) -> int:
+def _length(plan: NewtonPlan, given: TrialInput, count: int, state: NewtonTrial, noise: FloatArray) -> int:
     """After how many customers the batch ends, and into `noise` the noise of its last curvature.
 
-    `exact` is the curvature of the `count` customers sampled. A batch is looked at 2^LOOKS times at most, fewer than
-    the policy does; noise passes through the decoder of that many blocks, scaled to end with the policy's deviation.
+    state.exact is the curvature of the `count` customers sampled. A batch is looked at 2^LOOKS times at most, fewer
+    than the policy does; noise passes through the decoder of that many blocks, scaled to end with the policy's
+    deviation.
     """
-    size = exact.size
-    variance = plan.score_noise * plan.score_noise
-    deviation = plan.curvature_noise * plan.column[level] * plan.row[level]  # of the last release
-    error = plan.cap * deviation
-    seen, draws = np.empty(size), np.empty((4 * ((size + 3) // 4), 1))
+    rules, progress, believed, work, seen = plan.batches, state.progress, state.believed, state.work, state.curvature
+    records, level, d = progress[BATCH], progress[LEVEL], believed.theta.size
+    length = progress[END] - records
+    deviation = rules.curvature_noise * rules.column[level] * rules.row[level]  # of the last release
     # With the whole batch's curvature and no noise; after a share s of the batch at most s times that is gained.
-    near, most = False, np.empty_like(gained)
-    if plan.trigger > 0.0:
-        for j in range(size):
-            seen[j] = exact[j] * (length / count)
-        belief.gain(seen, plan.cap, 0.0, variance, plan.sampling, 0.0, 0.0, precision, most, work)
-        near = belief.multiplies(precision, most, FAR * plan.trigger, work)
+    near, most = False, work[3 * d + 1 : 4 * d + 1]
+    if rules.trigger > 0.0:
+        for j in range(seen.size):
+            seen[j] = state.exact[j] * (length / count)
+        variance = rules.score_noise * rules.score_noise
+        belief.gain(seen, rules.cap, 0.0, variance, rules.sampling, 0.0, 0.0, believed.precision, most, work)
+        near = belief.multiplies(believed.precision, most, FAR * rules.trigger, work)
     looks = min(level, LOOKS) if near else 0
     block = schedule.block_length(length, looks)
-    running = np.zeros((plan.poles.shape[1] + 2, size))
+    state.running[:] = 0.0
     look = 0
     while look < length:
         look = min(look + block, length)
-        tape.fill_normals(seed, trial, tape.COVARIANCE_NOISE, records + look, 1, draws.shape[0], draws)
-        for j in range(size):
-            drawn = plan.drawn * deviation / plan.row[looks] * plan.scales[j] * draws[j, 0]
-            noise[j] = toeplitz.decode(running, plan.poles[looks], plan.zeros[looks], j, drawn)
-            seen[j] = exact[j] * (look / count) + noise[j]
-        if look < length and belief.multiplies(precision, most, FAR * plan.trigger * length / look, work):
-            belief.gain(seen, plan.cap, error, variance, plan.sampling, SPARE, NOISE_SHARE, precision, gained, work)
-            if belief.multiplies(precision, gained, plan.trigger, work):
+        tape.take_normals(given.seed, given.trial, records + look, tape.COVARIANCE_NOISE, noise)
+        for j in range(seen.size):
+            drawn = plan.drawn * deviation / rules.row[looks] * plan.scales[j] * noise[j]
+            noise[j] = toeplitz.decode(state.running, plan.poles[looks], plan.zeros[looks], j, drawn)
+            seen[j] = state.exact[j] * (look / count) + noise[j]
+        if look < length and belief.multiplies(believed.precision, most, FAR * rules.trigger * length / look, work):
+            if transition.ends(rules, progress, believed, seen, records + look, work):
                 break
     return look
-
-
-@step
-def _add_noise(noise: float, seed: int, trial: int, records: int, score: FloatArray) -> None:
-    """Release a batch's score."""
-    draws = np.empty((4 * ((score.size + 3) // 4), 1))
-    tape.fill_normals(seed, trial, tape.ESTIMATE_NOISE, records, 1, draws.shape[0], draws)
-    for j in range(score.size):
-        score[j] += noise * draws[j, 0]

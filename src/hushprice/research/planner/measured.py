@@ -19,7 +19,7 @@ FILE = "measured.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class MeasuredSetting:
     """What every point has in common; the reference price is the policy's default."""
 
     map: str
@@ -30,7 +30,7 @@ class Setting:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class MeasuredPoint:
     """One setting, measured. Amounts are a customer; the error is a standard error for these markets."""
 
     dimension: int
@@ -44,7 +44,7 @@ class Point:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Data:
+class MeasuredMap:
     """The file, and what made it."""
 
     command: str
@@ -52,12 +52,12 @@ class Data:
     precision: str
     version: str
     delta: str  # of each number of customers T
-    setting: Setting
-    points: list[Point]
+    setting: MeasuredSetting
+    points: list[MeasuredPoint]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class MapAnswer:
     """What the map says of one plan. Of the three about beating one price, one is not None."""
 
     regret: float
@@ -67,28 +67,34 @@ class Measured:
     customers_to_beat_one_price: int | None
     fewer_than: int | None  # customers: already beaten where the map begins
     more_than: int | None  # not yet beaten where it ends
-    points: list[Point]  # measured at this epsilon, or for as many customers
+    points: list[MeasuredPoint]  # measured at this epsilon, or for as many customers
 
 
 @functools.cache
-def data() -> Data:
-    """The file that comes with the package."""
-    return msgspec.json.decode(resources.files(__package__).joinpath(FILE).read_bytes(), type=Data)
+def measured_map() -> MeasuredMap:
+    """What was measured, from the file that comes with the package."""
+    return msgspec.json.decode(resources.files(__package__).joinpath(FILE).read_bytes(), type=MeasuredMap)
 
 
 def look_up(
-    customers: int, dimension: int, epsilon: float, *, delta: float, setting: Setting, source: Data | None = None
-) -> Measured | None:
+    customers: int,
+    dimension: int,
+    epsilon: float,
+    *,
+    delta: float,
+    setting: MeasuredSetting,
+    source: MeasuredMap | None = None,
+) -> MapAnswer | None:
     """Interpolated between the points around it; None where the map does not reach, or speaks of something else."""
-    found = source if source is not None else data()
-    if setting != found.setting or delta != parse_delta(found.delta, customers):
+    map = source if source is not None else measured_map()
+    if setting != map.setting or delta != parse_delta(map.delta, customers):
         return None
-    at = {(each.customers, each.epsilon): each for each in found.points if each.dimension == dimension}
+    at = {(each.customers, each.epsilon): each for each in map.points if each.dimension == dimension}
     horizons, epsilons = (sorted({key[axis] for key in at}) for axis in (0, 1))
     if not at or not (horizons[0] <= customers <= horizons[-1] and epsilons[0] <= epsilon <= epsilons[-1]):
         return None
 
-    def blend(value: Callable[[Point], float], number: float) -> float:
+    def blend(value: Callable[[MeasuredPoint], float], number: float) -> float:
         rows, columns = _weights(horizons, number), _weights(epsilons, epsilon)
         return sum(s * t * value(at[int(row), column]) for row, s in rows for column, t in columns)
 
@@ -98,9 +104,9 @@ def look_up(
     first = at[int(horizons[0]), epsilons[0]]
     middle = regret(customers)
     needed, fewer, more = _crossing([int(each) for each in horizons], regret, first.one_price)
-    return Measured(
+    return MapAnswer(
         regret=middle,
-        # Points share their luck. Whatever they share, a mean is off by no more than the mean of what its parts are.
+        # Points share customers. Whatever they share, a mean is off by no more than the mean of what its parts are.
         error=middle * blend(lambda point: point.error / point.regret, customers),
         one_price=first.one_price,
         trials=first.trials,

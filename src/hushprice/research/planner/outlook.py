@@ -1,4 +1,4 @@
-"""What one budget leads to, averaged over the prior: forecasts on every market, each with several draws of luck."""
+"""What one budget leads to, averaged over the prior: several forecasts on every market, each with its own draws."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hushprice.policies.newton.rules import SHORTEST, Newton
+from hushprice.policies.newton.rules import SHORTEST, NewtonRules
 from hushprice.research.planner import forecast
 from hushprice.simulation.market import Market
 from hushprice.simulation.trial import newton_plan
+from hushprice.simulation.world import TrialInput, TrialOutput
 from hushprice.types import FloatArray, IntArray
 
 LIMIT = 10**9  # customers; nothing is looked at beyond
@@ -27,14 +28,14 @@ _MOST_RELEASES = 512
 class Outlook:
     """Forecasts with the same rules, one row a market and draw."""
 
-    rules: Newton
+    rules: NewtonRules
     checkpoints: IntArray  # customers
     regret: FloatArray  # (markets, draws, checkpoints), cumulative
     ready: FloatArray  # (markets, draws) customers before the first personal price; infinite for never
     releases: tuple[IntArray, ...]  # a run each: the customers before each release
 
     def average_regret(self, customers: int) -> tuple[float, float]:
-        """Regret a customer: the mean over the prior, and its standard error from luck within each market."""
+        """Regret a customer: the mean over the prior, and its standard error from what is drawn within each market."""
         runs = self.regret_of_markets(customers)
         error = math.sqrt(float(runs.var(axis=1, ddof=1).mean()) / runs.size)
         return float(runs.mean()), error
@@ -65,7 +66,9 @@ class Outlook:
         return math.ceil(self.checkpoints[at - 1] + share * (self.checkpoints[at] - self.checkpoints[at - 1]))
 
 
-def outlook(markets: Sequence[Market], rules: Newton, customers: int, seed: int, workers: int | None = None) -> Outlook:
+def outlook(
+    markets: Sequence[Market], rules: NewtonRules, customers: int, seed: int, workers: int | None = None
+) -> Outlook:
     """Forecasts for every market up to LIMIT customers."""
     checkpoints = np.unique(np.append(np.geomspace(1, LIMIT, 9 * _A_DECADE + 1).round().astype(np.int64), customers))
     regret = np.zeros((len(markets), DRAWS, checkpoints.size))
@@ -76,11 +79,12 @@ def outlook(markets: Sequence[Market], rules: Newton, customers: int, seed: int,
     def run(index: int) -> None:
         world, plan = markets[index].world(LIMIT), newton_plan(rules, markets[index])
         for draw in range(DRAWS):
-            marks = np.zeros(forecast.MARKS)
-            at, kept = regret[index, draw], slots[index, draw]
-            forecast.forecast(world, plan, seed, DRAWS * index + draw, LIMIT, checkpoints, at, kept, marks)
-            ready[index, draw] = marks[forecast.READY] if marks[forecast.READY] >= 0 else math.inf
-            counts[index, draw] = min(int(marks[forecast.RELEASES]), _MOST_RELEASES)
+            given = TrialInput(seed, DRAWS * index + draw, LIMIT, np.zeros(0, dtype=np.int64), 0)
+            totals = np.zeros(forecast.TOTALS)
+            output = TrialOutput(checkpoints, regret[index, draw], totals, slots[index, draw], np.zeros(0))
+            forecast.forecast(world, plan, given, output)
+            ready[index, draw] = totals[forecast.PERSONAL] if totals[forecast.PERSONAL] >= 0 else math.inf
+            counts[index, draw] = min(int(totals[forecast.RELEASES]), _MOST_RELEASES)
 
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         list(pool.map(run, range(len(markets))))
@@ -88,7 +92,7 @@ def outlook(markets: Sequence[Market], rules: Newton, customers: int, seed: int,
     return Outlook(rules, checkpoints, regret, ready, made)
 
 
-def without_privacy(rules: Newton) -> Newton:
-    """The same policy without noise, and not expecting any: what privacy costs is the difference."""
+def without_privacy(rules: NewtonRules) -> NewtonRules:
+    """These rules without noise, and not expecting any: what privacy costs is the difference."""
     silent = replace(rules.noise, score=_NONE, curvature=_NONE)
     return replace(rules, noise=silent, first=SHORTEST * len(rules.center), drawn=False)

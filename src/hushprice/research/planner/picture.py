@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hushprice.research.planner.measured import Point
+from hushprice.research.planner.measured import MeasuredPoint
 from hushprice.research.planner.plan import ONE_PRICE, Plan
+from hushprice.simulation.drawing import BLUE, GREEN, VERMILION, finish_axes, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette: told apart by colour-blind readers.
-_PRIVATE, _OPEN, _ONE, _QUIET = "#0072B2", "#009E73", "#D55E00", "#555555"
+_PRIVATE, _OPEN, _ONE, _QUIET = BLUE, GREEN, VERMILION, "#555555"
 
 
 def plan_picture(plan: Plan) -> Figure:
     """Average regret so far against customers served, and after `customers` against epsilon."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 4.8), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(11.0, 4.8)
     left, right = figure.subplots(1, 2)
     customers, curve, asked = plan.curve.customers, plan.curve, f"private, epsilon {plan.epsilon:g}"
     left.plot(customers, _scaled(curve.private), color=_PRIVATE, linewidth=2.0, label=asked)
@@ -35,20 +31,22 @@ def plan_picture(plan: Plan) -> Figure:
     right.set_ylabel("average regret (x 1e-4)")
     right.set_title(f"after {plan.customers:,} customers", loc="left")
     if plan.measured is not None:
-        found = plan.measured.points
-        _dots(left, [(each.customers, each) for each in found if each.epsilon == plan.epsilon])
-        _dots(right, [(each.epsilon, each) for each in found if each.customers == plan.customers])
+        points = plan.measured.points
+        _dots(left, [(each.customers, each) for each in points if each.epsilon == plan.epsilon])
+        _dots(right, [(each.epsilon, each) for each in points if each.customers == plan.customers])
     for axes in (left, right):
         _finish(axes, 1e4 * plan.line(ONE_PRICE).regret)
     return figure
 
 
-def _dots(axes: Any, points: list[tuple[float, Point]]) -> None:
+def _dots(axes: Any, points: list[tuple[float, MeasuredPoint]]) -> None:
     """Simulation beside the forecast; nothing is drawn between points that were measured."""
     if points:
-        places, regrets, errors = zip(*((at, 1e4 * each.regret, 1e4 * each.error) for at, each in points), strict=True)
+        positions, regrets, errors = zip(
+            *((at, 1e4 * each.regret, 1e4 * each.error) for at, each in points), strict=True
+        )
         axes.errorbar(
-            places, regrets, yerr=errors, color=_QUIET, linestyle="none", marker="D", markersize=4.5, zorder=3,
+            positions, regrets, yerr=errors, color=_QUIET, linestyle="none", marker="D", markersize=4.5, zorder=3,
             label="measured in simulation",
         )  # fmt: skip
 
@@ -58,10 +56,8 @@ def _finish(axes: Any, one_price: float) -> None:
         axes.axhline(one_price, color=_ONE, linestyle="--", label="best single price (a yardstick)")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.grid(visible=True, which="major", alpha=0.3)
     axes.legend(frameon=False)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    finish_axes(axes)
 
 
 def _scaled(values: list[float]) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +10,15 @@ import numpy as np
 
 from hushprice import checks
 from hushprice.policies.newton.pricing.schedule import batch_end
-from hushprice.policies.newton.rules import GROWTH, Newton, newton
+from hushprice.policies.newton.rules import GROWTH, NewtonRules, newton
 from hushprice.privacy.adjacency import adjacency_of
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.delta import parse_delta
 from hushprice.research.planner import prior
-from hushprice.research.planner.measured import Measured, Setting, look_up
+from hushprice.research.planner.measured import MapAnswer, MeasuredSetting, look_up
 from hushprice.research.planner.outlook import DRAWS, LIMIT, Outlook, outlook, without_privacy
 from hushprice.research.planner.yardsticks import yardsticks
+from hushprice.simulation.market import Market
 from hushprice.types import FloatArray
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class PricingLine:
     """One way of pricing, averaged over the prior; amounts are a customer, and 1 is the top price."""
 
     name: str
@@ -39,7 +41,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bought:
+class EpsilonOutcome:
     """What one epsilon buys."""
 
     epsilon: float
@@ -52,7 +54,7 @@ class Bought:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve:
+class RegretCurve:
     """Average regret so far, for pictures."""
 
     customers: list[int]
@@ -85,14 +87,14 @@ class Plan:
     releases: float  # made in the mean
     personal_after: float | None  # the median of customers before the first personal price; None: never
     learning: float
-    lines: list[Line]
+    lines: list[PricingLine]
     beats_one_price: float  # share of the prior's markets where private prices lose less than one good price
     customers_to_beat_one_price: int | None
-    epsilons: list[Bought]
-    curve: Curve
-    measured: Measured | None  # None: the map does not reach there (research/planner/measured.py)
+    epsilons: list[EpsilonOutcome]
+    curve: RegretCurve
+    measured: MapAnswer | None  # None: the map does not reach there (research/planner/measured.py)
 
-    def line(self, name: str) -> Line:
+    def line(self, name: str) -> PricingLine:
         """The line of that name."""
         return next(line for line in self.lines if line.name == name)
 
@@ -135,39 +137,17 @@ def plan(
     claimed = EpsilonDelta(epsilon, parse_delta(delta, customers))
     neighbours = adjacency_of(adjacency)
     markets = prior.markets(features, map=map, slope=slope, count=vectors, seed=seed)
-    first = markets[0]
-
-    def rules_for(budget: EpsilonDelta) -> Newton:
-        return newton(
-            budget,
-            demand=first.demand,
-            features=first.features,
-            adjacency=neighbours,
-            reference_price=reference_price,
-        )
-
-    def look(rules: Newton) -> Outlook:
-        return outlook(markets, rules, customers, seed, workers)
-
-    rules = rules_for(claimed)
-    found = np.array([yardsticks(market, rules.reference_price, seed, i) for i, market in enumerate(markets)])
-    best, one_price, reference = (float(value) for value in found.mean(axis=0))
-    bar = best - one_price
-    private, nonprivate = look(rules), look(without_privacy(rules))
-    others = {each: look(rules_for(EpsilonDelta(each, claimed.delta))) for each in EPSILONS if each != epsilon}
-    others[float(epsilon)] = private
-    lines = [
-        _line(PRIVATE, best, *private.average_regret(customers)),
-        _line(NONPRIVATE, best, *nonprivate.average_regret(customers)),
-        _line(ONE_PRICE, best, bar),
-        _line(REFERENCE, best, best - reference),
-    ]
-    usual = Setting(map=map, slope=float(slope), adjacency=neighbours.value, vectors=vectors, seed=seed)
-    losses = private.regret_of_markets(customers).mean(axis=1)
+    given = {"adjacency": neighbours, "reference_price": reference_price}
+    forecasts = _forecasts(
+        markets, claimed, given, lambda rules: outlook(markets, rules, customers, seed, workers), seed
+    )
+    rules, private, dimension = forecasts.private.rules, forecasts.private, markets[0].dimension
+    usual = MeasuredSetting(map=map, slope=float(slope), adjacency=neighbours.value, vectors=vectors, seed=seed)
+    answer = look_up(customers, dimension, float(epsilon), delta=claimed.delta, setting=usual)
     return Plan(
         customers=customers,
         features=features,
-        dimension=first.dimension,
+        dimension=dimension,
         map=map,
         slope=float(slope),
         epsilon=float(epsilon),
@@ -181,44 +161,103 @@ def plan(
         reference_price=rules.reference_price,
         score_noise=rules.noise.score,
         curvature_noise=rules.noise.curvature,
-        proven_epsilon=rules.noise.proven_epsilon(first.dimension, neighbours),
+        proven_epsilon=rules.noise.proven_epsilon(dimension, neighbours),
         scheduled_releases=_scheduled(rules, customers),
         releases=float(np.mean([np.sum(slots < customers) for slots in private.releases])),
         personal_after=_typical(private.ready, customers),
         learning=private.learning(customers),
-        lines=lines,
-        beats_one_price=float(np.mean(losses < found[:, 0] - found[:, 1])),
-        customers_to_beat_one_price=private.crossing(bar),
-        epsilons=[_bought(each, other, best, bar, customers) for each, other in sorted(others.items())],
-        curve=Curve(
+        lines=forecasts.lines(customers),
+        beats_one_price=forecasts.beats_one_price(customers),
+        customers_to_beat_one_price=private.crossing(forecasts.one_price),
+        epsilons=[forecasts.bought(each, customers) for each in sorted(forecasts.by_epsilon)],
+        curve=forecasts.curve(),
+        measured=answer if reference_price is None else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Forecasts:
+    """Forecasts of the policy at several budgets and without privacy, and what yardsticks earn on the same markets."""
+
+    revenues: FloatArray  # (markets, 3): expected revenue a customer, as `Yardsticks` lists it
+    private: Outlook
+    nonprivate: Outlook
+    by_epsilon: Mapping[float, Outlook]
+
+    @property
+    def best(self) -> float:
+        """What someone who knows demand earns."""
+        return float(self.revenues.mean(axis=0)[0])
+
+    @property
+    def one_price(self) -> float:
+        """The regret of the best single price."""
+        return self.best - float(self.revenues.mean(axis=0)[1])
+
+    def lines(self, customers: int) -> list[PricingLine]:
+        """Each way of pricing, after that many customers."""
+        reference = self.best - float(self.revenues.mean(axis=0)[2])
+        return [
+            _line(PRIVATE, self.best, *self.private.average_regret(customers)),
+            _line(NONPRIVATE, self.best, *self.nonprivate.average_regret(customers)),
+            _line(ONE_PRICE, self.best, self.one_price),
+            _line(REFERENCE, self.best, reference),
+        ]
+
+    def beats_one_price(self, customers: int) -> float:
+        """The share of markets where private prices lose less than the best single price there."""
+        losses = self.private.regret_of_markets(customers).mean(axis=1)
+        return float(np.mean(losses < self.revenues[:, 0] - self.revenues[:, 1]))
+
+    def bought(self, epsilon: float, customers: int) -> EpsilonOutcome:
+        """What that epsilon buys."""
+        own = self.by_epsilon[epsilon]
+        regret, _ = own.average_regret(customers)
+        return EpsilonOutcome(
+            epsilon=epsilon,
+            regret=regret,
+            revenue=self.best - regret,
+            share=1.0 - regret / self.best,
+            customers_to_beat_one_price=own.crossing(self.one_price),
+            first_release=own.rules.first,
+            learning=own.learning(customers),
+        )
+
+    def curve(self) -> RegretCurve:
+        """Average regret so far, with privacy and without."""
+        private, nonprivate = self.private, self.nonprivate
+        return RegretCurve(
             customers=private.checkpoints.tolist(),
             private=(private.curve() / private.checkpoints).tolist(),
             nonprivate=(nonprivate.curve() / nonprivate.checkpoints).tolist(),
-        ),
-        measured=look_up(customers, first.dimension, float(epsilon), delta=claimed.delta, setting=usual)
-        if reference_price is None
-        else None,
-    )
+        )
 
 
-def _line(name: str, best: float, regret: float, error: float | None = None) -> Line:
-    return Line(name=name, regret=regret, revenue=best - regret, share=1.0 - regret / best, regret_error=error)
+def _forecasts(
+    markets: Sequence[Market],
+    claimed: EpsilonDelta,
+    given: Mapping[str, Any],
+    forecast: Callable[[NewtonRules], Outlook],
+    seed: int,
+) -> _Forecasts:
+    """Forecasts on these markets at the claim and at EPSILONS; `given` is what `newton` takes beside."""
+
+    def rules_for(budget: EpsilonDelta) -> NewtonRules:
+        return newton(budget, demand=markets[0].demand, features=markets[0].features, **given)
+
+    rules = rules_for(claimed)
+    revenues = [yardsticks(market, rules.reference_price, seed, i) for i, market in enumerate(markets)]
+    private, nonprivate = forecast(rules), forecast(without_privacy(rules))
+    others = [each for each in EPSILONS if each != claimed.epsilon]
+    by_epsilon = {each: forecast(rules_for(EpsilonDelta(each, claimed.delta))) for each in others}
+    return _Forecasts(np.array(revenues), private, nonprivate, {**by_epsilon, float(claimed.epsilon): private})
 
 
-def _bought(epsilon: float, found: Outlook, best: float, bar: float, customers: int) -> Bought:
-    regret, _ = found.average_regret(customers)
-    return Bought(
-        epsilon=epsilon,
-        regret=regret,
-        revenue=best - regret,
-        share=1.0 - regret / best,
-        customers_to_beat_one_price=found.crossing(bar),
-        first_release=found.rules.first,
-        learning=found.learning(customers),
-    )
+def _line(name: str, best: float, regret: float, error: float | None = None) -> PricingLine:
+    return PricingLine(name=name, regret=regret, revenue=best - regret, share=1.0 - regret / best, regret_error=error)
 
 
-def _scheduled(rules: Newton, customers: int) -> list[int]:
+def _scheduled(rules: NewtonRules, customers: int) -> list[int]:
     """Records before each release if no batch ends early and none is a probe: the latest there are."""
     slots, records = [], batch_end(0, rules.first, GROWTH)
     while records < customers:

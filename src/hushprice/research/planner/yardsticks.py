@@ -8,9 +8,10 @@ import numpy as np
 
 from hushprice.numerics.jit import step
 from hushprice.simulation.hindsight import narrow, revenue_curve
-from hushprice.simulation.kernels.paper import arrive
+from hushprice.simulation.kernels.customers import arrive
 from hushprice.simulation.market import Market
-from hushprice.simulation.scratch import STRETCH, World, scratch
+from hushprice.simulation.scratch import STRETCH, Stretch, new_stretch
+from hushprice.simulation.world import TrialInput, World
 from hushprice.types import FloatArray
 
 CUSTOMERS = 8 * STRETCH  # drawn to know what a customer is worth on average
@@ -27,23 +28,25 @@ class Yardsticks(NamedTuple):
 
 def yardsticks(market: Market, reference_price: float, seed: int, index: int) -> Yardsticks:
     """Of the market of that index. One price is the best for theta*, which no shop knows."""
-    world, trial, control = market.world(CUSTOMERS), _TRIAL + index, np.zeros(1, dtype=np.int64)
+    world, trial = market.world(CUSTOMERS), _TRIAL + index
+    given = TrialInput(seed, trial, CUSTOMERS, np.zeros(1, dtype=np.int64), 0)
 
     def totals(prices: FloatArray) -> FloatArray:
-        earned = np.zeros(prices.size)
-        revenue_curve(world, seed, trial, CUSTOMERS, prices, earned, control)
-        return earned
+        return revenue_curve(world, given, prices)
 
     one, reference = totals(np.array([narrow(totals), reference_price])) / CUSTOMERS
-    return Yardsticks(most(world, seed, trial) / CUSTOMERS, float(one), float(reference))
+    best = most(world, seed, trial, new_stretch(world.stream.size, world.theta.size))
+    return Yardsticks(best / CUSTOMERS, float(one), float(reference))
 
 
 @step
-def most(world: World, seed: int, trial: int) -> float:
+def most(world: World, seed: int, trial: int, stretch: Stretch) -> float:
     """What the customers would bring in at the prices best for each."""
-    room = scratch(world.stream.size, world.theta.size)
     total = 0.0
     for start in range(1, CUSTOMERS + 1, STRETCH):
-        arrive(world, seed, trial, start, STRETCH, room)
-        total += np.sum(room.line[3])
+        arrive(world, seed, trial, start, STRETCH, stretch)
+        part = 0.0
+        for i in range(STRETCH):
+            part += stretch.line[3, i]
+        total += part
     return total

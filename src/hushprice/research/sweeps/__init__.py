@@ -1,1 +1,1 @@
-"""Many settings at once: cells, their trials in pieces, a store of finished pieces, and where they run."""
+"""Many settings at once: cells, their trials in ranges, a store of finished ones, and where they run."""

@@ -10,19 +10,19 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.trial import Trial, Trials
 from hushprice.types import AnyArray, FloatArray, IntArray
 
 MAGIC = b"hushprice trials 2\n"
 COLUMNS = {  # sums over the periods of a trial, by name
-    "regret": scratch.REGRET,
-    "revenue": scratch.REVENUE,
-    "surplus": scratch.SURPLUS,
-    "estimates": scratch.ESTIMATES,
-    "indefinite": scratch.INDEFINITE,
-    "clipped": scratch.CLIPPED,
-    "start": scratch.START,
+    "regret": tally.REGRET,
+    "revenue": tally.REVENUE,
+    "surplus": tally.SURPLUS,
+    "estimates": tally.ESTIMATES,
+    "indefinite": tally.INDEFINITE,
+    "clipped": tally.CLIPPED,
+    "start": tally.START,
 }
 
 
@@ -60,14 +60,14 @@ class Block:
         return cls.holding(Trials.of(trials), first=first, seconds=seconds)
 
     @classmethod
-    def holding(cls, found: Trials, *, first: int, seconds: float) -> Block:
-        """The same from arrays."""
+    def holding(cls, trials: Trials, *, first: int, seconds: float) -> Block:
+        """The block that starts at trial `first`, from the arrays of all its trials."""
         return cls(
             first=first,
             seconds=seconds,
-            totals=found.totals,
-            regret_at=found.regret_at,
-            estimate_periods=found.estimate_periods,
+            totals=trials.totals,
+            regret_at=trials.regret_at,
+            estimate_periods=trials.estimate_periods,
         )
 
     @property
@@ -101,10 +101,10 @@ class Block:
         try:
             body = msgspec.msgpack.decode(content, type=_Body)
             arrays = {name: _array(packed) for name, packed in body.arrays.items()}
-            totals = np.zeros((len(arrays["regret"]), scratch.TOTALS))
+            totals = np.zeros((len(arrays["regret"]), tally.TOTALS))
             for name, column in COLUMNS.items():
                 totals[:, column] = arrays[name]
-            ends = np.cumsum(totals[:, scratch.ESTIMATES].astype(np.int64))
+            ends = np.cumsum(totals[:, tally.ESTIMATES].astype(np.int64))
             periods = tuple(np.split(arrays["estimate_periods"], ends)[:-1])
         except (msgspec.DecodeError, KeyError, TypeError, ValueError) as problem:
             raise Damaged(f"it has an unknown layout, {problem}") from None

@@ -18,22 +18,21 @@ from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.features import INTERACTIONS, MAIN, MAPS, by_name
 from hushprice.errors import InvalidInput
 from hushprice.numerics import jit
-from hushprice.policies.catalog import DEFAULT
 from hushprice.policies.protocol import Policy
+from hushprice.settings import OPTIONS, PolicySettings
 from hushprice.simulation.device import Place
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.run import prepare
 from hushprice.simulation.trial import Job
 
 Content = dict[str, Any]
-ABOVE = ("cli", "service", "audits", "planner", "experiments")  # the import contract keeps trials from reading them
+ABOVE = ("cli", "service", "client", "research")  # the import contract keeps trials from reading them
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")  # whose versions may change a last digit
 REAL = ("epsilon", "delta", "epsilon_covariance", "epsilon_estimate", "price", "ridge", "width", "reference_price")
-FOUND = ("noise", "newton", "proven", "basis")  # follow from the other fields of a policy, the market and the package
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Cell:
+class Cell(PolicySettings):
     """What a result depends on, except which trials: the settings of `prepare`, and a feature map to see them through.
 
     `features` shows the same customers through another built-in map: theta keeps its entries, terms it lacks get 0.
@@ -43,26 +42,9 @@ class Cell:
     (True, True)
     """
 
-    policy: str = DEFAULT
-    horizon: int
     dimension: int | None = None
     market: Market | None = None
     features: str | None = None
-    calibration: str = "tight"
-    epsilon: float | None = None
-    delta: float | str = "2/T^2"
-    epsilon_covariance: float | None = None
-    epsilon_estimate: float | None = None
-    adjacency: str = "replace-one"
-    price: float | None = None
-    exploration_periods: int | None = None
-    ridge: float | None = None
-    width: float | None = None
-    max_estimates: int | None = None
-    reference_price: float | None = None
-    trigger: bool = True
-    bonus: bool = True
-    noise: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -83,7 +65,7 @@ class Cell:
         return "_job" in self.__dict__
 
     def prepare_with(self, built: Policy) -> Job:
-        """The same job, given the policy that another process built for these very settings: that is most of the work.
+        """The job, with the policy that another process built for these very settings: that is most of the work.
 
         Results are known by the settings, so any other policy would be taken for this one.
         """
@@ -97,12 +79,15 @@ class Cell:
         content: Content = {"market": content_of(job.market), "horizon": job.horizon, "seed": job.seed}
         if not isinstance(job.policy, Policy):
             return {**content, "policy": self.policy, "budget": msgspec.to_builtins(job.budget)}
-        fields = (field.name for field in dataclasses.fields(job.policy) if field.name not in FOUND)
-        content["policy"] = {name: msgspec.to_builtins(getattr(job.policy, name)) for name in fields}
-        if job.policy.newton is not None:  # its rules follow from these, the market and the package
-            parts = {"trigger": self.trigger, "bonus": self.bonus, "noise": self.noise}
-            content["newton"] = {**parts, "reference_price": self.reference_price}
-        if job.policy.newton is not None or (job.policy.private and job.policy.noise is not None):
+        built = job.policy
+        content["policy"] = {
+            "name": built.name,
+            "calibration": built.calibration,
+            "adjacency": built.adjacency.value,
+            "claimed": msgspec.to_builtins(built.claimed),
+            **built.settings,
+        }
+        if built.reads_budget:  # its noise follows from it, the market and the package
             content["budget"] = msgspec.to_builtins(job.budget)
         return content
 
@@ -129,6 +114,8 @@ class Cell:
 
     def _prepared(self, policy: str | Policy) -> Job:
         given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)} | {"policy": policy}
+        if isinstance(policy, Policy):  # built with them
+            given = {name: value for name, value in given.items() if name not in OPTIONS}
         if given.pop("features") is not None:
             if self.market is not None and self.dimension is not None:
                 prepare(**given)  # which refuses both
@@ -172,7 +159,7 @@ def content_of(market: Market) -> Content:
 
 
 def seen_through(market: Market, name: str) -> Market:
-    """The same customers through the built-in map of that name: theta keeps its entries, terms it lacks get 0."""
+    """The market's customers through the built-in map of that name: theta keeps its entries, terms it lacks get 0."""
     before, after = market.features, by_name(name, market.features.contexts)
     if before.name not in MAPS or after.code < before.code:
         raise InvalidInput(f"features {name!r} lacks terms of the map {before.name!r} of market {market.name!r}")

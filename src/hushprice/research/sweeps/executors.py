@@ -1,4 +1,4 @@
-"""Where pieces run. Whatever the place and the order, a trial is the same to its last digit."""
+"""Where ranges of trials run. Whatever the place and the order, a trial is the same to its last digit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.research.sweeps.block import Block
 from hushprice.research.sweeps.cell import Cell
-from hushprice.research.sweeps.trial_range import Missing, Piece, cut
+from hushprice.research.sweeps.trial_range import Missing, TrialRange, cut
 from hushprice.simulation.device import CPU, Place, choose
 from hushprice.simulation.run import run_one, warm_up
 from hushprice.simulation.trial import Job
@@ -23,11 +23,11 @@ from hushprice.types import IntArray
 
 NAMES = ("local", "ray")
 Advance = Callable[[int], None]  # periods done
-Ended = Generator[tuple[Piece, Block], None, None]
+Ended = Generator[tuple[TrialRange, Block], None, None]
 
 
 class Executor(Protocol):
-    """Runs pieces and gives back each one's block as it ends; leaving the loop early stops the rest."""
+    """Runs ranges of trials and gives back each one's block as it ends; leaving the loop early stops the rest."""
 
     @property
     def place(self) -> Place:
@@ -38,16 +38,16 @@ class Executor(Protocol):
         """These cells come next, before they are prepared; a cell's results are not all there where it `lacks` some."""
         ...
 
-    def cut(self, missing: Missing) -> list[Piece]:
-        """Pieces of a size that suits it; refuses cells that it cannot run."""
+    def cut(self, missing: Missing) -> list[TrialRange]:
+        """Ranges of trials of a size that suits it; refuses cells that it cannot run."""
         ...
 
-    def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended: ...
+    def run(self, trial_ranges: Sequence[TrialRange], advance: Advance) -> Ended: ...
 
     def close(self) -> None: ...
 
 
-class Local:
+class LocalExecutor:
     """Threads of this process: compiled code leaves the interpreter lock, so they use all cores."""
 
     def __init__(self, workers: int | None = None, place: Place = CPU) -> None:
@@ -57,22 +57,22 @@ class Local:
         self.place = place
 
     def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:
-        """All is compiled already, or will be in a moment."""
+        """Do nothing: all is compiled already, or will be in a moment."""
 
-    def cut(self, missing: Missing) -> list[Piece]:
+    def cut(self, missing: Missing) -> list[TrialRange]:
         return cut(missing, self.slots)
 
-    def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
-        starts = np.cumsum([1, *(len(piece.numbers) for piece in pieces)])
+    def run(self, trial_ranges: Sequence[TrialRange], advance: Advance) -> Ended:
+        starts = np.cumsum([1, *(len(trial_range.numbers) for trial_range in trial_ranges)])
         control = np.zeros(int(starts[-1]), dtype=np.int64)  # [0]: stop; then the periods done in each trial
-        with ThreadPoolExecutor(max(1, min(self.slots, len(pieces)))) as pool:
-            running: dict[Future[Block], Piece] = {}
+        with ThreadPoolExecutor(max(1, min(self.slots, len(trial_ranges)))) as pool:
+            running: dict[Future[Block], TrialRange] = {}
             ended: queue.SimpleQueue[Future[Block]] = queue.SimpleQueue()  # of ten thousand, only those that ended
             try:
-                for piece, start in zip(pieces, starts, strict=False):
-                    job = piece.cell.prepare()
-                    future = pool.submit(run_piece, job, piece.numbers, control, int(start))
-                    running[future] = piece
+                for trial_range, start in zip(trial_ranges, starts, strict=False):
+                    job = trial_range.cell.prepare()
+                    future = pool.submit(run_trial_range, job, trial_range.numbers, control, int(start))
+                    running[future] = trial_range
                     future.add_done_callback(ended.put)
                 while running:
                     done = _next(ended)
@@ -85,7 +85,7 @@ class Local:
                     future.cancel()
 
     def close(self) -> None:
-        """Nothing outlives a run."""
+        """Do nothing: no thread outlives a run."""
 
 
 def _next(ended: queue.SimpleQueue[Future[Block]]) -> Future[Block] | None:
@@ -96,7 +96,7 @@ def _next(ended: queue.SimpleQueue[Future[Block]]) -> Future[Block] | None:
         return None
 
 
-def run_piece(job: Job, numbers: range, control: IntArray, counter: int) -> Block:
+def run_trial_range(job: Job, numbers: range, control: IntArray, counter: int) -> Block:
     """The trials of those numbers, one after another."""
     warm_up(job)
     started = time.perf_counter()
@@ -122,13 +122,13 @@ def open_executor(
             from hushprice.research.sweeps.gpu_executor import Gpu
 
             return Gpu(place)
-        return Local(workers, place)
+        return LocalExecutor(workers, place)
     if name == "ray":
         if device != "cpu":
             raise InvalidInput(f"device {device!r} is for executor 'local' alone; a cluster computes on CPUs")
         if workers is not None:
             raise InvalidInput(f"workers is for executor 'local' alone, got {workers!r} with executor 'ray'")
-        from hushprice.research.sweeps.ray_executor import Ray
+        from hushprice.research.sweeps.ray_executor import RayExecutor
 
-        return Ray(address)
+        return RayExecutor(address)
     raise InvalidInput(f"executor must be one of {', '.join(NAMES)}, got {name!r}")

@@ -20,7 +20,8 @@ from hushprice.errors import HushpriceError, InvalidInput
 from hushprice.research.sweeps.block import Block
 from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.executors import Advance, Ended
-from hushprice.research.sweeps.trial_range import Missing, Piece
+from hushprice.research.sweeps.trial_range import Missing
+from hushprice.research.sweeps.trial_range import TrialRange as Piece
 from hushprice.simulation.device import Place, unfit
 from hushprice.simulation.gpu import device
 from hushprice.simulation.gpu.ahead import Ahead, kernels_of
@@ -250,7 +251,7 @@ def _leaves_half(work: Work, running: Collection[Work]) -> bool:
 
 
 def _next_of(news: queue.SimpleQueue[tuple[int, Any]]) -> tuple[int, Any]:
-    """Waits in small steps: a library that handles Ctrl-C too may keep it from ending an endless wait (apart.py)."""
+    """Waits in small steps: a library that handles Ctrl-C too may keep it from ending an endless wait."""
     while True:
         with suppress(queue.Empty):
             return news.get(timeout=0.1)

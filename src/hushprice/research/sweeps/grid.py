@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,13 @@ import msgspec
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
-from hushprice.policies.catalog import DEFAULT
+from hushprice.policies.catalog import read_by
 from hushprice.research.sweeps.cell import Cell
+from hushprice.settings import DEFAULT_POLICY
 from hushprice.simulation.market_file import load_market
 
 Count = int | float  # 1e5 is a float to TOML
 Number = int | float
-OWNERS = {  # settings that one policy alone reads
-    "price": "fixed",
-    "calibration": "paper",
-    **dict.fromkeys(("reference_price", "trigger", "bonus", "noise"), "noisy-newton"),
-}
 
 
 class GridTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -95,16 +90,10 @@ def grid(**axes: Any) -> list[Cell]:
     cells: dict[str, Cell] = {}
     for combination in itertools.product(*lists.values()):
         setting = dict(zip(lists, combination, strict=True))
-        cell = Cell(**_read(setting, lists.get("policy", [DEFAULT])))
+        named = lists.get("policy", [DEFAULT_POLICY])
+        cell = Cell(**read_by(setting.get("policy", DEFAULT_POLICY), setting, named))
         cells.setdefault(cell.key, cell)
     return list(cells.values())
-
-
-def _read(setting: Mapping[str, Any], policies: list[Any]) -> dict[str, Any]:
-    """The setting without what belongs to another policy of the grid."""
-    policy = setting.get("policy", DEFAULT)
-    others = {name for name, owner in OWNERS.items() if owner != policy and owner in policies}
-    return {name: value for name, value in setting.items() if name not in others}
 
 
 def _listed(value: Any) -> list[Any]:

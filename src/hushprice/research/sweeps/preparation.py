@@ -8,7 +8,7 @@ from typing import cast
 
 from hushprice.policies.protocol import Policy
 from hushprice.research.sweeps.cell import Cell
-from hushprice.simulation.subprocess_pool import cores, each_apart
+from hushprice.simulation.subprocess_pool import cores, map_in_subprocesses
 from hushprice.simulation.trial import Job
 
 START = 1.0  # seconds until a process can begin
@@ -20,7 +20,7 @@ def prepare_all(cells: Sequence[Cell]) -> list[Job]:
 
     A bad cell is refused as `Cell.prepare` does it, and the first of several.
     """
-    built = _built_apart([cell for cell in cells if cell.policy == "paper" and not cell.prepared])
+    built = _built_in_subprocesses([cell for cell in cells if cell.policy == "paper" and not cell.prepared])
     jobs = []
     for cell in cells:
         policy = built.get(cell) if built and not cell.prepared else None
@@ -28,7 +28,7 @@ def prepare_all(cells: Sequence[Cell]) -> list[Job]:
     return jobs
 
 
-def _built_apart(cells: Sequence[Cell]) -> dict[Cell, Policy]:
+def _built_in_subprocesses(cells: Sequence[Cell]) -> dict[Cell, Policy]:
     """The policies of these cells, from other processes; none where that would take longer, or anything fails there."""
     alike = {cell: dataclasses.replace(cell, seed=0) for cell in cells}  # no calibration reads the seed
     distinct = sorted(dict.fromkeys(alike.values()), key=lambda cell: -_seconds(cell))
@@ -38,9 +38,9 @@ def _built_apart(cells: Sequence[Cell]) -> dict[Cell, Policy]:
     if processes < 2 or START + work / processes >= work:
         return {}
     shares = [distinct[first::processes] for first in range(processes)]  # dealt out, so that all get as many slow ones
-    found = each_apart(policies_of, [(share,) for share in shares])
+    built_policies = map_in_subprocesses(policies_of, [(share,) for share in shares])
     built: dict[Cell, Policy] = {}
-    for share, policies in zip(shares, found, strict=True):
+    for share, policies in zip(shares, built_policies, strict=True):
         if policies is None:
             return {}
         built |= zip(share, policies, strict=True)

@@ -8,9 +8,9 @@ from contextlib import closing
 from hushprice import checks
 from hushprice.research.sweeps.block import Block
 from hushprice.research.sweeps.cell import Cell
-from hushprice.research.sweeps.executors import Executor, Local
+from hushprice.research.sweeps.executors import Executor, LocalExecutor
 from hushprice.research.sweeps.preparation import prepare_all
-from hushprice.research.sweeps.store import Store
+from hushprice.research.sweeps.store import TrialStore
 from hushprice.research.sweeps.trial_range import gaps
 from hushprice.simulation.device import Place
 from hushprice.simulation.result import SimulationResult
@@ -25,7 +25,7 @@ def run_cells(
     cells: Iterable[Cell],
     *,
     trials: int | Mapping[Cell, int] = 20,
-    store: Store | None = None,
+    store: TrialStore | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
     on_start: Start | None = None,
@@ -34,69 +34,86 @@ def run_cells(
     """Trials 0 .. trials - 1 of every cell, the same numbers as `simulate` gives for its settings.
 
     `trials` is one number for all cells, or each cell's own.
-    Every cell is checked, and every stored result read, before anything runs. Each finished piece is kept in `store`
-    at once, so a run that is stopped loses only the pieces in flight. Cells with one key run once. `progress` counts
-    the periods of this run; a result's `seconds` are those of its pieces added up, each on one worker. Other pieces run
-    on while `on_cell_done` is at work.
+    Every cell is checked, and every stored result read, before anything runs. Each finished range of trials goes to
+    `store` at once, so a run that is stopped loses only the ranges in flight. Cells with one key run once. `progress`
+    counts the periods of this run; a result's `seconds` are those of its ranges added up, each on one worker. Other
+    ranges run on while `on_cell_done` is at work.
 
     >>> cells = [Cell(policy="fixed", price=price, horizon=500) for price in (0.4, 0.6)]
     >>> [round(float(result.revenue.mean()), 3) for result in run_cells(cells, trials=2).values()]
     [0.107, 0.108]
     """
-    executor = executor if executor is not None else Local()
-    place = executor.place
+    executor = executor if executor is not None else LocalExecutor()
     asked = {cell: trials[cell] if isinstance(trials, Mapping) else trials for cell in cells}
     for count in asked.values():
         checks.whole(1, trials=count)
         checks.within(1, MOST, trials=count)
 
     def lacks(cell: Cell) -> bool:
-        return bool(gaps(store.load(cell.key_at(place), asked[cell]) if store is not None else [], asked[cell]))
+        stored = store.load(cell.key_at(executor.place), asked[cell]) if store is not None else []
+        return bool(gaps(stored, asked[cell]))
 
     executor.expect(list(asked), lacks)
     prepare_all(list(asked))
-    keys = {cell: cell.key_at(place) for cell in asked}
-    alike: dict[str, list[Cell]] = {}
-    for cell, key in keys.items():
-        alike.setdefault(key, []).append(cell)
-    most = {key: max(asked[cell] for cell in same) for key, same in alike.items()}
-    blocks = {key: store.load(key, most[key]) if store is not None else [] for key in alike}
-    results: dict[Cell, SimulationResult] = {}
-
-    def finish(key: str) -> None:
-        own = blocks.pop(key)  # the result is as large: no need to keep both
-        for cell in alike[key]:
-            results[cell] = _merge(cell, own, asked[cell], place)
-            if on_cell_done is not None:
-                on_cell_done(cell, results[cell])
-
-    missing = {same[0]: gaps(blocks[key], most[key]) for key, same in alike.items()}
+    results = _CellResults(asked, executor.place, store, on_cell_done)
     if on_start is not None:
-        on_start({cell: cell.horizon * sum(map(len, ranges)) for cell, ranges in missing.items() if ranges})
-    for cell, ranges in missing.items():
-        if not ranges:
-            finish(keys[cell])
-    pieces = executor.cut(missing)
-    whole = sum(piece.periods for piece in pieces)
-    left = {keys[cell]: sum(map(len, ranges)) for cell, ranges in missing.items()}
-
-    if store is not None and pieces:
+        lacking = results.missing.items()
+        on_start({cell: cell.horizon * sum(map(len, ranges)) for cell, ranges in lacking if ranges})
+    results.finish_stored()
+    trial_ranges = executor.cut(results.missing)
+    whole = sum(each.periods for each in trial_ranges)
+    if store is not None and trial_ranges:
         store.make()
 
     def advance(done: int) -> None:
         if progress is not None:
             progress(done, whole)
 
-    with closing(executor.run(pieces, advance)) as ended:
-        for piece, block in ended:
-            key = keys[piece.cell]
-            if store is not None:
-                store.write(key, block, piece.cell.content_at(place))
-            blocks[key].append(block)
-            left[key] -= len(block.numbers)
-            if left[key] == 0:
-                finish(key)
-    return {cell: results[cell] for cell in asked}
+    with closing(executor.run(trial_ranges, advance)) as ended:
+        for trial_range, block in ended:
+            results.add(trial_range.cell, block)
+    return {cell: results.by_cell[cell] for cell in asked}
+
+
+class _CellResults:
+    """Blocks as they are read and run, and the result of each cell whose trials are all there."""
+
+    def __init__(
+        self, asked: Mapping[Cell, int], place: Place, store: TrialStore | None, on_cell_done: CellDone | None
+    ) -> None:
+        self.by_cell: dict[Cell, SimulationResult] = {}
+        self._asked, self._place, self._store, self._on_cell_done = asked, place, store, on_cell_done
+        self._keys = {cell: cell.key_at(place) for cell in asked}
+        self._alike: dict[str, list[Cell]] = {}
+        for cell, key in self._keys.items():
+            self._alike.setdefault(key, []).append(cell)
+        most = {key: max(asked[cell] for cell in same) for key, same in self._alike.items()}
+        self._blocks = {key: store.load(key, most[key]) if store is not None else [] for key in self._alike}
+        self.missing = {same[0]: gaps(self._blocks[key], most[key]) for key, same in self._alike.items()}
+        self._left = {self._keys[cell]: sum(map(len, ranges)) for cell, ranges in self.missing.items()}
+
+    def finish_stored(self) -> None:
+        """Make the results of cells that the store holds whole."""
+        for cell, ranges in self.missing.items():
+            if not ranges:
+                self._finish(self._keys[cell])
+
+    def add(self, cell: Cell, block: Block) -> None:
+        """Store a block that was run; with its last one, the cell has its result."""
+        key = self._keys[cell]
+        if self._store is not None:
+            self._store.write(key, block, cell.content_at(self._place))
+        self._blocks[key].append(block)
+        self._left[key] -= len(block.numbers)
+        if self._left[key] == 0:
+            self._finish(key)
+
+    def _finish(self, key: str) -> None:
+        own = self._blocks.pop(key)  # the result is as large: no need to keep both
+        for cell in self._alike[key]:
+            self.by_cell[cell] = _merge(cell, own, self._asked[cell], self._place)
+            if self._on_cell_done is not None:
+                self._on_cell_done(cell, self.by_cell[cell])
 
 
 def _merge(cell: Cell, blocks: Sequence[Block], trials: int, place: Place) -> SimulationResult:

@@ -1,4 +1,4 @@
-"""Finished trials in a folder: one file a piece, whole or absent, found again by the hash of its cell's content."""
+"""Finished trials in a folder: one file a range, whole or absent, found again by the hash of its cell's content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hushprice.simulation.atomic_file import check_folder, whole_file
 _NAME = re.compile(r"([0-9a-f]{64})\.(\d+)-(\d+)\.trials")
 
 
-class Store:
+class TrialStore:
     """A folder of result files. Nothing in it is ever changed or deleted; other files in it are left alone."""
 
     def __init__(self, folder: str | Path) -> None:

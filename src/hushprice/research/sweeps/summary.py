@@ -13,6 +13,17 @@ from hushprice.simulation.result import Mean, SimulationResult
 if TYPE_CHECKING:
     import polars
 
+_SETTINGS = (  # as columns, in this order
+    "price",
+    "exploration_periods",
+    "ridge",
+    "width",
+    "reference_price",
+    "trigger",
+    "bonus",
+    "noise",
+    "max_estimates",
+)
 _MEANS = ("average_regret", "average_revenue", "average_surplus")
 
 
@@ -20,9 +31,8 @@ def summary_row(cell: Cell, result: SimulationResult, place: Place = CPU) -> dic
     """The cell's setting as it was resolved, null where the policy does not read it, and what was found there."""
     job = cell.prepare()
     built = job.policy if isinstance(job.policy, Policy) else None
-    reads_budget = built is None or built.newton is not None or built.input_noise > 0.0
-    reads_budget = reads_budget or (built is not None and built.noise is not None and built.private)
-    tuning = None if built is None else built.tuning
+    reads_budget = built is None or built.reads_budget
+    setting = {} if built is None else built.settings
     row: dict[str, Any] = {
         "policy": result.policy,
         "calibration": result.calibration,
@@ -35,15 +45,7 @@ def summary_row(cell: Cell, result: SimulationResult, place: Place = CPU) -> dic
         "epsilon_covariance": job.budget.covariance.epsilon if reads_budget else None,
         "epsilon_estimate": job.budget.estimates.epsilon if reads_budget else None,
         "adjacency": result.adjacency.value,
-        "price": None if built is None else built.price,
-        "exploration_periods": None if tuning is None else tuning.exploration_periods,
-        "ridge": None if tuning is None else tuning.ridge,
-        "width": None if tuning is None else tuning.width,
-        "reference_price": None if built is None or built.newton is None else built.newton.reference_price,
-        "trigger": None if built is None or built.newton is None else built.newton.trigger > 0.0,
-        "bonus": None if built is None or built.newton is None else built.newton.width > 0.0,
-        "noise": None if built is None or built.newton is None else built.newton.drawn,
-        "max_estimates": None if tuning is None else tuning.max_estimates,
+        **{name: setting.get(name) for name in _SETTINGS},
         "seed": result.seed,
         "trials": result.trials,
         "device": result.device,

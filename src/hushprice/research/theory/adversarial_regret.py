@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hushprice.policies.paper.rules import adversarial
-from hushprice.research.theory.finding import Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.regret_bounds import EXAMPLE, INSTANCE, binding_horizon, measured, vacuity_rows
 from hushprice.research.theory.statistics import MISS, all_of, at_most, from_horizon
 from hushprice.simulation.market import paper_market
@@ -13,10 +13,10 @@ from hushprice.simulation.market import paper_market
 NAME, LABEL = "adversarial-regret", "thm:main-regret-adversarial-context"
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """The theorem's own tuning on friendly and on adversarial contexts, against its bound."""
     horizons, trials = size.pick((10**4,), (10**4, 10**5)), size.pick(4, 10)
-    rows: list[Row] = []
+    rows: list[FindingRow] = []
     answers: list[bool | None] = []
     worst, estimates = 0.0, 0.0
     for horizon in horizons:
@@ -35,7 +35,7 @@ def check(size: Size) -> Finding:
             worst, estimates = max(worst, regret.value / bound), max(estimates, float(row["estimates"] or 0))
     friendly = binding_horizon(adversarial, EXAMPLE, 2, 1.0, 1.0)
     true = binding_horizon(adversarial, INSTANCE, 2, 1.0, 1.0)
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="With the theorem's T0, D_inf, rho and gamma, regret is at most 2 gamma sqrt(4.6 d T ln T).",

@@ -26,12 +26,18 @@ from hushprice import checks
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
 from hushprice.privacy.budget import EpsilonDelta
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
+from hushprice.research.theory.statistics import MISS, mean_interval, power
 from hushprice.simulation import contexts
 from hushprice.simulation.market import Market
 from hushprice.simulation.result import Mean
 from hushprice.simulation.run import simulate
 from hushprice.types import FloatArray
 
+NAME, LABEL = "classical-privacy", "prop:anticipating-linear-regret"
+RATE = 1.0  # power of T in the regret that the proposition states; tests plant others
+SAFETY = 1.0  # factor on the floor; tests plant others
+HEARS_BADLY = "best that hears badly"
 KINDS = (0.0, 1.0)  # the two contexts
 SHARES = (0.7, 0.3)
 PRICES = np.linspace(0.0, 1.0, 20_001)
@@ -40,7 +46,7 @@ PROMISE = EpsilonDelta(0.69, 1e-12)  # just inside the proposition's epsilon < l
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class PolicyRegret:
     """Average regret of one policy over one horizon."""
 
     policy: str
@@ -94,14 +100,14 @@ def linear_regret(
     trials: int = 10,
     seed: int = 0,
     workers: int | None = None,
-) -> list[Loss]:
+) -> list[PolicyRegret]:
     """Classical against anticipating privacy on `two_kinds`: the first has regret linear in T, the second has not."""
     checks.whole(1, trials=trials)
     market = two_kinds()
-    found: list[Loss] = []
+    regrets: list[PolicyRegret] = []
     for horizon in horizons:
         best = np.array([hearing_badly(promise, horizon, seed, trial) for trial in range(trials)])
-        found.append(Loss("best that hears badly", "the own price too", horizon, Mean.of(best)))
+        regrets.append(PolicyRegret(HEARS_BADLY, "the own price too", horizon, Mean.of(best)))
         for policy, hides in (("fixed", "the own price too"), ("paper", "later prices"), ("nonprivate", "nobody")):
             result = simulate(
                 policy,
@@ -113,8 +119,51 @@ def linear_regret(
                 seed=seed,
                 workers=workers,
             )
-            found.append(Loss(result.label, hides, horizon, result.average_regret))
-    return found
+            regrets.append(PolicyRegret(result.label, hides, horizon, result.average_regret))
+    return regrets
+
+
+def check(size: CheckSize) -> TheoryFinding:
+    """The power of T in the regret of the best classically private shop, and whether it loses what the floor says."""
+    horizons, trials = size.pick((10**3, 10**4, 10**5), HORIZONS), size.pick(6, 10)
+    samples = [  # customers of their own at each horizon: the slope's interval takes them to be independent
+        np.array([hearing_badly(PROMISE, horizon, size.seed + 1000 * index, trial) for trial in range(trials)])
+        for index, horizon in enumerate(horizons)
+    ]
+    growth = power(horizons, [horizon * sample for horizon, sample in zip(horizons, samples, strict=True)])
+    floor, last = SAFETY * loss_floor(PROMISE), mean_interval(samples[-1])
+    regrets = linear_regret(horizons, trials=trials, seed=size.seed, workers=size.workers)
+    rows: list[FindingRow] = [
+        {
+            "T": each.horizon,
+            "policy": each.policy,
+            "hides x from": each.hides,
+            "average regret x 1e4": None if each.regret.mean is None else round(1e4 * each.regret.mean, 2),
+            "standard error": None
+            if each.regret.standard_error is None
+            else round(1e4 * each.regret.standard_error, 2),
+        }
+        for each in regrets
+    ]
+    later = {each.policy: each.regret.mean or 0.0 for each in regrets if each.horizon == horizons[-1]}
+    return TheoryFinding(
+        label=LABEL,
+        name=NAME,
+        statement="A policy that hides x_t from the own price p_t too, epsilon < ln 2, has regret linear in T on some "
+        "market.",
+        quantity="power of T in the regret of the best such policy (the paper: 1)",
+        measured=growth.value,
+        bound=RATE,
+        holds=growth.low <= RATE <= growth.high and last.low <= floor <= last.high,
+        vacuous=False,
+        false_alarm=2 * MISS,
+        explanation=f"On a market with two kinds of customers regret goes like T to the {growth}. No such policy "
+        f"loses less than {1e4 * floor:.2f}e-4 a customer at epsilon = {PROMISE.epsilon:g}, and the best one, which "
+        f"knows theta* and hears x_t by a randomized response, loses {1e4 * last.value:.2f}e-4 at T = "
+        f"{horizons[-1]:,}. There the best price for all loses {1e4 * later['fixed (best in hindsight)']:.1f}e-4, and "
+        f"the paper's policy, which hides x_t from later prices, {1e4 * later['paper (tight)']:.1f}e-4.",
+        rows=tuple(rows),
+    )
 
 
 def _truth(epsilon: float) -> float:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushprice.research.theory.finding import Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import MISS, Interval, all_of, mean_interval
 from hushprice.simulation import contexts
 from hushprice.simulation.market import Market, paper_market
@@ -21,8 +21,8 @@ BATCH = 100
 SIGN = 1.0  # of the change of surplus with epsilon that the paper states; tests plant the other
 
 
-class Cell(NamedTuple):
-    """One epsilon, a number a trial each."""
+class SurplusRun(NamedTuple):
+    """What one policy did at one epsilon: arrays with one number a trial."""
 
     surplus: FloatArray
     price: FloatArray  # average price
@@ -30,7 +30,9 @@ class Cell(NamedTuple):
     at_average: FloatArray  # surplus had everyone paid the average price
 
 
-def cell(market: Market, policy: str, size: Size, *, horizon: int, epsilon: float, trials: int) -> Cell:
+def surplus_run(
+    market: Market, policy: str, size: CheckSize, *, horizon: int, epsilon: float, trials: int
+) -> SurplusRun:
     """A run with its prices kept, second half only: what is charged once something was learned.
 
     Prices are kept for BATCH trials at a time; each batch has customers of its own, the same for every policy and
@@ -40,7 +42,7 @@ def cell(market: Market, policy: str, size: Size, *, horizon: int, epsilon: floa
         _batch(market, policy, size, seed=size.seed + 7919 * index, horizon=horizon, epsilon=epsilon, trials=count)
         for index, count in enumerate(_counts(trials))
     ]
-    return Cell(*map(np.concatenate, zip(*batches, strict=True)))
+    return SurplusRun(*map(np.concatenate, zip(*batches, strict=True)))
 
 
 def _counts(trials: int) -> list[int]:
@@ -48,7 +50,7 @@ def _counts(trials: int) -> list[int]:
 
 
 def _batch(
-    market: Market, policy: str, size: Size, *, seed: int, horizon: int, epsilon: float, trials: int
+    market: Market, policy: str, size: CheckSize, *, seed: int, horizon: int, epsilon: float, trials: int
 ) -> tuple[FloatArray, ...]:
     name, _, calibration = policy.partition("@")
     extra: dict[str, Any] = {"calibration": calibration} if calibration else {}
@@ -81,56 +83,58 @@ def _batch(
 
 
 @functools.lru_cache(maxsize=2)
-def cells(size: Size) -> dict[str, list[Cell]]:
+def surplus_runs(size: CheckSize) -> dict[str, list[SurplusRun]]:
     """Every epsilon of `epsilons_of`, by policy, on the paper's market, d = 2; and three yardsticks, one cell each."""
     horizon, market = size.pick(50_000, 200_000), paper_market(2)
 
-    def run(policy: str, epsilon: float) -> Cell:
+    def run(policy: str, epsilon: float) -> SurplusRun:
         trials = size.pick(30, MORE if policy == "paper@published" else 100)
-        return cell(market, policy, size, horizon=horizon, epsilon=epsilon, trials=trials)
+        return surplus_run(market, policy, size, horizon=horizon, epsilon=epsilon, trials=trials)
 
-    found = {policy: [run(policy, each) for each in epsilons_of(size)] for policy in POLICIES}
-    return found | {name: [run(name, 1.0)] for name in YARDSTICKS}
+    runs_by_policy = {policy: [run(policy, each) for each in epsilons_of(size)] for policy in POLICIES}
+    return runs_by_policy | {name: [run(name, 1.0)] for name in YARDSTICKS}
 
 
-def epsilons_of(size: Size) -> tuple[float, ...]:
+def epsilons_of(size: CheckSize) -> tuple[float, ...]:
     """Total epsilons: twice what the axis of fig:surplus says."""
     return size.pick((0.2, 1.0, 4.0), (0.2, 0.4, 1.0, 2.0, 4.0))
 
 
-def changes(size: Size, found: dict[str, list[Cell]], field: str) -> list[Interval]:
+def changes(size: CheckSize, runs_by_policy: dict[str, list[SurplusRun]], field: str) -> list[Interval]:
     """From the smallest to the largest epsilon along a line in ln(epsilon), fitted trial by trial, for each policy."""
     logs = np.log(np.array(epsilons_of(size)))
     centred = logs - logs.mean()
     weights = centred * (logs[-1] - logs[0]) / float(centred @ centred)
-    return [mean_interval(weights @ np.array([getattr(one, field) for one in found[each]])) for each in POLICIES]
+    return [
+        mean_interval(weights @ np.array([getattr(one, field) for one in runs_by_policy[each]])) for each in POLICIES
+    ]
 
 
-def table(size: Size, found: dict[str, list[Cell]]) -> tuple[Row, ...]:
-    """A row a cell."""
+def table(size: CheckSize, runs_by_policy: dict[str, list[SurplusRun]]) -> tuple[FindingRow, ...]:
+    """One row for each policy and epsilon."""
     rows = [
         _row(each, f"{eps:g}", one)
         for each in POLICIES
-        for eps, one in zip(epsilons_of(size), found[each], strict=True)
+        for eps, one in zip(epsilons_of(size), runs_by_policy[each], strict=True)
     ]
-    return (*rows, *(_row(each, "-", found[each][0]) for each in YARDSTICKS))
+    return (*rows, *(_row(each, "-", runs_by_policy[each][0]) for each in YARDSTICKS))
 
 
 def shown(intervals: list[Interval]) -> str:
-    """Signed changes with their intervals."""
+    """The changes in words, with sign and interval."""
     return " and ".join(f"{each.value:+.3f} [{each.low:+.3f}, {each.high:+.3f}]" for each in intervals)
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """Surplus against epsilon, on the same customers."""
-    found = cells(size)
-    change = changes(size, found, "surplus")
+    runs_by_policy = surplus_runs(size)
+    change = changes(size, runs_by_policy, "surplus")
     answers: list[bool | None] = [None if each.low <= 0 <= each.high else SIGN * each.value > 0 for each in change]
     holds = all_of(answers)
     words = {True: "rises", False: "falls", None: "undecided"}
     word = ", ".join(f"{name} {words[answer]}" for name, answer in zip(POLICIES, answers, strict=True))
-    free, best = (float(found[each][0].surplus.mean()) for each in ("nonprivate", "random"))
-    return Finding(
+    free, best = (float(runs_by_policy[each][0].surplus.mean()) for each in ("nonprivate", "random"))
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="Average consumer surplus increases as epsilon increases.",
@@ -143,11 +147,11 @@ def check(size: Size) -> Finding:
         explanation=f"Surplus: {word}. Changes from total epsilon {epsilons_of(size)[0]:g} to "
         f"{epsilons_of(size)[-1]:g} are {shown(change)}, towards the non-private {free:.3f}. Random prices leave "
         f"customers more, {best:.3f}.",
-        rows=table(size, found),
+        rows=table(size, runs_by_policy),
     )
 
 
-def _row(policy: str, epsilon: str, one: Cell) -> Row:
+def _row(policy: str, epsilon: str, one: SurplusRun) -> FindingRow:
     surplus = mean_interval(one.surplus)
     return {
         "policy": policy,

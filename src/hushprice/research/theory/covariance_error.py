@@ -8,7 +8,7 @@ import numpy as np
 
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.research.theory import material
-from hushprice.research.theory.finding import Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import MISS, Interval, all_of, first_horizon, from_horizon, power
 from hushprice.simulation.market import paper_market
 from hushprice.types import FloatArray
@@ -36,19 +36,19 @@ def largest_errors(name: str, dimension: int, horizon: int, *, trials: int, seed
     """sup_n ||Sigma_n^p - Sigma_n|| of each trial, random prices on the paper's market."""
     market = paper_market(dimension)
     noise = material.stream_noise(name, EpsilonDelta(1.0, float(horizon) ** -2), horizon)
-    found = []
+    largest = []
     for trial in range(trials):
         phi = material.random_features(market, horizon - 1, horizon=horizon, seed=seed, trial=trial)
         released, exact = material.release_all(name, phi, noise, horizon=horizon, seed=seed, trial=trial)
-        found.append(float(material.operator_norms(released - exact, dimension).max()))
-    return np.array(found)
+        largest.append(float(material.operator_norms(released - exact, dimension).max()))
+    return np.array(largest)
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """The lemma's rate, the lemma with constant 1, and a bound of the same form with explicit constants."""
     horizons = size.pick((2**12, 2**14, 2**16), (2**12, 2**14, 2**16, 2**18))
     dimensions, trials = size.pick((2, 4), (2, 4, 8)), size.pick(6, 12)
-    rows: list[Row] = []
+    rows: list[FindingRow] = []
     answers: list[bool | None] = []
     worst, alarm = 0.0, 0.0
     powers: dict[str, Interval] = {}
@@ -80,7 +80,7 @@ def check(size: Size) -> Finding:
         powers[name] = power([3.0 * math.log(each) for each in horizons], samples)
         answers.append(powers[name].low <= POWER)
     binding = first_horizon(lambda horizon: lemma_bound(2, horizon) < horizon / 6)
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="With probability 1 - O(1/T), every released covariance is off by at most "

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.research.theory import material
-from hushprice.research.theory.finding import Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import first_horizon, from_horizon
 from hushprice.simulation.market import paper_market
 
@@ -54,46 +56,34 @@ def can_double(dimension: int, horizon: float, ridge: float) -> bool:
     return dimension * math.log1p(horizon / (dimension * ridge)) > math.log(2.0)
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """The corollary at its own ridge, at the theorems' ridge, and at the numerical section's."""
     horizons = size.pick((2**12, 2**14), (2**12, 2**15, 2**18))
     trials = size.pick(3, 8)
-    rows: list[Row] = []
+    rows: list[FindingRow] = []
     holds, worst, alarm = True, 0.0, 0.0
-    for name in material.STREAMS:
-        for horizon in horizons:
-            for dimension in (2, 4):
-                ridges = {
-                    "corollary": corollary_ridge(dimension, horizon),
-                    "theorems": corollary_ridge(dimension, horizon, with_delta=False),
-                    "numerical section": NUMERICAL_RIDGE,
+    for name, horizon, dimension in itertools.product(material.STREAMS, horizons, (2, 4)):
+        for ridge_name, ridge in ridges(dimension, horizon).items():
+            low, high = ratios(name, dimension, horizon, ridge, trials=trials, seed=size.seed)
+            inside = low >= LOWEST and high <= HIGHEST
+            if ridge_name == "corollary":
+                holds = holds and inside
+                alarm += trials * false_alarm(name, dimension, horizon, ridge)
+                worst = max(worst, 1.0 - low, high - 1.0)
+            rows.append(
+                {
+                    "stream": name,
+                    "d": dimension,
+                    "T": horizon,
+                    "ridge of": ridge_name,
+                    "ridge": round(ridge, 1),
+                    "lowest ratio": round(low, 4),
+                    "highest ratio": round(high, 4),
+                    "within 0.9 .. 1.11": "yes" if inside else "no",
                 }
-                for ridge_name, ridge in ridges.items():
-                    low, high = ratios(name, dimension, horizon, ridge, trials=trials, seed=size.seed)
-                    inside = low >= LOWEST and high <= HIGHEST
-                    if ridge_name == "corollary":
-                        holds = holds and inside
-                        alarm += trials * false_alarm(name, dimension, horizon, ridge)
-                        worst = max(worst, 1.0 - low, high - 1.0)
-                    rows.append(
-                        {
-                            "stream": name,
-                            "d": dimension,
-                            "T": horizon,
-                            "ridge of": ridge_name,
-                            "ridge": round(ridge, 1),
-                            "lowest ratio": round(low, 4),
-                            "highest ratio": round(high, 4),
-                            "within 0.9 .. 1.11": "yes" if inside else "no",
-                        }
-                    )
+            )
     binding = first_horizon(lambda horizon: can_double(2, horizon, corollary_ridge(2, horizon)))
-    printed = first_horizon(lambda horizon: can_double(2, horizon, corollary_ridge(2, horizon, with_delta=False)))
-    outside = {
-        each: sum(row["ridge of"] == each and row["within 0.9 .. 1.11"] == "no" for row in rows)
-        for each in ("theorems", "numerical section")
-    }
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="With rho >= d^1.5 ln^5(T/delta) / epsilon, 0.9 det(Lambda_n) <= det(Lambda_n^p) <= "
@@ -104,10 +94,30 @@ def check(size: Size) -> Finding:
         holds=holds,
         vacuous=binding > max(horizons),
         false_alarm=alarm,
-        explanation=f"True (largest error {worst:.1e}), because the ridge drowns the records: with it no "
+        explanation=_explain(rows, worst, binding),
+        rows=tuple(rows),
+    )
+
+
+def ridges(dimension: int, horizon: int) -> dict[str, float]:
+    """The three ridges that are compared, by whose they are."""
+    return {
+        "corollary": corollary_ridge(dimension, horizon),
+        "theorems": corollary_ridge(dimension, horizon, with_delta=False),
+        "numerical section": NUMERICAL_RIDGE,
+    }
+
+
+def _explain(rows: Sequence[FindingRow], worst: float, binding: float) -> str:
+    printed = first_horizon(lambda horizon: can_double(2, horizon, corollary_ridge(2, horizon, with_delta=False)))
+    outside = {
+        each: sum(row["ridge of"] == each and row["within 0.9 .. 1.11"] == "no" for row in rows)
+        for each in ("theorems", "numerical section")
+    }
+    return (
+        f"True (largest error {worst:.1e}), because the ridge drowns the records: with it no "
         f"determinant can double, so no estimate is ever asked for, except {from_horizon(binding)} "
         f"({from_horizon(printed)} with the theorems' ln^5 T). The theorems' ridge, without delta, is not enough in "
         f"{outside['theorems']} of {len(rows) // 3} settings; the numerical section's, 10, in "
-        f"{outside['numerical section']}.",
-        rows=tuple(rows),
+        f"{outside['numerical section']}."
     )

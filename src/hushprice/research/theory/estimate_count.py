@@ -10,7 +10,7 @@ from hushprice.policies.paper.pricing.refresh import LOG_DOUBLING
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.research.theory import material
 from hushprice.research.theory.determinant import corollary_ridge
-from hushprice.research.theory.finding import Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.simulation.market import paper_market
 from hushprice.types import FloatArray
 
@@ -19,7 +19,7 @@ BASE = 1.5  # of the logarithm in D_inf
 
 
 def allowed(dimension: int, horizon: int) -> int:
-    """ceil(d log_1.5 T)."""
+    """The most estimates that the theorems allow: ceil(d log_1.5 T)."""
     return math.ceil(dimension * math.log(horizon) / math.log(BASE))
 
 
@@ -40,42 +40,42 @@ def counts(name: str, dimension: int, horizon: int, ridge: float, *, trials: int
     market = paper_market(dimension)
     stream = "printed" if name == "none" else name
     noise = material.stream_noise(stream, EpsilonDelta(1.0, float(horizon) ** -2), horizon) * (name != "none")
-    found = []
+    doubled = []
     for trial in range(trials):
         phi = material.random_features(market, horizon - 1, horizon=horizon, seed=seed, trial=trial)
         released, _ = material.release_all(stream, phi, noise, horizon=horizon, seed=seed, trial=trial)
-        found.append(doublings(*material.log_determinants(released, ridge, dimension), ridge, dimension))
-    return np.array(found, dtype=np.float64)
+        doubled.append(doublings(*material.log_determinants(released, ridge, dimension), ridge, dimension))
+    return np.array(doubled, dtype=np.float64)
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """Counts with the cap lifted, at a small ridge and at the corollary's."""
     horizons = size.pick((2**12, 2**15), (2**12, 2**15, 2**18, 2**20))
     trials = size.pick(3, 6)
-    rows: list[Row] = []
+    rows: list[FindingRow] = []
     worst, private, drowned = 0.0, 0.0, 0.0
     for horizon in horizons:
         for dimension in (2, 4):
             for name in ("none", *material.STREAMS):
                 for ridge_name, ridge in (("10", 10.0), ("corollary", corollary_ridge(dimension, horizon))):
-                    found = counts(name, dimension, horizon, ridge, trials=trials, seed=size.seed)
-                    share = float(found.max()) / allowed(dimension, horizon)
+                    asked = counts(name, dimension, horizon, ridge, trials=trials, seed=size.seed)
+                    share = float(asked.max()) / allowed(dimension, horizon)
                     worst = max(worst, share)
                     private = max(private, share) if name != "none" else private
-                    drowned = max(drowned, float(found.max())) if ridge_name == "corollary" else drowned
+                    drowned = max(drowned, float(asked.max())) if ridge_name == "corollary" else drowned
                     rows.append(
                         {
                             "noise": name,
                             "d": dimension,
                             "T": horizon,
                             "ridge": ridge_name,
-                            "estimates": round(float(found.mean()), 1),
-                            "most": int(found.max()),
+                            "estimates": round(float(asked.mean()), 1),
+                            "most": int(asked.max()),
                             "d log_1.5 T": allowed(dimension, horizon),
                             "log2 of largest det": round(dimension * math.log2(1 + horizon / (dimension * ridge)), 1),
                         }
                     )
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="O(d ln T) estimates suffice: the doubling test asks for no more than D_inf = ceil(d log_1.5 T).",

@@ -13,13 +13,13 @@ from hushprice.demand.protocol import Demand
 from hushprice.noise import Tape
 from hushprice.policies.paper import published_noise
 from hushprice.policies.paper.private.estimate import PrivateMLE
-from hushprice.policies.paper.published_noise import Constants
+from hushprice.policies.protocol import Constants
 from hushprice.privacy import sensitivity
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import PerturbedEstimate
 from hushprice.records import Records
 from hushprice.research.theory import material
-from hushprice.research.theory.finding import Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import first_horizon, from_horizon
 from hushprice.simulation.market import Market
 from hushprice.types import FloatArray
@@ -31,7 +31,7 @@ LOOSE = "epsilon' = 10"  # nearly no privacy: where the bounds are smallest
 _NO_DISTANCE = 1e-9  # of the solver, and its output noise: the lemma is about the exact minimizer
 
 
-class Case(NamedTuple):
+class EstimateCase(NamedTuple):
     """A demand family, and how private one estimate is."""
 
     name: str
@@ -43,7 +43,7 @@ class Case(NamedTuple):
 
     @property
     def noise(self) -> float:
-        """nu, with the family's true constants."""
+        """The noise nu of one estimate, with the family's true constants."""
         bounds = Constants(bound=self.demand.bound, scale=self.demand.scale, curvature=self.demand.curvature)
         return published_noise.estimate_noise(self.call, bounds)
 
@@ -69,7 +69,9 @@ def share_of_one(horizon: float, dimension: int, epsilon: float) -> EpsilonDelta
     return published_noise.per_estimate(EpsilonDelta(epsilon, float(horizon) ** -2), calls, halved=True)
 
 
-def errors(case: Case, phi: FloatArray, theta: FloatArray, *, trials: int, seed: int) -> tuple[FloatArray, FloatArray]:
+def errors(
+    case: EstimateCase, phi: FloatArray, theta: FloatArray, *, trials: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
     """(theta-hat - theta*)' Lambda_n (theta-hat - theta*) and ||theta-hat||, a fresh demand and estimate each trial."""
     d, count = phi.shape
     losses = sensitivity.of_loss(case.demand)
@@ -84,26 +86,26 @@ def errors(case: Case, phi: FloatArray, theta: FloatArray, *, trials: int, seed:
         output_noise=_NO_DISTANCE,
     )
     lambda_n = phi @ phi.T + case.ridge * np.eye(d)
-    found, norms = [], []
+    squared_errors, norms = [], []
     for trial in range(trials):
         rng = np.random.default_rng([seed, trial, 2])
         records = Records(d, case.demand.bound, case.demand.lowest)
         records.restore(phi, case.demand.sample(theta @ phi, *rng.random((2, count))))
         releaser = PrivateMLE(demand=case.demand, dimension=d, ridge=case.ridge, source=Tape(seed, trial), event=event)
         estimate = releaser.release(records, count + 1).theta
-        found.append(float((estimate - theta) @ lambda_n @ (estimate - theta)))
+        squared_errors.append(float((estimate - theta) @ lambda_n @ (estimate - theta)))
         norms.append(float(np.linalg.norm(estimate)))
-    return np.array(found), np.array(norms)
+    return np.array(squared_errors), np.array(norms)
 
 
-def cases(horizon: int, dimension: int) -> list[Case]:
+def cases(horizon: int, dimension: int) -> list[EstimateCase]:
     """Families at one share of epsilon_2 = 1, and one nearly without privacy, where the bound is smallest."""
     share, loose = share_of_one(horizon, dimension, 1.0), EpsilonDelta(10.0, float(horizon) ** -2)
     return [
-        Case("logistic, slope 4 (sec:numerical)", Logistic(slope=4.0), share, dimension, horizon),
-        Case("logistic, slope 1", Logistic(slope=1.0), share, dimension, horizon),
-        Case(f"logistic, slope 1, {LOOSE}", Logistic(slope=1.0), loose, dimension, horizon),
-        Case(f"gaussian, {LOOSE}", Gaussian(), loose, dimension, horizon),
+        EstimateCase("logistic, slope 4 (sec:numerical)", Logistic(slope=4.0), share, dimension, horizon),
+        EstimateCase("logistic, slope 1", Logistic(slope=1.0), share, dimension, horizon),
+        EstimateCase(f"logistic, slope 1, {LOOSE}", Logistic(slope=1.0), loose, dimension, horizon),
+        EstimateCase(f"gaussian, {LOOSE}", Gaussian(), loose, dimension, horizon),
     ]
 
 
@@ -111,16 +113,16 @@ def binding_horizon(demand: Demand, dimension: int, epsilon: float) -> float:
     """From which T on the bound is below T + rho, what answering theta = 0 always achieves."""
 
     def binds(horizon: float) -> bool:
-        case = Case("", demand, share_of_one(horizon, dimension, epsilon), dimension, horizon)
+        case = EstimateCase("", demand, share_of_one(horizon, dimension, epsilon), dimension, horizon)
         return case.first_bound < horizon + case.ridge
 
     return first_horizon(binds)
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """The bound in settings that meet the lemma's condition, with the least ridge it allows."""
     horizons, trials = size.pick((10**4,), (10**4, 10**5, 10**6)), size.pick(5, 10)
-    rows: list[Row] = []
+    rows: list[FindingRow] = []
     holds, worst, alarm = True, 0.0, 0.0
     for horizon in horizons:
         for dimension in (2, 4):
@@ -129,9 +131,9 @@ def check(size: Size) -> Finding:
             for case in cases(horizon, dimension):
                 market = Market(demand=case.demand, features=main_effects(dimension - 1), theta=theta)
                 phi = material.random_features(market, horizon - 1, horizon=horizon, seed=size.seed, trial=0)
-                found, norms = errors(case, phi, theta, trials=trials, seed=size.seed)
-                holds = holds and bool(found.max() <= case.first_bound) and bool(norms.max() < RADIUS)
-                worst, alarm = max(worst, float(found.max()) / case.first_bound), alarm + trials / horizon**2
+                squared_errors, norms = errors(case, phi, theta, trials=trials, seed=size.seed)
+                holds = holds and bool(squared_errors.max() <= case.first_bound) and bool(norms.max() < RADIUS)
+                worst, alarm = max(worst, float(squared_errors.max()) / case.first_bound), alarm + trials / horizon**2
                 nothing = float(theta @ phi @ phi.T @ theta) + case.ridge * float(theta @ theta)
                 rows.append(
                     {
@@ -139,7 +141,7 @@ def check(size: Size) -> Finding:
                         "d": dimension,
                         "T": horizon,
                         "rho": round(case.ridge, 1),
-                        "largest error": round(float(found.max()), 1),
+                        "largest error": round(float(squared_errors.max()), 1),
                         "bound": round(case.first_bound, 1),
                         "error of theta = 0": round(nothing, 1),
                         "largest norm": round(float(norms.max()), 3),
@@ -148,7 +150,7 @@ def check(size: Size) -> Finding:
     slow, fast = (binding_horizon(Logistic(slope=slope), 2, 1.0) for slope in (4.0, 1.0))
     private = [row for row in rows if LOOSE not in str(row["demand"])]
     vacuous = all(float(row["bound"] or 0) > float(row["error of theta = 0"] or 0) for row in private)
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="With rho >= max(5 nu sqrt(5 d ln T), 2 + 48 s^2 G^2 K d ln T), with probability 1 - O(T^-2) the "

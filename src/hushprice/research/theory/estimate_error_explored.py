@@ -9,8 +9,8 @@ import numpy as np
 from hushprice.demand.families import Gaussian, Logistic
 from hushprice.demand.protocol import Demand
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.research.theory.estimate_error import RADIUS, Case, errors, share_of_one
-from hushprice.research.theory.finding import Finding, Row, Size
+from hushprice.research.theory.estimate_error import RADIUS, EstimateCase, errors, share_of_one
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import first_horizon, from_horizon
 from hushprice.types import FloatArray
 
@@ -18,15 +18,15 @@ NAME, LABEL = "estimate-error-explored", "lem:mle-utility-3 (eq:MLE_upper_2)"
 SAFETY = 1.0  # factor on the bound; tests plant others
 
 
-def needed_eigenvalue(case: Case) -> float:
+def needed_eigenvalue(case: EstimateCase) -> float:
     """lambda_0 = ((2G + 3) rho / sqrt(5 d ln T) + nu G)^2."""
     growth = case.dimension * math.log(case.horizon)
     root = (2 * case.demand.scale + 3) * case.ridge / math.sqrt(5 * growth) + case.noise * case.demand.scale
     return root**2
 
 
-def second_bound(case: Case) -> float:
-    """(4 s K sqrt(d ln T))^2."""
+def second_bound(case: EstimateCase) -> float:
+    """The bound of eq:MLE_upper_2: (4 s K sqrt(d ln T))^2."""
     demand, growth = case.demand, case.dimension * math.log(case.horizon)
     return SAFETY * 16 * (demand.subgaussian * demand.curvature) ** 2 * growth
 
@@ -44,12 +44,12 @@ def first_possible(demand: Demand, dimension: int, epsilon: float | None) -> flo
     def reached(horizon: float) -> bool:
         loose = EpsilonDelta(10.0, horizon**-2)
         share = loose if epsilon is None else share_of_one(horizon, dimension, epsilon)
-        return horizon / dimension >= needed_eigenvalue(Case("", demand, share, dimension, horizon))
+        return horizon / dimension >= needed_eigenvalue(EstimateCase("", demand, share, dimension, horizon))
 
     return first_horizon(reached)
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """The bound where its condition can be met at all, and from when on it could be met in practice."""
     settings: list[tuple[str, Demand, int]] = [
         ("gaussian", Gaussian(), 1),
@@ -58,17 +58,17 @@ def check(size: Size) -> Finding:
     if not size.quick:
         settings += [("gaussian", Gaussian(), 2), ("logistic, slope 1", Logistic(slope=1.0), 2)]
     trials = size.pick(5, 10)
-    rows: list[Row] = []
+    rows: list[FindingRow] = []
     holds, worst, alarm = True, 0.0, 0.0
     for name, demand, dimension in settings:
         horizon = math.ceil(1.05 * first_possible(demand, dimension, None)) + dimension
-        case = Case(name, demand, EpsilonDelta(10.0, float(horizon) ** -2), dimension, horizon)
+        case = EstimateCase(name, demand, EpsilonDelta(10.0, float(horizon) ** -2), dimension, horizon)
         phi = axes_in_turn(dimension, horizon - 1)
         theta = np.full(dimension, -1.0 / math.sqrt(dimension))
-        found, norms = errors(case, phi, theta, trials=trials, seed=size.seed)
+        squared_errors, norms = errors(case, phi, theta, trials=trials, seed=size.seed)
         bound, smallest = second_bound(case), (horizon - 1) // dimension
-        holds = holds and bool(found.max() <= bound) and bool(norms.max() < RADIUS)
-        worst, alarm = max(worst, float(found.max()) / bound), alarm + trials / horizon**2
+        holds = holds and bool(squared_errors.max() <= bound) and bool(norms.max() < RADIUS)
+        worst, alarm = max(worst, float(squared_errors.max()) / bound), alarm + trials / horizon**2
         rows.append(
             {
                 "demand": f"{name}, epsilon' = 10",
@@ -76,13 +76,13 @@ def check(size: Size) -> Finding:
                 "T": horizon,
                 "smallest eigenvalue": smallest,
                 "lambda_0": round(needed_eigenvalue(case), 1),
-                "largest error": round(float(found.max()), 1),
+                "largest error": round(float(squared_errors.max()), 1),
                 "bound": round(bound, 1),
             }
         )
     logistic = first_possible(Logistic(slope=1.0), 2, 1.0)
     paper = first_possible(Logistic(slope=4.0), 2, 1.0)
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="If moreover the smallest eigenvalue of Sigma_n is at least ((2G + 3) rho / sqrt(5 d ln T) + "

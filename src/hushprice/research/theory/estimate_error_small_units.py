@@ -17,16 +17,16 @@ import numpy as np
 
 from hushprice.demand.families import Logistic
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.research.theory.estimate_error import RADIUS, Case, errors
+from hushprice.research.theory.estimate_error import RADIUS, EstimateCase, errors
 from hushprice.research.theory.estimate_error_explored import needed_eigenvalue, second_bound
-from hushprice.research.theory.finding import Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 
 NAME, LABEL = "estimate-error-small-units", "lem:mle-utility-3 (counterexample)"
 UNIT = 0.1  # b; at 1 it is the paper's own logistic example, and both bounds hold
 
 
 @dataclass(frozen=True, kw_only=True)
-class Units(Logistic):
+class DemandInUnits(Logistic):
     """Logistic(slope = b) with the constants of the same demand counted in units of b."""
 
     @property
@@ -42,46 +42,46 @@ class Units(Logistic):
         return (2 + 2 * math.cosh(2 * self.slope)) / self.slope**2
 
 
-def cases(unit: float) -> list[tuple[Case, int]]:
+def cases(unit: float) -> list[tuple[EstimateCase, int]]:
     """For each bound a ridge the lemma allows, and the number of records at which the ridge's pull is worst."""
-    demand, call = Units(slope=unit), EpsilonDelta(10.0, 1e-12)
-    found = []
+    demand, call = DemandInUnits(slope=unit), EpsilonDelta(10.0, 1e-12)
+    listed = []
     for name, factor in (("eq:MLE_upper_1", 4.0), ("eq:MLE_upper_2", 3.0)):
         horizon = 10**6
         for _ in range(20):  # the ridge depends on ln T, and T on the ridge
-            case = Case(name, demand, call, 1, horizon, factor)
+            case = EstimateCase(name, demand, call, 1, horizon, factor)
             reach = needed_eigenvalue(case) if name.endswith("2") else case.ridge * demand.curvature
             horizon = math.ceil(1.001 * reach) + 2
-        found.append((Case(name, demand, call, 1, horizon, factor), horizon - 1))
-    return found
+        listed.append((EstimateCase(name, demand, call, 1, horizon, factor), horizon - 1))
+    return listed
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """One attribute that is always 1, theta* = 1: nothing but the ridge's pull is needed."""
     trials = size.pick(3, 10)
-    rows: list[Row] = []
+    rows: list[FindingRow] = []
     ratios, repaired = [], 0.0
     for case, count in cases(UNIT):
-        found, norms = errors(case, np.ones((1, count)), np.ones(1), trials=trials, seed=size.seed)
+        squared_errors, norms = errors(case, np.ones((1, count)), np.ones(1), trials=trials, seed=size.seed)
         bound = case.first_bound if case.name.endswith("1") else second_bound(case)
         pull = case.demand.curvature * case.demand.scale * case.ridge
-        ratios.append(float(found.min()) / bound if norms.max() < RADIUS else math.inf)
-        repaired = max(repaired, float(found.max()) / (math.sqrt(case.first_bound) + math.sqrt(pull)) ** 2)
+        ratios.append(float(squared_errors.min()) / bound if norms.max() < RADIUS else math.inf)
+        repaired = max(repaired, float(squared_errors.max()) / (math.sqrt(case.first_bound) + math.sqrt(pull)) ** 2)
         rows.append(
             {
                 "bound": case.name,
                 "T": round(case.horizon),
                 "rho": round(case.ridge, 1),
                 "K": round(case.demand.curvature, 1),
-                "least error": round(float(found.min()), 1),
-                "largest error": round(float(found.max()), 1),
+                "least error": round(float(squared_errors.min()), 1),
+                "largest error": round(float(squared_errors.max()), 1),
                 "bound allows": round(bound, 1),
                 "ratio": round(ratios[-1], 2),
                 "lambda_0": round(needed_eigenvalue(case), 1) if case.name.endswith("2") else None,
                 "smallest eigenvalue": count,
             }
         )
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="Both bounds of lem:mle-utility-3 hold for every demand that meets conditions 1 to 5 of sec:models.",

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 from hushprice import checks
 
-Cell = str | int | float | None
-Row = dict[str, Cell]
+FindingValue = str | int | float | None
+FindingRow = dict[str, FindingValue]
 _Choice = TypeVar("_Choice")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Size:
+class CheckSize:
     """How much work a check may do, and from which seed. Timings apart, a finding depends on this alone."""
 
     quick: bool = False
@@ -34,7 +34,7 @@ class Size:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Curve:
+class GrowthCurve:
     """One line of a growth picture, on logarithmic axes, with the rate the paper states as a slope."""
 
     name: str
@@ -46,7 +46,7 @@ class Curve:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class TheoryFinding:
     """One statement of the paper beside what was measured."""
 
     label: str  # LaTeX label
@@ -59,12 +59,12 @@ class Finding:
     vacuous: bool  # at practical sizes the bound says no more than was known without it
     false_alarm: float | None  # largest chance that a true statement is reported as broken; None: no bound known
     explanation: str  # one line, plain words
-    rows: tuple[Row, ...]
-    curves: tuple[Curve, ...] = ()
+    rows: tuple[FindingRow, ...]
+    curves: tuple[GrowthCurve, ...] = ()
 
     @property
     def verdict(self) -> str:
-        """One or two words for a table."""
+        """Whether the statement holds, in one or two words for a table."""
         word = {True: "holds", False: "FALSE", None: "undecided"}[self.holds]
         return f"{word}, vacuous" if self.vacuous else word
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hushprice.research.theory import material, runs
-from hushprice.research.theory.finding import Curve, Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
 from hushprice.research.theory.statistics import MISS, Interval, all_of, at_most, power
 from hushprice.simulation.market import paper_market
 
@@ -11,12 +11,12 @@ NAME, LABEL = "growth-in-dimension", "thm:main-regret-adversarial-context, thm:m
 RATE = 1.5
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """Log-log slope in d, with attributes that tell nothing added to the same demand, and on the paper's market."""
     dimensions = size.pick((2, 4, 8), (2, 3, 5, 8, 12))
     horizon, trials = size.pick(20_000, 100_000), size.pick(6, 12)
-    rows: list[Row] = []
-    curves: list[Curve] = []
+    rows: list[FindingRow] = []
+    curves: list[GrowthCurve] = []
     same: dict[str, Interval] = {}
     paper: dict[str, Interval] = {}
     for policy in ("paper@tight", "nonprivate"):
@@ -30,7 +30,7 @@ def check(size: Size) -> Finding:
         samples = runs.totals(runs.results(policy, cells, size, trials=trials))
         rows += runs.growth_rows(f"{policy}, paper's market", "d", small, samples)
         paper[policy] = power(small, samples)
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="Regret grows no faster than d^1.5 (any contexts), or d (independent contexts).",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hushprice.research.theory import runs
-from hushprice.research.theory.finding import Curve, Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
 from hushprice.research.theory.statistics import MISS, Interval, all_of, at_most, power
 
 NAME, LABEL = "growth-in-horizon", "thm:main-regret-adversarial-context, thm:main-regret-stochastic-context (in T)"
@@ -11,12 +11,12 @@ RATE = 0.5
 LATE = 3  # the rate is about large T: the last three horizons decide
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """Log-log slope of regret in T on the paper's market, numerical section's tuning, epsilon_1 = epsilon_2 = 1."""
     horizons = size.pick((3_000, 10_000, 30_000, 100_000), (3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000))
     trials = size.pick(12, 20)
-    rows: list[Row] = []
-    curves: list[Curve] = []
+    rows: list[FindingRow] = []
+    curves: list[GrowthCurve] = []
     early: dict[str, Interval] = {}
     late: dict[str, Interval] = {}
     for policy in runs.POLICIES:
@@ -26,7 +26,7 @@ def check(size: Size) -> Finding:
         curves.append(runs.curve(policy, "customers T", horizons, samples, RATE))
         early[policy] = power(horizons[:2], samples[:2])
         late[policy] = power(horizons[-LATE:], samples[-LATE:])
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="Regret grows no faster than sqrt(T) up to logarithms, whatever epsilon.",

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from hushprice.research.theory import runs
-from hushprice.research.theory.finding import Curve, Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
 from hushprice.research.theory.statistics import MISS, Interval, all_of, at_most, mean_interval, power
 
 NAME, LABEL = (
@@ -17,12 +17,12 @@ NAME, LABEL = (
 RATE = 1.0
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """Log-log slope in 1/epsilon at fixed T, d = 2, and whether less privacy ever costs more."""
     epsilons = size.pick((8.0, 4.0, 2.0, 1.0, 0.5), (16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.2))
     horizon, trials = size.pick(50_000, 300_000), size.pick(12, 20)
-    rows: list[Row] = []
-    curves: list[Curve] = []
+    rows: list[FindingRow] = []
+    curves: list[GrowthCurve] = []
     powers: dict[str, Interval] = {}
     monotone = True
     for policy in ("paper@published", "paper@tight"):
@@ -36,7 +36,7 @@ def check(size: Size) -> Finding:
             gap = mean_interval(more).value - mean_interval(less).value
             reach = 4.0 * float(np.hypot(more.std(ddof=1), less.std(ddof=1))) / trials**0.5
             monotone = monotone and gap > -reach
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="Regret grows no faster than 1/epsilon (any contexts), and stronger privacy never lowers it "

@@ -9,7 +9,7 @@ import numpy as np
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
 from hushprice.research.theory import material, runs
-from hushprice.research.theory.finding import Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import MISS, Interval, all_of, mean_interval, power
 from hushprice.simulation.market import Market, paper_market
 from hushprice.types import FloatArray
@@ -39,30 +39,30 @@ def best_revenue(attributes: int, *, count: int, seed: int) -> float:
     rng = np.random.default_rng([seed, 4])
     x = rng.uniform(-1.0, 1.0, (count, len(WEIGHTS)))
     weights = SLOPE * np.array(WEIGHTS)
-    seen, unseen = x[:, :attributes] @ weights[:attributes], x[:2000, attributes:] @ weights[attributes:]
-    grid, prices = np.linspace(seen.min(), seen.max(), 60), np.linspace(0.0, 1.0, 401)
-    best = [_best(at, unseen, prices) for at in grid]
-    return float(np.interp(seen, grid, best).mean())
+    known, unknown = x[:, :attributes] @ weights[:attributes], x[:2000, attributes:] @ weights[attributes:]
+    grid, prices = np.linspace(known.min(), known.max(), 60), np.linspace(0.0, 1.0, 401)
+    best = [_best(at, unknown, prices) for at in grid]
+    return float(np.interp(known, grid, best).mean())
 
 
-def _best(seen: float, unseen: FloatArray, prices: FloatArray) -> float:
-    utility = seen + unseen[:, None] - SLOPE * PRICE_WEIGHT * prices[None, :]
+def _best(known: float, unknown: FloatArray, prices: FloatArray) -> float:
+    utility = known + unknown[:, None] - SLOPE * PRICE_WEIGHT * prices[None, :]
     return float((prices * (1.0 / (1.0 + np.exp(-utility))).mean(axis=0)).max())
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """Value and cost of each attribute; whether regret rises with d; whether epsilon = C d holds the privacy cost."""
     horizon, trials = size.pick(20_000, 100_000), size.pick(8, 16)
     count = size.pick(20_000, 200_000)
     values = [best_revenue(each, count=count, seed=size.seed) for each in range(len(WEIGHTS) + 1)]
-    rows: list[Row] = []
+    rows: list[FindingRow] = []
     best: dict[float, int] = {}
     for epsilon in EPSILONS:
         cells = [
             {"horizon": horizon, "epsilon": epsilon, "market": market_using(each)} for each in range(1, len(values))
         ]
-        found = runs.results("paper@tight", cells, size, trials=trials)
-        costs = [mean_interval(each.regret) for each in found]
+        simulated = runs.results("paper@tight", cells, size, trials=trials)
+        costs = [mean_interval(each.regret) for each in simulated]
         net = [values[each] - costs[each - 1].value for each in range(1, len(values))]
         best[epsilon] = 1 + int(np.argmax(net)) if max(net) > values[0] else 0
         for each, cost in enumerate(costs, start=1):
@@ -77,11 +77,12 @@ def check(size: Size) -> Finding:
                     "worth it": "yes" if values[each] - cost.value > values[0] else "no",
                 }
             )
-    growth, held = regret_in_dimension(size, horizon, trials), privacy_cost_at_scaled_epsilon(size, horizon, trials)
+    growth = regret_in_dimension(size, horizon, trials)
+    cost_power = privacy_cost_at_scaled_epsilon(size, horizon, trials)
     answers: list[bool | None] = [_rises(each) for each in growth.values()]
-    answers.append(True if held.high <= 0.0 else (None if held.low <= 0.0 else False))
+    answers.append(True if cost_power.high <= 0.0 else (None if cost_power.low <= 0.0 else False))
     chosen = ", ".join(f"{count} at epsilon {epsilon:g}" for epsilon, count in best.items())
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="More covariates let the seller consider more, but lead to increased regret; with epsilon = C d the "
@@ -94,13 +95,13 @@ def check(size: Size) -> Finding:
         false_alarm=3 * MISS / 2,
         explanation=f"Regret goes like d to the {runs.shown(growth)}: more attributes cost more where demand is the "
         f"same, less on the paper's own market, where the average customer's best price climbs with d, to the cap 1 "
-        f"from d = 6, which is where policies start. With epsilon = d the cost of privacy goes like d to the {held}, "
-        f"not constant where this excludes 0. Attributes worth using here (T = {horizon:,}): {chosen}.",
+        f"from d = 6, which is where policies start. With epsilon = d the cost of privacy goes like d to the "
+        f"{cost_power}, not constant where this excludes 0. Attributes worth using here (T = {horizon:,}): {chosen}.",
         rows=tuple(rows),
     )
 
 
-def regret_in_dimension(size: Size, horizon: int, trials: int) -> dict[str, Interval]:
+def regret_in_dimension(size: CheckSize, horizon: int, trials: int) -> dict[str, Interval]:
     """Powers of d in regret, epsilon fixed: the paper's market, and one whose demand does not change with d."""
     dimensions = (2, 3, 5, 8)
     powers = {}
@@ -110,7 +111,7 @@ def regret_in_dimension(size: Size, horizon: int, trials: int) -> dict[str, Inte
     return powers
 
 
-def privacy_cost_at_scaled_epsilon(size: Size, horizon: int, trials: int) -> Interval:
+def privacy_cost_at_scaled_epsilon(size: CheckSize, horizon: int, trials: int) -> Interval:
     """Power of d in regret beyond the non-private policy's, with epsilon = d, demand unchanged."""
     dimensions = (2, 3, 5, 8)
     cells = [{"horizon": horizon, "epsilon": float(each), "market": material.plain_market(each)} for each in dimensions]

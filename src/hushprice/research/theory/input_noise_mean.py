@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hushprice.research.theory import runs
-from hushprice.research.theory.finding import Curve, Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
 from hushprice.research.theory.statistics import MISS, power
 from hushprice.types import FloatArray
 
@@ -23,14 +23,14 @@ def errors(count: int, epsilon: float, *, trials: int, seed: int) -> tuple[Float
     return inputs, outputs
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """Both powers of n, and the ratio of the errors, sqrt(4n/pi)."""
     counts = size.pick((100, 400, 1_600, 6_400), (100, 400, 1_600, 6_400, 25_600))
     trials, epsilon = size.pick(2_000, 10_000), 1.0
     inputs, outputs = zip(*(errors(each, epsilon, trials=trials, seed=size.seed) for each in counts), strict=True)
     at_input, at_output = power(counts, inputs), power(counts, outputs)
     holds = at_input.low <= INPUT_RATE <= at_input.high and at_output.low <= OUTPUT_RATE <= at_output.high
-    rows: list[Row] = [
+    rows: list[FindingRow] = [
         {
             "n": count,
             "noise on inputs": round(float(a.mean()), 6),
@@ -41,11 +41,11 @@ def check(size: Size) -> Finding:
         }
         for count, a, b in zip(counts, inputs, outputs, strict=True)
     ]
-    curves: tuple[Curve, ...] = (
+    curves: tuple[GrowthCurve, ...] = (
         runs.curve("noise on inputs", "records n", counts, inputs, INPUT_RATE),
         runs.curve("noise on the mean", "records n", counts, outputs, OUTPUT_RATE),
     )
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="Releasing a mean with Laplace noise, the expected error is of order 1/(epsilon sqrt(n)) with noise "

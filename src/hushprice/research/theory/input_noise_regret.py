@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hushprice.research.theory import runs
-from hushprice.research.theory.finding import Curve, Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
 from hushprice.research.theory.statistics import MISS, Interval, all_of, at_most, power
 from hushprice.simulation.market import paper_market
 from hushprice.types import FloatArray
@@ -28,17 +28,17 @@ def noisy_records(epsilon: float, *, count: int, seed: int) -> tuple[FloatArray,
     """
     market = paper_market(2)
     rng = np.random.default_rng([seed, round(1024 * epsilon)])
-    norms, told = np.empty(_BATCHES), np.empty(_BATCHES)
+    norms, information = np.empty(_BATCHES), np.empty(_BATCHES)
     for batch in range(_BATCHES):
-        seen = rng.uniform(-1.0, 1.0, count) + rng.laplace(0.0, 2.0 / epsilon, count)
-        phi = np.stack([seen, -rng.random(count)]) / np.sqrt(2.0)
+        noisy = rng.uniform(-1.0, 1.0, count) + rng.laplace(0.0, 2.0 / epsilon, count)
+        phi = np.stack([noisy, -rng.random(count)]) / np.sqrt(2.0)
         tail = np.exp(-np.abs(market.demand.slope * (market.theta @ phi)))
-        information = market.demand.slope**2 * ((tail / (1.0 + tail) ** 2) * phi) @ phi.T / count
-        norms[batch], told[batch] = np.abs(seen).mean(), np.linalg.eigvalsh(information)[0]
-    return norms, told
+        fisher = market.demand.slope**2 * ((tail / (1.0 + tail) ** 2) * phi) @ phi.T / count
+        norms[batch], information[batch] = np.abs(noisy).mean(), np.linalg.eigvalsh(fisher)[0]
+    return norms, information
 
 
-def regrets(policy: str, epsilons: Sequence[float], size: Size, *, horizon: int, trials: int) -> list[FloatArray]:
+def regrets(policy: str, epsilons: Sequence[float], size: CheckSize, *, horizon: int, trials: int) -> list[FloatArray]:
     """Regret over the horizon on the paper's market, d = 2: one array of trials an epsilon."""
     cells = [{"horizon": horizon, "dimension": 2, "epsilon": each} for each in epsilons]
     return runs.totals(runs.results(policy, cells, size, trials=trials))
@@ -54,21 +54,21 @@ def at_least(interval: Interval, least: float) -> bool | None:
     return at_most(Interval(-interval.value, -interval.high, -interval.low), -least)
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """Growth in 1/epsilon of the noisy norm, of what is lost of a record's information, and of regret."""
     horizon, trials, count = size.pick(50_000, 200_000), size.pick(12, 40), size.pick(20_000, 100_000)
     epsilons, judged = (*JUDGED, *FARTHER), len(JUDGED)
-    norms, told = zip(*(noisy_records(each, count=count, seed=size.seed) for each in epsilons), strict=True)
+    norms, information = zip(*(noisy_records(each, count=count, seed=size.seed) for each in epsilons), strict=True)
     lost = regrets(POLICY, epsilons, size, horizon=horizon, trials=trials)
     growth = exponential(JUDGED, lost[:judged])
-    loss = exponential(JUDGED, [1.0 / each for each in told[:judged]])
+    loss = exponential(JUDGED, [1.0 / each for each in information[:judged]])
     far = [1.0 / each for each in epsilons[-2:]]
-    longer, less = power(far, norms[-2:]), power(far, told[-2:])
+    longer, less = power(far, norms[-2:]), power(far, information[-2:])
     free, best, top = (
         float(regrets(each, (1.0,), size, horizon=horizon, trials=trials)[0].mean())
         for each in ("nonprivate", "fixed", "random")
     )
-    rows: list[Row] = [
+    rows: list[FindingRow] = [
         {
             "epsilon": epsilon,
             "norm of x + noise": round(float(norm.mean()), 3),
@@ -77,11 +77,11 @@ def check(size: Size) -> Finding:
             "standard error": round(float(total.std(ddof=1)) / trials**0.5, 1),
             "average regret x 1e4": round(1e4 * float(total.mean()) / horizon, 2),
         }
-        for epsilon, norm, each, total in zip(epsilons, norms, told, lost, strict=True)
+        for epsilon, norm, each, total in zip(epsilons, norms, information, lost, strict=True)
     ]
     inverse = [float(np.exp(1.0 / each)) for each in JUDGED]
-    curves: tuple[Curve, ...] = (runs.curve(POLICY, "exp(1/epsilon)", inverse, lost[:judged], RATE),)
-    return Finding(
+    curves: tuple[GrowthCurve, ...] = (runs.curve(POLICY, "exp(1/epsilon)", inverse, lost[:judged], RATE),)
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="The efficiency of a logistic fit decays exponentially in the norm of its features; with x + noise "

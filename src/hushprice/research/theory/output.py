@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hushprice.research.theory.finding import Finding
+from hushprice.research.theory.finding import TheoryFinding
 from hushprice.research.theory.picture import growth_picture
 from hushprice.simulation.atomic_file import whole_file, write_figure
 
 
-def write_findings(findings: Sequence[Finding], folder: Path) -> list[Path]:
-    """Write everything; returns the files."""
+def write_findings(findings: Sequence[TheoryFinding], folder: Path) -> list[Path]:
+    """Write the findings and their pictures; returns the files."""
     import msgspec
 
     files = [folder / "findings.json"]

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from hushprice.research.theory import material
-from hushprice.research.theory.finding import Curve, Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
 from hushprice.research.theory.statistics import MISS, Interval, all_of, at_most, power
 from hushprice.simulation.run import prepare, run
 from hushprice.types import FloatArray
@@ -38,7 +38,7 @@ def nanoseconds(dimension: int, horizon: int, *, repeats: int, seed: int) -> Flo
     return np.sort(times)[:repeats]  # what slows a run down is never the algorithm
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """Time of a period against d, and against T at d = 2."""
     dimensions = size.pick((4, 8, 13), (3, 4, 6, 9, 13))
     horizon, repeats = size.pick(20_000, 100_000), size.pick(4, 8)
@@ -48,14 +48,14 @@ def check(size: Size) -> Finding:
     in_time = [nanoseconds(2, each, repeats=repeats, seed=size.seed) for each in horizons]
     in_horizon = power(horizons, in_time)
     answers = [at_most(slope, RATE), at_most(Interval(in_horizon.value, in_horizon.low, in_horizon.value), 0.5)]
-    rows: list[Row] = [
+    rows: list[FindingRow] = [
         {"d": d, "T": t, "ns a period": round(float(np.median(each)), 1), "fastest": round(float(each.min()), 1)}
         for d, t, each in [
             *((d, horizon, each) for d, each in zip(dimensions, times, strict=True)),
             *((2, t, each) for t, each in zip(horizons, in_time, strict=True)),
         ]
     ]
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="The algorithm takes O(d^3 T ln T) time, besides O(d ln T) maximum-likelihood fits.",
@@ -70,7 +70,7 @@ def check(size: Size) -> Finding:
         "average.",
         rows=tuple(rows),
         curves=(
-            Curve(
+            GrowthCurve(
                 name="time of a period",
                 axis="dimension d",
                 x=tuple(map(float, dimensions)),

@@ -6,21 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushprice.research.theory.finding import Finding
+from hushprice.research.theory.finding import TheoryFinding
+from hushprice.simulation.drawing import BLUE, GREEN, PURPLE, VERMILION, finish_axes, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")  # Okabe and Ito: told apart by colour-blind readers
+_COLOURS = (BLUE, VERMILION, GREEN, PURPLE)
 
 
-def growth_picture(finding: Finding) -> Figure:
+def growth_picture(finding: TheoryFinding) -> Figure:
     """Every curve of a finding on logarithmic axes, two-standard-error bars, the stated rate dotted."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.0, 5.0), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(8.0, 5.0)
     axes = figure.add_subplot()
     for index, curve in enumerate(finding.curves):
         colour = _COLOURS[index % len(_COLOURS)]
@@ -34,8 +31,6 @@ def growth_picture(finding: Finding) -> Figure:
     axes.set_xlabel(finding.curves[0].axis)
     axes.set_ylabel("measured")
     axes.set_title(f"{finding.name}: {finding.verdict}", loc="left")
-    axes.grid(visible=True, which="major", alpha=0.3)
+    finish_axes(axes)
     axes.legend(frameon=False, title="dotted: the rate the paper states")
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
     return figure

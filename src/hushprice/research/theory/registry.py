@@ -6,10 +6,11 @@ import importlib
 from collections.abc import Callable, Iterator, Sequence
 
 from hushprice.errors import InvalidInput
-from hushprice.research.theory.finding import Finding, Size
+from hushprice.research.theory.finding import CheckSize, TheoryFinding
 
 # Name on the command line -> file; in the order of the paper.
 CHECKS: dict[str, str] = {
+    "classical-privacy": "classical_privacy",
     "covariance-error": "covariance_error",
     "determinant": "determinant",
     "estimate-error": "estimate_error",
@@ -39,14 +40,14 @@ def chosen(names: Sequence[str]) -> list[str]:
     return [name for name in CHECKS if not names or name in names]
 
 
-def load(name: str) -> Callable[[Size], Finding]:
+def load(name: str) -> Callable[[CheckSize], TheoryFinding]:
     """The check of that name."""
     module = importlib.import_module(f"hushprice.research.theory.{CHECKS[name]}")
-    check: Callable[[Size], Finding] = module.check
+    check: Callable[[CheckSize], TheoryFinding] = module.check
     return check
 
 
-def run(names: Sequence[str], size: Size) -> Iterator[Finding]:
+def run(names: Sequence[str], size: CheckSize) -> Iterator[TheoryFinding]:
     """One finding a name, as they come."""
     for name in chosen(names):
         yield load(name)(size)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hushprice.policies.paper.rules import Theorem
-from hushprice.research.theory.finding import Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow
 from hushprice.research.theory.statistics import Interval, first_horizon, mean_interval
 from hushprice.simulation.market import Market
 from hushprice.simulation.run import simulate
@@ -19,7 +19,7 @@ SAFETY = 1.0  # factor on the bounds; tests plant others
 
 
 class FamilyConstants(NamedTuple):
-    """B_Y, s, K, G."""
+    """What the theorems ask of a demand family: B_Y, s, K, G."""
 
     bound: float
     subgaussian: float
@@ -55,9 +55,9 @@ def binding_horizon(theorem: Promise, constants: FamilyConstants, dimension: int
     return first_horizon(binds)
 
 
-def vacuity_rows(theorem: Promise) -> list[Row]:
+def vacuity_rows(theorem: Promise) -> list[FindingRow]:
     """When the bound starts to say anything, for several constants, dimensions and epsilons."""
-    rows: list[Row] = []
+    rows: list[FindingRow] = []
     for name, constants in (("example, slope 1", EXAMPLE), ("sec:numerical, slope 4", INSTANCE)):
         for dimension, epsilon in ((2, 1.0), (2, 0.1), (5, 1.0), (2, 100.0)):
             at = promise(theorem, 10**6, dimension, constants, epsilon)
@@ -76,7 +76,9 @@ def vacuity_rows(theorem: Promise) -> list[Row]:
     return rows
 
 
-def measured(theorem: Promise, market: Market, horizon: int, size: Size, *, trials: int) -> tuple[Row, Interval, float]:
+def measured(
+    theorem: Promise, market: Market, horizon: int, size: CheckSize, *, trials: int
+) -> tuple[FindingRow, Interval, float]:
     """A run with the theorem's own parameters: a row, average regret, and the bound it is held to, per period."""
     at = promise(theorem, horizon, market.dimension, INSTANCE, 1.0)
     result = simulate(
@@ -90,18 +92,18 @@ def measured(theorem: Promise, market: Market, horizon: int, size: Size, *, tria
         workers=size.workers,
         device=size.device,
         precision=size.precision,
-        exploration_periods=at.tuning.exploration_periods,
-        ridge=at.tuning.ridge,
-        width=at.tuning.width,
-        max_estimates=at.tuning.max_estimates,
+        exploration_periods=at.rules.exploration_periods,
+        ridge=at.rules.ridge,
+        width=at.rules.width,
+        max_estimates=at.rules.max_estimates,
     )
     interval, bound = mean_interval(result.regret), SAFETY * at.regret_bound / horizon
-    row: Row = {
+    row: FindingRow = {
         "market": f"{market.name}, {market.contexts}",
         "T": horizon,
-        "T0": at.tuning.exploration_periods,
-        "rho": round(at.tuning.ridge, 1),
-        "gamma": round(at.tuning.width, 1),
+        "T0": at.rules.exploration_periods,
+        "rho": round(at.rules.ridge, 1),
+        "gamma": round(at.rules.width, 1),
         "average regret x 1e4": round(1e4 * interval.value, 1),
         "bound x 1e4": round(1e4 * bound, 1),
         "estimates": round(float(result.estimates.mean()), 1),

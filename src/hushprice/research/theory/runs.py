@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hushprice.research.theory.finding import Curve, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve
 from hushprice.research.theory.statistics import Interval, power
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import simulate
@@ -14,7 +14,7 @@ from hushprice.types import FloatArray
 POLICIES = ("paper@published", "paper@tight", "nonprivate")
 
 
-def results(policy: str, cells: Sequence[dict[str, Any]], size: Size, *, trials: int) -> list[SimulationResult]:
+def results(policy: str, cells: Sequence[dict[str, Any]], size: CheckSize, *, trials: int) -> list[SimulationResult]:
     """One result a cell; `cells` holds what `simulate` takes."""
     name, _, calibration = policy.partition("@")
     extra: dict[str, Any] = {"calibration": calibration} if calibration else {}
@@ -22,14 +22,14 @@ def results(policy: str, cells: Sequence[dict[str, Any]], size: Size, *, trials:
     return [simulate(name, seed=size.seed + 7919 * index, **extra, **cell) for index, cell in enumerate(cells)]
 
 
-def totals(found: Sequence[SimulationResult]) -> list[FloatArray]:
+def totals(simulated: Sequence[SimulationResult]) -> list[FloatArray]:
     """Regret summed over the horizon, one array of trials a cell."""
-    return [each.regret * each.horizon for each in found]
+    return [each.regret * each.horizon for each in simulated]
 
 
-def growth_rows(policy: str, axis: str, x: Sequence[float], samples: Sequence[FloatArray]) -> list[Row]:
+def growth_rows(policy: str, axis: str, x: Sequence[float], samples: Sequence[FloatArray]) -> list[FindingRow]:
     """A row a cell, with the power of growth since the cell before."""
-    rows: list[Row] = []
+    rows: list[FindingRow] = []
     for index, (at, sample) in enumerate(zip(x, samples, strict=True)):
         since = "-" if index == 0 else str(power(x[index - 1 : index + 1], samples[index - 1 : index + 1]))
         rows.append(
@@ -44,9 +44,9 @@ def growth_rows(policy: str, axis: str, x: Sequence[float], samples: Sequence[Fl
     return rows
 
 
-def curve(policy: str, axis: str, x: Sequence[float], samples: Sequence[FloatArray], rate: float) -> Curve:
-    """The same as a line of a picture."""
-    return Curve(
+def curve(policy: str, axis: str, x: Sequence[float], samples: Sequence[FloatArray], rate: float) -> GrowthCurve:
+    """A line of a picture: means of the samples over x, with their standard errors."""
+    return GrowthCurve(
         name=policy,
         axis=axis,
         x=tuple(map(float, x)),
@@ -57,5 +57,5 @@ def curve(policy: str, axis: str, x: Sequence[float], samples: Sequence[FloatArr
 
 
 def shown(powers: dict[str, Interval]) -> str:
-    """'paper@tight 0.21 [0.10, 0.32], ...'."""
+    """The powers in one line: 'paper@tight 0.21 [0.10, 0.32], ...'."""
     return ", ".join(f"{name} {value}" for name, value in powers.items())

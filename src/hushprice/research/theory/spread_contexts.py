@@ -10,7 +10,7 @@ from hushprice.demand.families import Logistic
 from hushprice.demand.features import MAPS
 from hushprice.policies.paper.rules import kappa_threshold
 from hushprice.research.theory import material
-from hushprice.research.theory.finding import Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import Interval
 from hushprice.simulation.contexts import KINDS
 from hushprice.simulation.market import Market
@@ -50,10 +50,10 @@ def closed_form(kind: str, map_name: str, dimension: int) -> float | None:
     return {"main": 1.0 / 3.0, "intercept": _CORNER, "interactions": _CORNER / 3.0}[map_name] / dimension
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """Every kind of contexts with every feature map; the closed forms of the uniform ones must come out."""
     count = size.pick(20_000, 400_000)
-    rows: list[Row] = []
+    rows: list[FindingRow] = []
     holds, off = True, 0.0
     for map_name in MAPS:
         for kind in KINDS:
@@ -78,7 +78,7 @@ def check(size: Size) -> Finding:
                     "theorem speaks from T": f"{kappa_threshold(min(1.0, max(kappa.value, 1e-9))):.1e}",
                 }
             )
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="Contexts are independent with E[phi phi'] >= kappa_x I; on the numerical section's market kappa_x = "

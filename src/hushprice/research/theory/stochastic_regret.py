@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hushprice.policies.paper.rules import adversarial, kappa_threshold, stochastic
-from hushprice.research.theory.finding import Finding, Row, Size
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.regret_bounds import (
     EXAMPLE,
     INSTANCE,
@@ -19,10 +19,10 @@ from hushprice.simulation.market import paper_market
 NAME, LABEL = "stochastic-regret", "thm:main-regret-stochastic-context"
 
 
-def check(size: Size) -> Finding:
+def check(size: CheckSize) -> TheoryFinding:
     """The theorem's own tuning on independent contexts, against its bound; and against the other theorem's."""
     horizons, trials = size.pick((10**4,), (10**4, 10**5)), size.pick(4, 10)
-    rows: list[Row] = []
+    rows: list[FindingRow] = []
     answers: list[bool | None] = []
     worst = 0.0
     for horizon in horizons:
@@ -34,7 +34,7 @@ def check(size: Size) -> Finding:
     friendly = binding_horizon(stochastic, EXAMPLE, 2, 1.0, 1.0)
     true = binding_horizon(stochastic, INSTANCE, 2, 1.0, 1.0)
     better = first_horizon(lambda horizon: _bound(stochastic, horizon) < _bound(adversarial, horizon))
-    return Finding(
+    return TheoryFinding(
         label=LABEL,
         name=NAME,
         statement="With independent, spread contexts and the theorem's parameters, for T >= e^(1/kappa_x^2), regret is "

@@ -8,8 +8,8 @@ import re
 import msgspec
 
 from hushprice.errors import InvalidInput
-from hushprice.live.saved_state import array, plain
 from hushprice.policies.newton.saved import EngineState
+from hushprice.policies.saved_pricer import array, plain
 
 FORMAT = 3  # sums are in units of the noise's grid: a state made with other noise must not be taken up
 _HEAD = re.compile(rb"hushprice learner ([0-9]{1,9}) ([0-9a-f]{64})\n")

@@ -17,6 +17,7 @@ from hushprice.demand.features import fill
 from hushprice.errors import InvalidInput
 from hushprice.noise import NoiseSource, System
 from hushprice.policies.newton.engine import NewtonEngine, Releases
+from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.saved import engine_state, restore_engine
 from hushprice.privacy.certificates.statements import plain
 from hushprice.privacy.ledger import Ledger
@@ -49,7 +50,7 @@ class ProductLearner:
         self._engine: NewtonEngine | None = None
         self.ledger: Ledger | None = None
         policy = policy_of(product)
-        if policy.newton is not None:
+        if isinstance(policy, NewtonPolicy):
             demand = demand_of(product)
             self._engine = NewtonEngine(policy=policy, demand=demand, features=self._features, source=source)
             self.ledger = self._engine.learner.ledger

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hushprice.errors import InvalidInput
-from hushprice.policies.newton.statements import LONGEST_DETAIL, BatchFacts, ManualChange, ServiceFacts
+from hushprice.policies.newton.policy import NewtonPolicy
+from hushprice.policies.newton.statements import LONGEST_DETAIL, ManualChange, NewtonFacts, ServiceFacts
 from hushprice.privacy.certificates.statements import versions
 from hushprice.privacy.customers import CustomerGuarantee, guarantee_of, most_records
 from hushprice.privacy.ledger import Ledger
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 def loss_of_product(product: Product) -> Loss:
     """The privacy loss of everything that is ever released of a product; none for a fixed price."""
     policy = policy_of(product)
-    if policy.newton is None:
+    if not isinstance(policy, NewtonPolicy):
         return Loss()
-    event = policy.newton.noise.event(features_of(product).dimension, live=True)
+    event = policy.rules.noise.event(features_of(product).dimension, live=True)
     return loss_of(event, 1, policy.adjacency)
 
 
@@ -59,23 +60,23 @@ def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = 
     return guarantee if math.isfinite(guarantee.epsilon) else None
 
 
-def facts_of(product: Product, changes: Sequence[Change], issued: datetime.date) -> BatchFacts:
+def facts_of(product: Product, changes: Sequence[Change], issued: datetime.date) -> NewtonFacts:
     """What a certificate of this product is calculated from. Changes in the order in which they were made."""
     policy = policy_of(product)
-    if policy.newton is None:
+    if not isinstance(policy, NewtonPolicy):
         raise InvalidInput(
             f"policy {product.policy!r} cannot be certified: it learns nothing, so there is nothing to say"
         )
     listed = _manual(changes)
-    return BatchFacts(
+    return NewtonFacts(
         issued=max(issued, listed[-1].date) if listed else issued,
         versions=versions(),
         adjacency=policy.adjacency,
         horizon=product.horizon,
         demand=demand_of(product),
         features=features_of(product),
-        cap=policy.newton.cap,
-        noise=policy.newton.noise,
+        cap=policy.rules.cap,
+        noise=policy.rules.noise,
         service=ServiceFacts(
             product=product.name,
             outcome_seconds=product.outcome_seconds,
@@ -95,10 +96,10 @@ def certify(
     previous: Certificate | None = None,
 ) -> Certificate:
     """A certificate of what the product's learner has paid for and spent, checked once before it is handed out."""
+    from hushprice.policies.verification import verify
     from hushprice.privacy.certificates.certificate import (
         issue,  # loads the cryptography library, which quoters do not need
     )
-    from hushprice.privacy.certificates.verification import verify
 
     date = datetime.datetime.now(datetime.UTC).date() if issued is None else issued
     certificate = issue(facts_of(product, changes, date), ledger, key, previous)

@@ -20,7 +20,7 @@ from hushprice.demand.features import FeatureMap, by_name
 from hushprice.demand.schema import Schema
 from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
-from hushprice.policies.newton.policy import noisy_newton
+from hushprice.policies.newton.policy import NewtonPolicy, noisy_newton
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
 from hushprice.policies.newton.rules import newton
 from hushprice.policies.protocol import Policy
@@ -165,9 +165,9 @@ def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQ
     which the learner has.
     """
     policy, features, demand = _built(msgspec.json.encode(product))
-    rules = policy.newton
-    if rules is None:
+    if not isinstance(policy, NewtonPolicy):
         raise InvalidInput(f"policy {product.policy!r} has no quoter: every price is the reference price")
+    rules = policy.rules
     if reference_price is not None:
         check_reference(product, reference_price)
         rules = replace(rules, reference_price=reference_price / product.ceiling)

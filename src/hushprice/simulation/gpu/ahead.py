@@ -24,7 +24,8 @@ from hushprice.simulation.gpu.disk import made_for
 from hushprice.simulation.gpu.recall import recall
 from hushprice.simulation.gpu.shape import shape_of
 from hushprice.simulation.gpu.toolkit import SIMULATED, cuda, stay_on_host
-from hushprice.simulation.subprocess_pool import Apart, cores
+from hushprice.simulation.subprocess_pool import SubprocessPool as Apart
+from hushprice.simulation.subprocess_pool import cores
 from hushprice.simulation.trial import Job
 
 _ORDER = "advance of framework", "estimate of framework", "begin of framework"

@@ -40,12 +40,13 @@ from hushprice.simulation.gpu.toolkit import TEAM, bounded, cuda, new, on_device
 from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
 from hushprice.simulation.hindsight import PRICES, narrow_many
 from hushprice.simulation.kernels import paper as steps
-from hushprice.simulation.kernels.paper import DUE, PERIOD, Sitting
-from hushprice.simulation.scratch import FAILED, TOTALS, Plan, Stretch
+from hushprice.simulation.kernels.paper_covariance import PERIOD, PROGRESS, PaperTrial
+from hushprice.simulation.scratch import Stretch
+from hushprice.simulation.tally import FAILED, TOTALS
 from hushprice.simulation.trial import Job, plan_of
+from hushprice.simulation.world import DUE, Plan, TrialInput, TrialOutput
 from hushprice.types import FloatArray
 
-PLACES = 4
 _HOT = ("width", "input_noise", "price")  # of the plan, read in every period
 _TOGETHER = 96  # of a thread that estimates with its block: more would leave too few blocks to hide each other's waits
 _REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with fewer some are spilled
@@ -61,7 +62,7 @@ FIT, GO_ON = 1, 2  # what a trial does next, the last entry of its place; 0: it 
 class State(NamedTuple):
     """Where trials are, on the device; the first index is the trial, of exact and running the last."""
 
-    place: Any  # one entry more than a sitting's: does the trial go on?
+    place: Any  # one entry more than a trial's: does the trial go on?
     current: Any
     theta: Any
     inverse: Any
@@ -88,8 +89,8 @@ def kernels(shape: Shape) -> Kernels:
     padded, small, rows = 4 * ((size + 3) // 4), 2 * d + 1, 5 * d + 6
     in_shape, in_double = known(shape), known(shape._replace(single=False))
     hot, cold = twins(shape.single), twins(False, {solver.minimize: minimize(d)})
-    advance_one = hot(steps.advance, {"world": told_of(shape), "room": {"out": ALONE}})
-    estimate_one, sit_down = cold(steps.estimate), cold(steps.sit_down)
+    advance_one = hot(steps.advance, {"world": told_of(shape), "stretch": {"out": ALONE}, "pauses": 1})
+    estimate_one, begin_one = cold(steps.estimate), cold(steps.begin_trial)
     plan_at = one_of(Plan)
 
     def begin(plans, each, trials, goes_on, kept, state):  # type: ignore[no-untyped-def]
@@ -98,18 +99,18 @@ def kernels(shape: Shape) -> Kernels:
             return
         plan = plan_at(plans, t // each)
         none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
-        sitting = Sitting(
+        trial = PaperTrial(
             state.place[t], state.current[t], state.theta[t], state.inverse[t], state.exact[:, :, t],
-            state.running[:, :, t], blank, blank, blank, blank, none,
+            state.running[:, :, t], blank, blank, blank, blank, none, none,
         )  # fmt: skip
-        sit_down(plan, sitting)
-        state.place[t, PLACES] = GO_ON if goes_on else 0
+        begin_one(plan, trial)
+        state.place[t, PROGRESS] = GO_ON if goes_on else 0
         for i in range(TOTALS):
             kept.totals[t, i] = 0.0
 
     def advance(world, plans, own, first, each, trials, horizon, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= trials or state.place[t, PLACES] != GO_ON:
+        if t >= trials or state.place[t, PROGRESS] != GO_ON:
             return
         local, job = cuda.local.array, t // each
         truth, scales, plan = local(d, number), local(size, float64), plan_at(plans, job)
@@ -127,7 +128,7 @@ def kernels(shape: Shape) -> Kernels:
             local((padded, 1), number), local((size, 1), float64), local((size, 1), float64), local((size, 1), float64),
             local((3, 1), float64), local(STACK, number),
         )  # fmt: skip
-        place, theta, inverse = local(PLACES, int64), local(d, number), local((d, d), number)
+        place, theta, inverse = local(PROGRESS, int64), local(d, number), local((d, d), number)
         current, totals, blank = local(1, float64), local(TOTALS, float64), local((1, 1), float64)
         copy(state.place[t], place)
         copy(state.theta[t], theta)
@@ -135,49 +136,47 @@ def kernels(shape: Shape) -> Kernels:
         copy(state.current[t], current)
         copy(kept.totals[t], totals)
         exact, running = state.exact[:, :, t], state.running[:, :, t]
-        sitting = Sitting(
+        trial = PaperTrial(
             place, current, theta, inverse, exact, running, blank, blank, local((small, d), float64), state.phi[t],
-            state.demand[t],
+            state.demand[t], blank,
         )  # fmt: skip
         nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
-        left, before = (kept.checkpoints, kept.regret_at[t], totals, nobody, nothing), place[PERIOD]
+        output, before = TrialOutput(kept.checkpoints, kept.regret_at[t], totals, nobody, nothing), place[PERIOD]
         until = min(horizon, ((before - 1) // _PERIODS + 1) * _PERIODS)
-        why = advance_one(
-            in_shape(world, truth), mine, own.seed[job], first + t % each, until, left, nobody, 0, room, sitting
-        )
+        given = TrialInput(own.seed[job], first + t % each, until, nobody, 0)
+        why = advance_one(in_shape(world, truth), mine, given, output, room, trial, 1)
         next_turn = FIT if why == DUE else (GO_ON if place[PERIOD] <= horizon else 0)
-        for i in range(PLACES):
+        for i in range(PROGRESS):
             state.place[t, i] = place[i]
         for i in range(TOTALS):
             kept.totals[t, i] = totals[i]
         state.current[t, 0] = current[0]
-        state.place[t, PLACES] = next_turn
+        state.place[t, PROGRESS] = next_turn
         cuda.atomic.add(kept.done, 0, place[PERIOD] - before)
 
     def estimate(world, plans, own, first, each, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.blockIdx.x
-        if state.place[t, PLACES] != FIT:
+        if state.place[t, PROGRESS] != FIT:
             return
         local, shared, blank = cuda.local.array, cuda.shared.array(TEAM, float64), cuda.local.array((1, 1), float64)
-        place, theta, inverse = local(PLACES, int64), local(d, float64), local((d, d), float64)
+        place, theta, inverse = local(PROGRESS, int64), local(d, float64), local((d, d), float64)
         copy(state.place[t], place)
         copy(state.theta[t], theta)
         cuda.syncthreads()  # nobody writes before everybody has read
-        sitting = Sitting(
+        trial = PaperTrial(
             place, state.current[t], theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
-            local((small, d), float64), state.phi[t], state.demand[t],
+            local((small, d), float64), state.phi[t], state.demand[t], (shared, local((rows, d), float64)),
         )  # fmt: skip
-        fit = shared, local((rows, d), float64)
-        plan, seed, trial = plan_at(plans, t // each), own.seed[t // each], first + t % each
-        sound = estimate_one(in_double(world, world.theta), plan, seed, trial, sitting, kept.periods[:, t], fit)
+        plan, seed, number = plan_at(plans, t // each), own.seed[t // each], first + t % each
+        sound = estimate_one(in_double(world, world.theta), plan, seed, number, trial, kept.periods[:, t])
         if cuda.threadIdx.x == 0:
-            for i in range(PLACES):
+            for i in range(PROGRESS):
                 state.place[t, i] = place[i]
             for i in range(d):
                 state.theta[t, i] = theta[i]
                 for j in range(d):
                     state.inverse[t, i, j] = inverse[i, j]
-            state.place[t, PLACES] = GO_ON if sound else 0
+            state.place[t, PROGRESS] = GO_ON if sound else 0
             if not sound:
                 kept.totals[t, FAILED] = 1.0
 
@@ -261,7 +260,7 @@ def bytes_each(job: Job, policy: Policy, single: bool) -> int:
     d, plan = job.market.dimension, plan_of(policy, job.horizon, job.market.dimension)
     number = 4 if single else 8
     records = (number * d + (1 if _is_bit(job) else number)) * _capacity(job, policy) + number
-    state = 8 * (PLACES + 2 + d + d * d + plan.exact.size + plan.running.size)
+    state = 8 * (PROGRESS + 2 + d + d * d + plan.exact.size + plan.running.size)
     asked = 16 * PRICES if policy.code == FIXED else 0
     return state + records + asked + bytes_kept(job, plan.max_estimates)
 
@@ -275,7 +274,7 @@ def _state(trials: int, job: Job, policy: Policy, plan: Plan, single: bool) -> S
     d, capacity, number = job.market.dimension, _capacity(job, policy), np.float32 if single else np.float64
     doubles = (trials, 1), (trials, d), (trials, d, d), (*plan.exact.shape, trials), (*plan.running.shape, trials)
     records = ((trials, d, capacity), number), ((trials, capacity), np.uint8 if _is_bit(job) else number)
-    rooms = [new((trials, PLACES + 1), np.int64), *(new(shape, np.float64) for shape in doubles)]
+    rooms = [new((trials, PROGRESS + 1), np.int64), *(new(shape, np.float64) for shape in doubles)]
     return State(*rooms, *(new(shape, kind) for shape, kind in (*records, ((trials,), number))))
 
 

@@ -15,7 +15,7 @@ from hushprice.simulation.gpu.shape import Shape, known
 from hushprice.simulation.gpu.steps import twins
 from hushprice.simulation.gpu.toolkit import TEAM, cuda
 from hushprice.simulation.hindsight import PRICES
-from hushprice.simulation.scratch import luck
+from hushprice.simulation.world import customer_trial
 
 
 @functools.cache
@@ -23,14 +23,14 @@ def earn(shape: Shape) -> Any:
     """`hindsight.revenue_curve` of every trial, for prices of its own: both are (trials, PRICES)."""
     d, k, in_double, double = shape.dimension, shape.contexts, known(shape._replace(single=False)), twins(False)
     come, describe, line = double(contexts.fill), double(features.fill), double(coefficients.demand_line)
-    demanded, lucky = double(family.mean), double(luck)
+    demanded, whose = double(family.mean), double(customer_trial)
 
     def earned(world, seed, first, horizon, prices, totals):  # type: ignore[no-untyped-def]
         t, local, shared = cuda.blockIdx.x, cuda.local.array, cuda.shared.array(TEAM, float64)
         x, u, v = local((k, 1), float64), local((d, 1), float64), local((d, 1), float64)
         a, b, sums = local(1, float64), local(1, float64), local(PRICES, float64)
         market = in_double(world, world.theta)
-        trial = lucky(market, first + t)
+        trial = whose(market, first + t)
         for m in range(PRICES):
             sums[m] = 0.0
         for period in range(1 + cuda.threadIdx.x, horizon + 1, TEAM):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.gpu.toolkit import new, on_device, stream, wait
 from hushprice.simulation.trial import Job, Trials
 from hushprice.types import FloatArray, IntArray
@@ -28,7 +28,7 @@ def rooms(job: Job, trials: int, estimates: int) -> Kept:
     return Kept(
         checkpoints=on_device(job.checkpoints),
         regret_at=new((trials, job.checkpoints.size), np.float64),
-        totals=new((trials, scratch.TOTALS), np.float64),
+        totals=new((trials, tally.TOTALS), np.float64),
         periods=new((max(estimates, 1), trials), np.int32),
         done=new((1,), np.int64),
     )
@@ -36,7 +36,7 @@ def rooms(job: Job, trials: int, estimates: int) -> Kept:
 
 def bytes_kept(job: Job, estimates: int) -> int:
     """Device memory that they take for one trial."""
-    return 8 * (job.checkpoints.size + scratch.TOTALS) + 4 * max(estimates, 1)
+    return 8 * (job.checkpoints.size + tally.TOTALS) + 4 * max(estimates, 1)
 
 
 def place_for(kept: Kept, trials: int) -> FloatArray:
@@ -52,7 +52,7 @@ def place_for(kept: Kept, trials: int) -> FloatArray:
 def take(kept: Kept, trials: int, place: FloatArray | None = None) -> Trials:
     """The first so many trials, on the host; regret_at in `place`, if there is one (`place_for`)."""
     totals = host(kept.totals[:trials])
-    counts = totals[:, scratch.ESTIMATES].astype(np.int64)
+    counts = totals[:, tally.ESTIMATES].astype(np.int64)
     found = Periods(host(kept.periods[: max(int(counts.max()), 1)]), counts)
     return Trials(totals=totals, regret_at=host(kept.regret_at[:trials], place), estimate_periods=found)
 

@@ -15,6 +15,7 @@ from numba import float64, int64
 
 from hushprice.numerics.linear import packed_size
 from hushprice.policies.newton.pricing.probe import work_shape
+from hushprice.policies.newton.pricing.transition import Believed
 from hushprice.policies.newton.private import scores
 from hushprice.policies.newton.rules import DOUBLINGS, EARLY
 from hushprice.policies.protocol import Policy
@@ -26,20 +27,23 @@ from hushprice.simulation.gpu.steps import narrowed, twins
 from hushprice.simulation.gpu.toolkit import bounded, cuda, new, on_device, over
 from hushprice.simulation.gpu.toolkit import kept as kept_on_disk
 from hushprice.simulation.kernels import newton as steps
-from hushprice.simulation.kernels.newton import PERIOD, PLACES, Desk, NewtonPlan
-from hushprice.simulation.kernels.paper import DUE
-from hushprice.simulation.scratch import TOTALS, Stretch
+from hushprice.simulation.kernels.newton import ENTRIES, PERIOD, NewtonTrial
+from hushprice.simulation.kernels.newton_prices import NewtonPlan
+from hushprice.simulation.scratch import Stretch
+from hushprice.simulation.tally import TOTALS
 from hushprice.simulation.trial import Job, newton_plan
+from hushprice.simulation.world import DUE, TrialInput, TrialOutput
 
 RELEASES = EARLY + DOUBLINGS  # of a trial, at most
-_HOT = ("reference_price", "dispersion", "cap", "sampling", "width", "spread", "near", "lowest")  # read in every period
+_HOT = ("reference_price", "dispersion", "width", "spread", "lowest")  # read in every period
+_HOT_BATCHES = ("cap", "near")
 _REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with fewer more are spilled
 
 
 class State(NamedTuple):
     """Where trials are, on the device; the first index is the trial."""
 
-    place: Any  # one entry more than a desk's: does the trial go on?
+    place: Any  # one entry more than a trial's: does the trial go on?
     score: Any
     exact: Any
     running: Any
@@ -63,8 +67,8 @@ def kernels(shape: Shape) -> Kernels:
     d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
     rows, small, in_shape = scores.ROWS, work_shape(d)[0], known(shape)
     hot, cold = twins(shape.single), twins(False)
-    advance_one = hot(steps.advance, {"world": told_of(shape), "desk": {"phi": ALONE}})
-    release_one, sit_down = cold(steps.release), cold(steps.sit_down)
+    advance_one = hot(steps.advance, {"world": told_of(shape), "state": {"phi": ALONE}, "pauses": 1})
+    release_one, begin_one = cold(steps.release), cold(steps.begin_trial)
 
     def begin(plan, trials, goes_on, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
@@ -72,18 +76,16 @@ def kernels(shape: Shape) -> Kernels:
             return
         place, score, exact, running, theta, precision, inverse, tilt = state
         none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
-        desk = Desk(
-            place[t], blank, blank, score[t], none, exact[t], none, running[t], theta[t], precision[t], inverse[t],
-            tilt[t], blank, blank,
-        )  # fmt: skip
-        sit_down(plan, desk)
-        place[t, PLACES] = goes_on
+        believed = Believed(theta[t], precision[t], inverse[t], tilt[t])
+        trial = NewtonTrial(place[t], believed, score[t], exact[t], none, none, running[t], blank, blank, blank)
+        begin_one(plan, trial)
+        place[t, ENTRIES] = goes_on
         for i in range(TOTALS):
             kept.totals[t, i] = 0.0
 
     def advance(world, plan, own, first, each, trials, horizon, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= trials or state.place[t, PLACES] == 0:
+        if t >= trials or state.place[t, ENTRIES] == 0:
             return
         local = cuda.local.array
         none, blank = local(1, number), local((1, 1), number)
@@ -93,7 +95,7 @@ def kernels(shape: Shape) -> Kernels:
             local((4, 1), number), local((7, 1), number), none, local((5, 1), number), blank, blank, blank, blank,
             local((3, 1), number), local(STACK, number),
         )  # fmt: skip
-        place, theta, inverse, tilt = local(PLACES, int64), local(d, number), local((d, d), number), local(d, number)
+        place, theta, inverse, tilt = local(ENTRIES, int64), local(d, number), local((d, d), number), local(d, number)
         score, exact, totals = local(d, float64), local(size, float64), local(TOTALS, float64)
         truth, job = local(d, number), t // each
         copy(own.theta[job], truth)
@@ -104,37 +106,37 @@ def kernels(shape: Shape) -> Kernels:
         copy(state.score[t], score)
         copy(state.exact[t], exact)
         copy(kept.totals[t], totals)
-        desk = Desk(
-            place, local((d, 1), number), local((rows, 1), number), score, double_none, exact, double_none,
-            double_blank, theta, double_blank, inverse, tilt, double_blank, double_blank,
+        trial = NewtonTrial(
+            place, Believed(theta, double_blank, inverse, tilt), score, exact, double_none, double_none, double_blank,
+            local((d, 1), number), local((rows, 1), number), double_blank,
         )  # fmt: skip
         nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
-        left, before = (kept.checkpoints, kept.regret_at[t], totals, nobody, nothing), place[PERIOD]
-        why = advance_one(
-            in_shape(world, truth), plan, own.seed[job], first + t % each, horizon, left, nobody, 0, room, desk
-        )
+        output, before = TrialOutput(kept.checkpoints, kept.regret_at[t], totals, nobody, nothing), place[PERIOD]
+        given = TrialInput(own.seed[job], first + t % each, horizon, nobody, 0)
+        why = advance_one(in_shape(world, truth), plan, given, output, room, trial, 1)
         for i in range(d):
             state.score[t, i] = score[i]
         for i in range(size):
             state.exact[t, i] = exact[i]
-        for i in range(PLACES):
+        for i in range(ENTRIES):
             state.place[t, i] = place[i]
         for i in range(TOTALS):
             kept.totals[t, i] = totals[i]
-        state.place[t, PLACES] = 1 if why == DUE else 0
+        state.place[t, ENTRIES] = 1 if why == DUE else 0
         cuda.atomic.add(kept.done, 0, place[PERIOD] - before)
 
-    def release(world, plan, own, first, each, trials, kept, state):  # type: ignore[no-untyped-def]
+    def release(plan, own, first, each, trials, kept, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= trials or state.place[t, PLACES] == 0:
+        if t >= trials or state.place[t, ENTRIES] == 0:
             return
         place, score, exact, running, theta, precision, inverse, tilt = state
         local, blank = cuda.local.array, cuda.local.array((1, 1), float64)
-        desk = Desk(
-            place[t], blank, blank, score[t], local(d, float64), exact[t], local(size, float64), running[t], theta[t],
-            precision[t], inverse[t], tilt[t], local((d, d), float64), local((small, d), float64),
+        believed = Believed(theta[t], precision[t], inverse[t], tilt[t])
+        trial = NewtonTrial(
+            place[t], believed, score[t], exact[t], local(d, float64), local(size, float64), running[t], blank, blank,
+            local((small, d), float64),
         )  # fmt: skip
-        release_one(world, plan, own.seed[t // each], first + t % each, desk, kept.periods[:, t])
+        release_one(plan, own.seed[t // each], first + t % each, trial, kept.periods[:, t])
 
     made = Kernels(cuda.jit(begin), bounded(advance, _REGISTERS, quick=shape.single), cuda.jit(release))
     return kept_on_disk(made, f"newton {shape}")
@@ -150,9 +152,11 @@ class Turns:
         assert policy.newton is not None
         world, plan = world_of(job.market, job.horizon, None, job.customers), newton_plan(policy.newton, job.market)
         self.kernels = kernels(shape_of(world, single))
-        self._job, self._whole, self._market = job, on_device(plan), on_device(world)
-        self._hot = self._whole._replace(**{name: narrowed(getattr(plan, name)) for name in _HOT if single})
-        self._world = on_device(narrowed(world)) if single else self._market
+        self._job, self._whole = job, on_device(plan)
+        hot = {name: narrowed(getattr(plan, name)) for name in _HOT if single}
+        batches = {name: narrowed(getattr(plan.batches, name)) for name in _HOT_BATCHES if single}
+        self._hot = self._whole._replace(batches=self._whole.batches._replace(**batches), **hot)
+        self._world = on_device(narrowed(world) if single else world)
         self._state = _state(most, job.market.dimension, plan)
         self.jobs, self._own = 1 + len(beside), on_device(own_of([job, *beside], single))
 
@@ -176,7 +180,7 @@ class Turns:
         """All that are not over release."""
         trials = self.jobs * len(numbers)
         self.kernels.release[over(trials)](
-            self._market, self._whole, self._own, numbers.start, len(numbers), trials, kept, self._state
+            self._whole, self._own, numbers.start, len(numbers), trials, kept, self._state
         )
 
 
@@ -184,11 +188,11 @@ def bytes_each(job: Job, policy: Policy, single: bool) -> int:
     """Device memory that one trial takes; its sums are double in either precision."""
     assert policy.newton is not None
     d, size, plan = job.market.dimension, packed_size(job.market.dimension), newton_plan(policy.newton, job.market)
-    return 8 * (PLACES + 1 + 3 * d + 2 * d * d + size * (plan.poles.shape[1] + 3)) + bytes_kept(job, RELEASES)
+    return 8 * (ENTRIES + 1 + 3 * d + 2 * d * d + size * (plan.poles.shape[1] + 3)) + bytes_kept(job, RELEASES)
 
 
 def _state(trials: int, d: int, plan: NewtonPlan) -> State:
     size = packed_size(d)
     shapes = (d,), (size,), (plan.poles.shape[1] + 2, size), (d,), (d, d), (d, d), (d,)
-    place = new((trials, PLACES + 1), np.int64)
+    place = new((trials, ENTRIES + 1), np.int64)
     return State(place, *(new((trials, *shape), np.float64) for shape in shapes))

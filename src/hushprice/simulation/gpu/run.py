@@ -12,7 +12,7 @@ import numpy as np
 
 from hushprice.errors import DidNotConverge
 from hushprice.policies.protocol import LEARNING, Policy
-from hushprice.simulation import scratch
+from hushprice.simulation import tally
 from hushprice.simulation.change import world_of
 from hushprice.simulation.gpu import device, framework, newton
 from hushprice.simulation.gpu import kept as rooms
@@ -95,7 +95,7 @@ class Runner:
                     found = rooms.take(self.kept, trials, place)
             finally:
                 wait()  # memory is handed on when nobody writes to it any more
-        if np.any(found.totals[:, scratch.FAILED] > 0.0):
+        if np.any(found.totals[:, tally.FAILED] > 0.0):
             raise DidNotConverge("an estimate did not reach its certified tolerance")
         return found
 

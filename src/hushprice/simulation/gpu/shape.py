@@ -12,8 +12,8 @@ from numba import float32, float64
 from hushprice.simulation.contexts import Stream
 from hushprice.simulation.gpu.folded import Known
 from hushprice.simulation.gpu.toolkit import device_step
-from hushprice.simulation.scratch import World
 from hushprice.simulation.trial import Job
+from hushprice.simulation.world import World
 
 ALONE: Known = {"shape": {"[1]": 1}}  # what is known of a room one customer wide
 

@@ -24,7 +24,7 @@ from hushprice.price_search import certified, climb, coefficients, curve, many, 
 from hushprice.simulation import contexts
 from hushprice.simulation.gpu.toolkit import SIMULATED, device_step
 from hushprice.simulation.gpu.twins import Twins
-from hushprice.simulation.kernels import newton, paper
+from hushprice.simulation.kernels import baselines, customers, newton_prices, paper_prices
 
 _M0, _M1 = np.uint32(0xD2511F53), np.uint32(0xCD9E8D57)
 _W0, _W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
@@ -66,11 +66,6 @@ def _unit(high, low):  # type: ignore[no-untyped-def]
 @_device
 def _short_unit(word):  # type: ignore[no-untyped-def]
     return (np.float32(np.uint32(word)) + _HALF) * _UNIT_32  # rounds to 1 at the top, whose logarithm is no trouble
-
-
-@_device
-def _never(family, slope, width, count, a, b, q0, q1, q2, prices, work):  # type: ignore[no-untyped-def]
-    pass  # rooms on a device are one customer wide, so lanes are never side by side
 
 
 def _words() -> dict[Any, Any]:
@@ -124,13 +119,14 @@ def _single_floor() -> dict[Any, Any]:
 
 
 _SINGLE_STEPS = {
-    paper.arrive,
-    paper.quote,
-    paper.respond,
-    paper.remember,
-    paper._hold,
-    newton.toss,
-    newton.quote,
+    customers.arrive,
+    customers.draw_coins,
+    customers.respond,
+    baselines.quote_blindly,
+    paper_prices.quote,
+    paper_prices.remember,
+    paper_prices._hold,
+    newton_prices.quote,
     contexts.fill,
     contexts.perturb,
     one.price_alone,
@@ -160,7 +156,7 @@ _SINGLE_CONSTANTS = {
 
 def twins(single: bool, instead: dict[Any, Any] | None = None) -> Twins:
     """The device's steps: all in double precision, or the ones that run in every period in single."""
-    swapped: dict[Any, Any] = {many.best_prices: _never, **(instead or {})}
+    swapped: dict[Any, Any] = {many.best_prices: one.best_prices, **(instead or {})}
     if not SIMULATED:
         ours = {np.sqrt: math.sqrt, np.isfinite: math.isfinite, np.isnan: math.isnan, np.cos: math.cos}
         swapped |= {**ours, np.log: math.log, np.log1p: math.log1p, **_words()}

@@ -32,8 +32,9 @@ def _none(step: Step) -> bool:
 class Twins:
     """Twins of steps, each made once.
 
-    `instead` maps a function to what the device calls in its place. Where `single` says so a step gets constants in
-    single precision, those named in `constants` with these values, and calls what is in `quick` too.
+    `instead` maps a function to what the device calls in its place: a step, and so its twin, or a device's function.
+    Where `single` says so a step gets constants in single precision, those named in `constants` with these values, and
+    calls what is in `quick` too.
     """
 
     def __init__(
@@ -53,7 +54,8 @@ class Twins:
         """The twin of one step; `told` is what is known about its arguments."""
         plain = _plain(step)
         if plain in self._instead:
-            return self._instead[plain]
+            other = self._instead[plain]
+            return self(other, told) if isinstance(other, Dispatcher) else other  # a step with the same parameters
         key = plain, json.dumps(told or {}, sort_keys=True)
         if key not in self._made:
             self._made[key] = self._make(plain, self._single(plain), key[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushprice.demand.features import fill
-from hushprice.numerics.jit import brief, step
+from hushprice.numerics.jit import allocating, brief, step
 from hushprice.policies.newton.pricing.dispersion import spread_lines
 from hushprice.policies.newton.pricing.probe import is_on, move_lines
 from hushprice.price_search.coefficients import bonus_curve, demand_line
@@ -71,7 +71,7 @@ def lines_for_one(
         above_cost(cost, 1, a, b, q0, q1, q2)
 
 
-@step
+@allocating
 def price_for_one(
     family: int,
     slope: float,

@@ -1,7 +1,6 @@
 """The side of noisy-newton that prices: a belief made of releases, and when batches and their blocks end.
 
-Like quoter.py it never sees a record, and an import contract keeps it so. simulation/kernels/newton.py runs the same
-steps.
+It never sees a record, and an import contract keeps it so. What releases do to it is in transition.py.
 """
 
 from __future__ import annotations
@@ -14,89 +13,90 @@ from hushprice.demand.features import CUSTOM, FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.numerics.linear import packed_size
-from hushprice.policies.newton.pricing import belief, customer_price, probe
-from hushprice.policies.newton.pricing import schedule as batching
-from hushprice.policies.newton.rules import (
-    BLOCKS,
-    GROWTH,
-    KNOWN,
-    NOISE_SHARE,
-    PRECISION,
-    SPARE,
-    Newton,
-    references,
-    schedule,
-)
+from hushprice.policies.newton.pricing import customer_price, transition
+from hushprice.policies.newton.pricing.probe import work_shape
+from hushprice.policies.newton.pricing.transition import Believed
+from hushprice.policies.newton.rules import NewtonRules
 from hushprice.price_search import plain
 from hushprice.price_search.certified import STACK
 from hushprice.releases import CurvatureRelease, ScoreRelease
-from hushprice.types import FloatArray
+from hushprice.types import FloatArray, IntArray
+
+
+class _Entry:
+    """One of transition.py's whole numbers, as an attribute."""
+
+    def __init__(self, entry: int) -> None:
+        self._entry = entry
+
+    def __get__(self, quoter: NewtonQuoter, kind: type) -> int:
+        return int(quoter.progress[self._entry])
+
+    def __set__(self, quoter: NewtonQuoter, value: int) -> None:
+        quoter.progress[self._entry] = value
 
 
 class NewtonQuoter:
     """Prices from the belief after the last batch. Slots are counted as they are learned."""
 
-    def __init__(self, *, demand: Demand, features: FeatureMap, rules: Newton) -> None:
+    batch = _Entry(transition.BATCH)  # the slot that the batch at hand follows
+    end = _Entry(transition.END)  # the slot after which it ends at the latest
+    level = _Entry(transition.LEVEL)
+    block = _Entry(transition.BLOCK)
+    look = _Entry(transition.LOOK)  # the slot after which a curvature is released next
+    version = _Entry(transition.LEARNED)  # batches accepted
+    ended_early = _Entry(transition.ENDED_EARLY)  # of these
+
+    def __init__(self, *, demand: Demand, features: FeatureMap, rules: NewtonRules) -> None:
         d = features.dimension
         self._demand = demand
         self._features = features
         self._rules = rules
-        self._strategies = schedule(rules.noise.levels)
-        self._price_effect = np.array(features.parts(np.zeros(features.contexts))[1])
-        self._references = references(features)
+        self._batches = transition.batch_rules(rules, demand, features)
         self._search = np.empty(STACK)
-        self._work = np.empty(probe.work_shape(d))
+        self._work = np.empty(work_shape(d))
         self._parts = np.empty((2, d))
         constants = demand.slope, rules.width, rules.spread, rules.unit_cost, rules.near
         self._constants = np.array(constants, dtype=np.float64)
         self._compiled = demand.family != family.CUSTOM and features.code != CUSTOM
-        self.theta: FloatArray = np.array(rules.center)
-        self.precision: FloatArray = PRECISION * np.eye(d)
-        self.inverse: FloatArray = np.eye(d) / PRECISION
-        self.ready = False  # is the belief worth pricing by? Never unlearned
-        self.version = 0  # batches accepted
-        self.tilt: FloatArray = np.zeros(d)  # of the batch, where it is a probe
-        self.follow(0)
+        self.progress: IntArray = np.empty(transition.ENTRIES, dtype=np.int64)
+        self.theta: FloatArray = np.empty(d)
+        self.precision: FloatArray = np.empty((d, d))
+        self.inverse: FloatArray = np.empty((d, d))
+        self.tilt: FloatArray = np.empty(d)  # of the batch, where it is a probe
+        transition.start(self._batches, np.array(rules.center), self.progress, self._believed)
+
+    @property
+    def ready(self) -> bool:
+        """Is the belief worth pricing by? Never unlearned."""
+        return bool(self.progress[transition.READY])
+
+    @ready.setter
+    def ready(self, ready: bool) -> None:
+        self.progress[transition.READY] = ready
 
     def follow(self, records: int) -> None:
         """A batch begins after this many slots: when it ends at the latest, and its blocks, are settled here."""
-        self.batch = records
-        self.end = self._latest(batching.batch_end(records, self._rules.first, GROWTH))
-        length = self.end - records
-        self.level = batching.block_level(length, BLOCKS, self._rules.noise.levels)
-        self.block = batching.block_length(length, self.level)
-        self.look = min(records + self.block, self.end)  # the slot after which a curvature is released next
+        transition.begin_batch(self._batches, self.progress, self._believed, records, self._work)
 
     def ends(self, curvature: CurvatureRelease) -> bool:
         """Does the batch end after this block: at its public end, or because some direction has gained enough?"""
-        packed, rules = self._packed(curvature), self._rules
-        if curvature.records >= self.end:
-            return True
-        if not rules.trigger > 0.0:
-            return False
-        gained = np.empty_like(self.precision)
-        cap, noise = float(rules.cap), rules.noise.score * rules.noise.score
-        settings = cap, self._error(), noise, float(rules.sampling), SPARE, NOISE_SHARE
-        belief.gain(packed, *settings, self.precision, gained, self._work)
-        return bool(belief.multiplies(self.precision, gained, float(rules.trigger), self._work))
+        packed = self._packed(curvature)
+        records = int(curvature.records)
+        return bool(transition.ends(self._batches, self.progress, self._believed, packed, records, self._work))
 
     def go_on(self) -> None:
         """The batch goes on: look again after the next block."""
-        self.look = min(self.look + self.block, self.end)
+        transition.go_on(self.progress)
 
     def accept(self, score: ScoreRelease, curvature: CurvatureRelease) -> None:
         """Learn from a batch's releases, and begin the next batch."""
-        packed, rules = self._packed(curvature), self._rules
+        packed = self._packed(curvature)
         if score.records != curvature.records:
             raise InvalidInput(f"score must be of {curvature.records} records, got {score.records}")
         values = checks.vector(self.theta.size, score=score.score).copy()
-        cap, noise = float(rules.cap), rules.noise.score * rules.noise.score
-        settings = cap, self._error(), noise, float(rules.sampling), NOISE_SHARE
-        belief.update(values, packed, *settings, self.theta, self.precision, self.inverse, self._work)
-        known = KNOWN / PRECISION * belief.squared_length(self._price_effect)
-        self.ready = bool(self.ready or belief.variance_along(self.inverse, self._price_effect) <= known)
-        self.version += 1
-        self.follow(curvature.records)
+        records = int(curvature.records)
+        transition.accept(self._batches, self.progress, self._believed, values, packed, records, self._work)
 
     def price(self, context: FloatArray, uniform: float) -> float:
         """The price for a customer: a function of the context, a public coin and the releases alone."""
@@ -135,7 +135,7 @@ class NewtonQuoter:
             lines = np.empty((customer_price.LINES, 1))
             customer_price.lines_for_one(*known, lines)
             a, b, q0, q1, q2 = lines[:5, 0].tolist()
-            share = plain.dense_price(demand, a, b, q0, q1, q2, width)
+            share = plain.dense_price(demand, a, b, (q0, q1, q2), width)
         else:
             share = float(customer_price.price_for_one(*known, width, self._search))
         return min(cost + (1.0 - cost) * share, 1.0) if cost > 0.0 else share
@@ -146,35 +146,9 @@ class NewtonQuoter:
         moved = rules.reference_price + rules.dispersion * (2.0 * uniform - 1.0)
         return float(min(max(moved, rules.unit_cost), 1.0))
 
-    def _latest(self, end: int) -> int:
-        """Where the batch that begins ends at the latest, and its tilt: a probe is shorter."""
-        rules, demand = self._rules, self._demand
-        if not self.ready:
-            self.tilt[:] = 0.0
-            return end
-        end = probe.begin(
-            demand.family,
-            float(demand.slope),
-            float(rules.probe),
-            float(rules.reach),
-            float(rules.least),
-            float(rules.near),
-            float(rules.unit_cost),
-            self.theta,
-            self.inverse,
-            *self._references,
-            self.version,
-            self.batch,
-            end,
-            self.tilt,
-            self._work,
-        )
-        return int(end)
-
-    def _error(self) -> float:
-        """The deviation of an entry of the batch's released curvature, at most."""
-        column, row = self._strategies.column[self.level], self._strategies.row[self.level]
-        return float(self._rules.cap * (self._rules.noise.curvature * column) * row)
+    @property
+    def _believed(self) -> Believed:
+        return Believed(self.theta, self.precision, self.inverse, self.tilt)
 
     def _packed(self, curvature: CurvatureRelease) -> FloatArray:
         """The curvature as the compiled steps take it; it must be the one due."""

@@ -16,7 +16,7 @@ from hushprice.policies.newton.noise import open_ledger
 from hushprice.policies.newton.private.batches import Batch, IdealBatch, Scorer
 from hushprice.policies.newton.private.exact_batches import ExactBatch
 from hushprice.policies.newton.private.scores import ROWS
-from hushprice.policies.newton.rules import Newton
+from hushprice.policies.newton.rules import NewtonRules
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import Batches, NotPrivate
 from hushprice.records import hold_to_unit_ball
@@ -32,7 +32,7 @@ class NewtonLearner:
         *,
         demand: Demand,
         dimension: int,
-        rules: Newton,
+        rules: NewtonRules,
         source: NoiseSource,
         adjacency: Adjacency = Adjacency.REPLACE_ONE,
         level: int = 0,

@@ -70,7 +70,7 @@ class Quoter:
         coefficients.bonus_curve(self.inverse, *columns, 1, q0, q1, q2, np.empty((2, 1)))
         demand, curve = self._demand, (a.item(), b.item(), q0.item(), q1.item(), q2.item())
         if demand.family == family.CUSTOM:
-            return plain.dense_price(demand, *curve, self._width)
+            return plain.dense_price(demand, *curve[:2], curve[2:], self._width)
         return float(one.price_alone(demand.family, float(demand.slope), self._width, *curve, self._search))
 
     def _packed(self, covariance: CovarianceRelease) -> FloatArray:

@@ -72,7 +72,12 @@ class PrivateMLE:
     def _solve(self, records: Records, tilt: FloatArray, theta: FloatArray) -> float:
         if self._demand.family == family.CUSTOM:
             return plain_solver.minimize(
-                self._demand, records.phi[:, : records.count], records.demand[: records.count], self._ridge, tilt, theta
+                self._demand,
+                records.phi[:, : records.count],
+                records.demand[: records.count],
+                self._ridge,
+                tilt,
+                theta=theta,
             )
         return solver.minimize(
             self._demand.family,

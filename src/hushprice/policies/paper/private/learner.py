@@ -9,7 +9,7 @@ from hushprice.policies.paper.noise import Noise, events, open_ledger
 from hushprice.policies.paper.private.covariance import CovarianceReleaser, PrivateCov
 from hushprice.policies.paper.private.estimate import EstimateReleaser, PrivateMLE
 from hushprice.policies.paper.private.exact_covariance import ExactCov
-from hushprice.policies.paper.rules import Tuning
+from hushprice.policies.paper.rules import PaperRules
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import CovarianceStream, Event, NotPrivate
@@ -27,7 +27,7 @@ class Learner:
         demand: Demand,
         dimension: int,
         horizon: int,
-        tuning: Tuning,
+        rules: PaperRules,
         noise: Noise,
         source: NoiseSource,
         adjacency: Adjacency = Adjacency.REPLACE_ONE,
@@ -44,7 +44,7 @@ class Learner:
             horizon=horizon,
             dimension=dimension,
             losses=losses,
-            max_estimates=tuning.max_estimates,
+            max_estimates=rules.max_estimates,
             live=live,
             adjacency=adjacency,
         )

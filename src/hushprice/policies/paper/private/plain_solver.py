@@ -18,26 +18,26 @@ _SHORTEST = 1e-9  # halvings end here: the direction is then no descent to machi
 
 
 def minimize(
-    demand: Demand, phi: FloatArray, observed: FloatArray, ridge: float, tilt: FloatArray, theta: FloatArray
+    demand: Demand, phi: FloatArray, observed: FloatArray, ridge: float, tilt: FloatArray, *, theta: FloatArray
 ) -> float:
     """Move theta (a warm start) to the minimizer of F; returns the certified gap, for callers to check."""
     d = theta.size
     work = np.zeros((2 * d + 1, d))
     target = np.zeros(d)
     into_ball(theta)
-    gradient, hessian = _derivatives(demand, phi, observed, ridge, tilt, theta)
+    gradient, hessian = _derivatives(demand, phi, observed, ridge, tilt, theta=theta)
     least = gap = certified_gap(theta, gradient, ridge, RADIUS)
     for _ in range(MAX_PASSES):
         if gap <= TOLERANCE or not constrained_step(theta, gradient, hessian, RADIUS, target, work):
             break
         direction = target - theta
         share = 1.0
-        gradient, hessian = _derivatives(demand, phi, observed, ridge, tilt, target)
+        gradient, hessian = _derivatives(demand, phi, observed, ridge, tilt, theta=target)
         gap = certified_gap(target, gradient, ridge, RADIUS)
         while gap > 0.5 * least and gradient @ direction > 0.0 and share > _SHORTEST:
             share *= 0.5
             target = theta + share * direction
-            gradient, hessian = _derivatives(demand, phi, observed, ridge, tilt, target)
+            gradient, hessian = _derivatives(demand, phi, observed, ridge, tilt, theta=target)
             gap = certified_gap(target, gradient, ridge, RADIUS)
         least = min(least, gap)
         theta[:] = target
@@ -45,7 +45,7 @@ def minimize(
 
 
 def _derivatives(
-    demand: Demand, phi: FloatArray, observed: FloatArray, ridge: float, tilt: FloatArray, theta: FloatArray
+    demand: Demand, phi: FloatArray, observed: FloatArray, ridge: float, tilt: FloatArray, *, theta: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Gradient and Hessian of F at theta."""
     z = theta @ phi

@@ -12,8 +12,8 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.paper import published_noise
 from hushprice.policies.paper.calibration import calibrate
 from hushprice.policies.paper.noise import Noise, events
-from hushprice.policies.paper.published_noise import Constants
 from hushprice.policies.paper.tight_noise import largest_deviation
+from hushprice.policies.protocol import Constants
 from hushprice.privacy import accountant, gaussian, sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, PrivacyBudget

@@ -1,8 +1,8 @@
 """Is a certificate true? Everything in it is computed again from the file alone, and what cannot be is said so.
 
-From a few entries (facts.py) the whole certificate is written a second time, and compared field by field. So a field is
-either compared, or one of those entries; and every one of these moves something that is compared, except what STATED
-lists, and the claim, which may be weaker than what is proven.
+From a few entries, which the policy's `statements.py` reads, the whole certificate is written a second time and
+compared field by field. So a field is either compared, or one of those entries; and every one of these moves something
+that is compared, except what `stated` lists, and the claim, which may be weaker than what is proven.
 """
 
 from __future__ import annotations
@@ -14,39 +14,13 @@ import msgspec
 import numpy as np
 
 from hushprice.errors import HushpriceError, InvalidInput, first_line
-from hushprice.policies.newton.statements import OUTSIDE
+from hushprice.policies.catalog import POLICIES, statements
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.certificates import canonical, signing
-from hushprice.privacy.certificates.certificate import FIRST, SECTIONS, Certificate, Facts, describe
-from hushprice.privacy.certificates.facts import facts_of
+from hushprice.privacy.certificates.certificate import FIRST, OUTSIDE, SECTIONS, Certificate, Facts
+from hushprice.privacy.certificates.facts import Mechanism, read_section
 from hushprice.privacy.certificates.statements import versions
 from hushprice.privacy.customers import CustomerGuarantee
-
-STATED = {
-    "mechanism.issued": "when it was issued",
-    "mechanism.versions.hushprice": "the version of hushprice that ran",
-    "mechanism.versions.numpy": "the version of NumPy",
-    "mechanism.versions.opendp": "the version of OpenDP, which draws the noise",
-    "mechanism.versions.python": "the version of Python",
-    "mechanism.versions.scipy": "the version of SciPy",
-    "parameters.calibration": "which rule chose the noise; what the noise proves does not depend on it",
-    "parameters.delay": "how many customers late an outcome may come; nothing proven depends on it",
-}
-
-STATED_OF_BATCHES = {
-    **{field: what for field, what in STATED.items() if field != "parameters.calibration"},
-    "parameters.cap": "of a record's curvature, in whose units noise is added; nothing proven depends on it",
-    "parameters.demand.bound": "the most that counts as bought; scores are held to length 1 whatever it is",
-    "parameters.demand.name": "the demand family; scores are held to length 1 whatever it is",
-    "parameters.demand.slope": "the slope of demand; nothing proven depends on it",
-    "parameters.horizon": "how many customers are learned from; nothing proven depends on it",
-}
-
-STATED_OF_SERVICE = {
-    **{field: what for field, what in STATED_OF_BATCHES.items() if field != "parameters.delay"},
-    "parameters.outcome_seconds": "how late an outcome may come; nothing proven depends on it",
-    "parameters.product": "the product",
-}
 
 _ONE_RECORD = "that one customer is one record: who comes k times is protected k times less"
 _ONE_KEY = "that one customer has one customer key: who has k of them is protected k times less"
@@ -97,10 +71,9 @@ def verify(certificate: Certificate, *, public_key: str | None = None, previous:
     if public_key not in (None, certificate.public_key):
         raise InvalidInput(f"public_key is {certificate.public_key}, not the key given, {public_key}")
     recompute(certificate)
-    service, batches = certificate.format == 2, certificate.content("mechanism")["policy"] == "noisy-newton"
-    holds = [*_signature(public_key is not None), *(_of_batches if batches else _recomputed)(certificate)]
-    words = STATED_OF_SERVICE if service else STATED_OF_BATCHES if batches else STATED
-    stated = {field: _shown(certificate, field, what) for field, what in words.items()}
+    service, says = certificate.format == 2, statements(certificate.content("mechanism")["policy"])
+    holds = [*_signature(public_key is not None), *says.recomputed(certificate)]
+    stated = {field: _shown(certificate, field, what) for field, what in says.stated(certificate).items()}
     changes = certificate.content(OUTSIDE)["changes"] if service else []
     if service:
         stated[OUTSIDE] = _listed(changes)
@@ -125,11 +98,20 @@ def _unprovable(service: bool, capped: bool) -> tuple[str, ...]:
     return (*lines, _ALL_CHANGES) if service else lines
 
 
+def facts_of(certificate: Certificate) -> Facts:
+    """The facts behind a certificate, each of its own type and within bounds, true or not."""
+    policy = read_section(certificate, "mechanism", Mechanism).policy
+    if policy not in POLICIES:
+        raise InvalidInput(f"mechanism.policy is {policy!r:.40}, which this version does not know")
+    facts: Facts = statements(policy).read(certificate)
+    return facts
+
+
 def recompute(certificate: Certificate) -> None:
     """Write the certificate a second time, and refuse it where the two differ."""
     try:
         with np.errstate(all="ignore"):  # a number too large is found out below, and needs no warning
-            expected = describe(facts_of(certificate))
+            expected = facts_of(certificate).describe()
     except (HushpriceError, ArithmeticError, ValueError) as problem:
         message = first_line(problem)
         if message.startswith(SECTIONS):
@@ -166,10 +148,7 @@ def _check_follows(certificate: Certificate, previous: Certificate) -> None:
     now, before = facts_of(certificate), facts_of(previous)
     if now.issued < before.issued:
         raise InvalidInput(f"mechanism.issued is {now.issued}, before the previous certificate's {before.issued}")
-    if isinstance(now, Facts) and isinstance(before, Facts) and now.estimates < before.estimates:
-        raise InvalidInput(
-            f"events.spent counts {now.estimates} estimates, the previous certificate {before.estimates}"
-        )
+    now.check_follows(before)
     if certificate.format == 2:  # so is the previous one, by its parameters
         listed, earlier = (each.content(OUTSIDE)["changes"] for each in (certificate, previous))
         if listed[: len(earlier)] != earlier:
@@ -181,42 +160,6 @@ def _signature(known: bool) -> list[str]:
         return ["unchanged since it was signed with the public key given: hash chain and signature"]
     under = "under the key inside the file, which tells nothing about who holds it (give --public-key for that)"
     return [f"unchanged since it was signed: hash chain and signature, {under}"]
-
-
-def _recomputed(certificate: Certificate) -> list[str]:
-    result, parameters = certificate.content("result"), certificate.content("parameters")
-    spent = certificate.content("events")["spent"]
-    made = spent[1]["count"] if len(spent) == 2 else 0
-    claimed, proven = result["claimed"], result["proven"]
-    return [
-        f"sensitivities of {parameters['demand']['name']} demand, neighbours {parameters['adjacency']}, recomputed",
-        f"events recomputed: the noise strategy for horizon {parameters['horizon']}, grids, the solver's distance",
-        f"proven for everything paid for: epsilon {proven['epsilon']:.6g} at delta {proven['delta']:.3g}, recomputed",
-        f"claimed covers proven: epsilon {claimed['epsilon']:.6g} at delta {claimed['delta']:.3g}",
-        f"spent within what was paid for: the covariance stream, {made} of {parameters['max_estimates']} estimates",
-        # How many estimates were made was not fixed in advance, so this reads a meter; the promise is what is proven.
-        f"spent so far, recomputed: the meter reads epsilon {result['spent']['epsilon']:.6g} at the same delta",
-    ]
-
-
-def _of_batches(certificate: Certificate) -> list[str]:
-    """The same for policy noisy-newton."""
-    result, parameters = certificate.content("result"), certificate.content("parameters")
-    claimed, proven, customer = result["claimed"], result["proven"], result.get("customer")
-    return [
-        f"sensitivities of a score and of a curvature, neighbours {parameters['adjacency']}, recomputed",
-        f"events recomputed: any number of batches, each of at most {2 ** parameters['noise']['levels']} blocks, grids",
-        f"proven for all batches: epsilon {proven['epsilon']:.6g} at delta {proven['delta']:.3g}, recomputed",
-        f"claimed covers proven: epsilon {claimed['epsilon']:.6g} at delta {claimed['delta']:.3g}",
-        "spent within what was paid for: all batches are one release, paid and spent at the start",
-        *([] if customer is None else [_of_customer(customer)]),
-    ]
-
-
-def _of_customer(customer: dict[str, Any]) -> str:
-    most = f"{customer['records']} record" + ("s" if customer["records"] > 1 else "")
-    figure = f"epsilon {customer['epsilon']:.6g} at delta {customer['delta']:.3g} (mu {customer['mu']:.6g})"
-    return f"proven for a customer with at most {most} in this product: {figure}, recomputed"
 
 
 def _listed(changes: list[dict[str, str]]) -> str:

@@ -1,4 +1,4 @@
-"""The page about a thousand trials a cell against the report of that run, which lies beside it."""
+"""The page of the paper's numbers against the report of the run that gave them, which lies beside it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE = (DOCS / "lab" / "thousand.md").read_text(encoding="utf-8")
-REPORT = (DOCS / "lab" / "thousand.html").read_text(encoding="utf-8")
+PAGE = (DOCS / "lab" / "reproduced.md").read_text(encoding="utf-8")
+REPORT = (DOCS / "lab" / "reproduced.html").read_text(encoding="utf-8")
 RUN = re.compile(
     r"1427 different cells, 7\.64e\+11 customers in all\..*?This run: 7\.64e\+11 customers, 496 seconds", re.S
 )
@@ -19,12 +19,18 @@ def told(cells: list[str]) -> list[str]:
     return [re.sub(r"\s*\[[a-z]\]|\*\*", "", html.unescape(cell)).strip() for cell in cells]
 
 
+def without_distances(row: tuple[str, ...]) -> tuple[str, ...]:
+    """A row without the distances in brackets, which the page leaves out where nothing is meant to match."""
+    return tuple(re.sub(r" \([+-][\d.]+\)", "", cell) for cell in row)
+
+
 def test_every_number_of_the_page_is_one_of_the_report() -> None:
     rows = re.findall(r"<tr>(.*?)</tr>", REPORT, re.S)
     reported = {
         tuple(told([re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row, re.S)]))
         for row in rows
     }
+    reported |= {without_distances(row) for row in reported if row[0] in ("tight", "noisy-newton")}
     lines = [line for line in PAGE.splitlines() if line.startswith("| ") and "±" in line]
     assert len(lines) == 83
     for line in lines:

@@ -1,33 +1,49 @@
-"""What every saved pricer has, whatever its policy: its settings, and the slots that were quoted."""
+"""What every saved pricer has, whatever its policy: its settings, and the slots that were quoted.
+
+A policy's `saved.py` adds the rest: `State`, a SavedPricer with what the policy knows; `state_of(pricer)`;
+`policy_of(state)`; and `restore(state, pricer)`, which refuses a state that does not fit.
+"""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 
 from hushprice.demand.families import BUILT_IN
-from hushprice.demand.features import MAPS, by_name
+from hushprice.demand.features import FeatureMap, by_name
 from hushprice.demand.schema import Schema
-from hushprice.noise import System, Tape
+from hushprice.noise import NoiseSource, System, Tape
 from hushprice.policies.protocol import Policy
-from hushprice.slots import Pending
-
-if TYPE_CHECKING:
-    from hushprice.live.pricer import Pricer
-
-AnyPricer = TypeVar("AnyPricer", bound="Pricer")
+from hushprice.slots import Pending, Slots
 
 
-class State(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="engine"):
-    """Everything a pricer is, and everything that happened to it."""
+class Pricer(Protocol):
+    """A live pricer, as far as its saved form asks."""
+
+    policy: Any
+    demand: Any
+    features: FeatureMap
+    horizon: int
+    schema: Schema | None
+    source: NoiseSource
+    slots: Slots
+    clipped_attributes: int
+    engine: Any
+
+
+AnyPricer = TypeVar("AnyPricer")
+
+
+class SavedPricer(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="engine"):
+    """Everything a pricer is, and everything that happened to it; each policy adds its own."""
 
     horizon: int
     delay: int
-    policy: Policy
     family: Literal["logistic", "gaussian", "poisson"]
     demand: dict[str, float]
     map: str
@@ -49,14 +65,13 @@ class State(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field=
 
 
 def common(pricer: Pricer, clipped: tuple[int, int, int]) -> dict[str, Any]:
-    """The fields of `State`."""
+    """The fields of `SavedPricer`."""
     slots = pricer.slots
     return {
         "horizon": pricer.horizon,
         "delay": slots.delay,
-        "policy": pricer.policy,
         "family": pricer.demand.name,
-        "demand": asdict(pricer.demand),  # type: ignore[call-overload]
+        "demand": asdict(pricer.demand),
         "map": pricer.features.name,
         "contexts": pricer.features.contexts,
         "schema": None if pricer.schema is None else pricer.schema.to_dict(),
@@ -70,10 +85,10 @@ def common(pricer: Pricer, clipped: tuple[int, int, int]) -> dict[str, Any]:
     }
 
 
-def rebuilt(kind: type[AnyPricer], state: State, simulation: bool) -> AnyPricer:
+def rebuilt(kind: Callable[..., AnyPricer], state: SavedPricer, policy: Policy, simulation: bool) -> AnyPricer:
     """A pricer with these settings, before anything happened to it."""
     return kind(
-        policy=state.policy,
+        policy=policy,
         demand=msgspec.convert(state.demand, type=BUILT_IN[state.family]),
         features=by_name(state.map, state.contexts),
         horizon=state.horizon,
@@ -84,7 +99,7 @@ def rebuilt(kind: type[AnyPricer], state: State, simulation: bool) -> AnyPricer:
     )
 
 
-def sound_slots(state: State, pricer: Pricer, learned: int) -> dict[str, bool]:
+def sound_slots(state: SavedPricer, pricer: Pricer, learned: int) -> dict[str, bool]:
     """Do the slots fit each other, `learned` of them being learned? By field."""
     waiting = state.outcomes.size
     return {
@@ -98,23 +113,13 @@ def sound_slots(state: State, pricer: Pricer, learned: int) -> dict[str, bool]:
     }
 
 
-def restore_slots(state: State, pricer: Pricer, learned: int) -> None:
+def restore_slots(state: SavedPricer, pricer: Pricer, learned: int) -> None:
     """Take up after `learned` slots were learned."""
     slots = pricer.slots
     slots.key, slots.status, slots.last = state.key, bytearray(state.status), state.last
     slots.count, slots.learned = len(state.status), learned
     outcomes = [None if np.isnan(outcome) else float(outcome) for outcome in state.outcomes]
     slots.pending = deque(map(Pending, state.waiting, outcomes))
-
-
-def own_parts(pricer: Pricer) -> dict[str, bool]:
-    """Which parts are hushprice's own, by name."""
-    demand, features = pricer.demand, pricer.features
-    return {
-        "demand": type(demand) is BUILT_IN.get(demand.name),
-        "features": features.name in MAPS and features == by_name(features.name, features.contexts),
-        "source": type(pricer.source) in (System, Tape),
-    }
 
 
 def plain(value: Any) -> Any:

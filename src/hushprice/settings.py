@@ -1,0 +1,97 @@
+"""What a policy is asked for: one frozen value that every entrance makes and hands on.
+
+`open_pricer`, `simulate`, sweeps and the command line take these by keyword. A field left at None, or at a default that
+says so, is the policy's own choice; what is given and the policy does not read is refused (policies/catalog.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict
+
+from hushprice import checks
+from hushprice.privacy.adjacency import Adjacency, adjacency_of
+from hushprice.privacy.budget import PrivacyBudget, split
+from hushprice.privacy.delta import parse_delta
+
+DEFAULT_POLICY = "noisy-newton"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicySettings:
+    """A policy by name, its budget, and what else it may be told before the first customer.
+
+    Every policy may be given the budget (epsilon, delta, adjacency), so that several can be compared under one.
+
+    >>> PolicySettings(horizon=100_000, epsilon=0.2).budget.total
+    EpsilonDelta(epsilon=0.2, delta=2e-10)
+    """
+
+    policy: str = DEFAULT_POLICY
+    horizon: int
+    epsilon: float | None = None  # in all; 1 unless it or both of its shares are given
+    delta: float | str = "2/T^2"  # in all: a number, or a formula in the horizon
+    epsilon_covariance: float | None = None
+    epsilon_estimate: float | None = None
+    adjacency: str = Adjacency.REPLACE_ONE.value
+    calibration: str | None = None  # paper: how noise follows from the budget
+    price: float | None = None  # fixed: without it, the best one in hindsight
+    exploration_periods: int | None = None  # the paper's T0, rho, gamma and D_inf
+    ridge: float | None = None
+    width: float | None = None
+    max_estimates: int | None = None
+    reference_price: float | None = None  # noisy-newton: quoted before anything is known
+    trigger: bool = True  # noisy-newton's parts, turned off for study
+    bonus: bool = True
+    noise: bool = True
+    unit_cost: float = 0.0  # noisy-newton: a share of the highest price
+
+    def __post_init__(self) -> None:
+        checks.whole(1, horizon=self.horizon)
+
+    @property
+    def budget(self) -> PrivacyBudget:
+        """The budget and its two shares."""
+        both = self.epsilon_covariance is not None and self.epsilon_estimate is not None
+        return split(
+            1.0 if self.epsilon is None and not both else self.epsilon,
+            parse_delta(self.delta, self.horizon),
+            epsilon_covariance=self.epsilon_covariance,
+            epsilon_estimate=self.epsilon_estimate,
+        )
+
+    @property
+    def neighbours(self) -> Adjacency:
+        """What one changed record means."""
+        return adjacency_of(self.adjacency)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What only some policies read, as far as it was given."""
+        return {name: getattr(self, name) for name in OPTIONS if getattr(self, name) != _DEFAULTS[name]}
+
+
+class Settings(TypedDict, total=False):
+    """The fields of PolicySettings besides `policy` and `horizon`, as keywords of the functions that pass them on."""
+
+    epsilon: float | None
+    delta: float | str
+    epsilon_covariance: float | None
+    epsilon_estimate: float | None
+    adjacency: str
+    calibration: str | None
+    price: float | None
+    exploration_periods: int | None
+    ridge: float | None
+    width: float | None
+    max_estimates: int | None
+    reference_price: float | None
+    trigger: bool
+    bonus: bool
+    noise: bool
+    unit_cost: float
+
+
+BUDGET = ("epsilon", "delta", "epsilon_covariance", "epsilon_estimate", "adjacency")
+OPTIONS = tuple(name for name in Settings.__annotations__ if name not in BUDGET)
+_DEFAULTS = {field.name: field.default for field in fields(PolicySettings)}

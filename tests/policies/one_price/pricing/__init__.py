@@ -1,0 +1,1 @@
+"""Layer 3 of the example: releases in, a price out."""

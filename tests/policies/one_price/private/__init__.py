@@ -1,0 +1,1 @@
+"""Layer 2 of the example: records in, one release out."""
