@@ -212,7 +212,7 @@ PLANTED = [
     ),
     Planted(
         "a release used although it could not be noted",
-        changed(ProductTable, "_without_news", lambda real: lambda self, held: held),
+        changed(ProductTable, "_without_new_release", lambda real: lambda self, held: held),
         a_release_is_noted_before_it_is_used,
     ),
     Planted(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.planted import service_checks
 from tests.service.http.running import Running
-from tests.service.http.test_board import release
+from tests.service.http.test_product_table import release
 from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
