@@ -118,6 +118,14 @@ def inlined(function: Function) -> Function:
     return _compile(function, forceinline=True)
 
 
+def merged(function: Function) -> Function:
+    """Compile a step as a part of each step that calls it: for large ones with one or two callers.
+
+    Apart it would be compiled once for itself and once more with each of them.
+    """
+    return _compile(function, inline="always")
+
+
 def allocating(function: Function) -> Function:
     """Compile a step that makes arrays of its own."""
     return _compile(function, _nrt=True)
@@ -128,7 +136,7 @@ def brief(function: Function) -> Function:
     return _compile(function, nogil=False, _nrt=True)
 
 
-def _compile(function: Function, **options: bool) -> Function:
+def _compile(function: Function, **options: Any) -> Function:
     # error_model="numpy": a division never branches to an exception, which would keep loops from being vectorized.
     # no_cfunc_wrapper: nobody hands a step to a library of C functions.
     chosen: Any = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True, "error_model": "numpy"} | options

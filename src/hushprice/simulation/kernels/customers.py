@@ -6,7 +6,7 @@ import numpy as np
 
 from hushprice.demand import family, features, welfare
 from hushprice.numerics import tape
-from hushprice.numerics.jit import step
+from hushprice.numerics.jit import merged
 from hushprice.price_search import coefficients
 from hushprice.simulation import contexts
 from hushprice.simulation.scratch import Stretch
@@ -14,14 +14,14 @@ from hushprice.simulation.world import World, customer_trial
 from hushprice.types import FloatArray
 
 
-@step
+@merged
 def arrive(world: World, seed: int, trial: int, start: int, count: int, stretch: Stretch) -> None:
     """Customers come; what a clairvoyant would charge them and earn.
 
     Where one number decides what a customer does it is drawn now, into the row of demands: a GPU draws all numbers of a
     period side by side.
     """
-    whose = customer_trial(world, trial)
+    whose = customer_trial(world.customers, trial)
     if world.family == family.LOGISTIC:
         for i in range(count):
             stretch.out[4, i] = tape.uniform(seed, whose, start + i, tape.DEMAND)
@@ -38,10 +38,10 @@ def arrive(world: World, seed: int, trial: int, start: int, count: int, stretch:
         worth[i] = welfare.revenue(world.family, world.slope, a[i], b[i], best[i])
 
 
-@step
+@merged
 def respond(world: World, seed: int, trial: int, start: int, count: int, stretch: Stretch) -> None:
     """Customers answer the prices; what that is worth."""
-    whose = customer_trial(world, trial)
+    whose = customer_trial(world.customers, trial)
     a, b = stretch.line[0], stretch.line[1]
     price, z, revenue, surplus, demand = stretch.out[0], stretch.out[1], stretch.out[2], stretch.out[3], stretch.out[4]
     for i in range(count):
@@ -61,9 +61,8 @@ def respond(world: World, seed: int, trial: int, start: int, count: int, stretch
         demand[world.changed - start] = world.changed_demand
 
 
-@step
-def draw_coins(world: World, seed: int, trial: int, start: int, count: int, coins: FloatArray) -> None:
-    """The public coin of each period, by which noisy-newton disperses prices."""
-    whose = customer_trial(world, trial)
+@merged
+def draw_coins(seed: int, whose: int, start: int, count: int, coins: FloatArray) -> None:
+    """The public coin of each period, by which policies explore; `whose` is the trial whose customers come."""
     for i in range(count):
         coins[i] = tape.uniform(seed, whose, start + i, tape.EXPLORATION)
