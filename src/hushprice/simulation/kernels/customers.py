@@ -6,7 +6,7 @@ import numpy as np
 
 from hushprice.demand import family, features, welfare
 from hushprice.numerics import tape
-from hushprice.numerics.jit import merged
+from hushprice.numerics.jit import step
 from hushprice.price_search import coefficients
 from hushprice.simulation import contexts
 from hushprice.simulation.scratch import Stretch
@@ -14,7 +14,7 @@ from hushprice.simulation.world import World, customer_trial
 from hushprice.types import FloatArray
 
 
-@merged
+@step
 def arrive(world: World, seed: int, trial: int, start: int, count: int, stretch: Stretch) -> None:
     """Customers come; what a clairvoyant would charge them and earn.
 
@@ -38,7 +38,7 @@ def arrive(world: World, seed: int, trial: int, start: int, count: int, stretch:
         worth[i] = welfare.revenue(world.family, world.slope, a[i], b[i], best[i])
 
 
-@merged
+@step
 def respond(world: World, seed: int, trial: int, start: int, count: int, stretch: Stretch) -> None:
     """Customers answer the prices; what that is worth."""
     whose = customer_trial(world.customers, trial)
@@ -61,7 +61,7 @@ def respond(world: World, seed: int, trial: int, start: int, count: int, stretch
         demand[world.changed - start] = world.changed_demand
 
 
-@merged
+@step
 def draw_coins(seed: int, whose: int, start: int, count: int, coins: FloatArray) -> None:
     """The public coin of each period, by which policies explore; `whose` is the trial whose customers come."""
     for i in range(count):
