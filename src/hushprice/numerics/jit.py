@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -43,8 +43,13 @@ def source_digest(without: Collection[str] = ()) -> str:
 
 
 def kernel_digest() -> str:
-    """The content of all that compiled code is made of: modules that compile, and what they import, at any depth."""
+    """The content of all that compiled code is made of, in one hash."""
     sources = _sources()
+    return _digest(sources[name] for name in kernel_modules(sources))
+
+
+def kernel_modules(sources: Mapping[str, bytes]) -> list[str]:
+    """The modules that compile, and what they import, at any depth; all where that cannot be told."""
     named = [name for name, text in sources.items() if b"numba" in text or b"numerics.jit" in text]
     waiting = [name for name in named if _KERNELS.search(sources[name].decode())]
     reached: set[str] = set()
@@ -54,9 +59,9 @@ def kernel_digest() -> str:
             reached.add(name)
             text = sources[name].decode()
             if "from ." in text and _RELATIVE.search(text):
-                return source_digest()  # of what, is not said
+                return sorted(sources)
             waiting += _imported(text, sources)
-    return _digest(sources[name] for name in sorted(reached))
+    return sorted(reached)
 
 
 def _sources() -> dict[str, bytes]:

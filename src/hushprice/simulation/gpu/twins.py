@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
+from numba.core.registry import CPUDispatcher
 
 from hushprice.simulation.gpu.folded import Known, fold
 from hushprice.simulation.gpu.toolkit import device_step
@@ -55,7 +56,7 @@ class Twins:
         plain = _plain(step)
         if plain in self._instead:
             other = self._instead[plain]
-            return self(other, told) if isinstance(other, Dispatcher) else other  # a step with the same parameters
+            return self(other, told) if isinstance(other, CPUDispatcher) else other  # a step with the same parameters
         key = plain, json.dumps(told or {}, sort_keys=True)
         if key not in self._made:
             self._made[key] = self._make(plain, self._single(plain), key[1])
