@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -43,8 +43,13 @@ def source_digest(without: Collection[str] = ()) -> str:
 
 
 def kernel_digest() -> str:
-    """The content of all that compiled code is made of: modules that compile, and what they import, at any depth."""
+    """The content of all that compiled code is made of, in one hash."""
     sources = _sources()
+    return _digest(sources[name] for name in kernel_modules(sources))
+
+
+def kernel_modules(sources: Mapping[str, bytes]) -> list[str]:
+    """The modules that compile, and what they import, at any depth; all where that cannot be told."""
     named = [name for name, text in sources.items() if b"numba" in text or b"numerics.jit" in text]
     waiting = [name for name in named if _KERNELS.search(sources[name].decode())]
     reached: set[str] = set()
@@ -54,9 +59,9 @@ def kernel_digest() -> str:
             reached.add(name)
             text = sources[name].decode()
             if "from ." in text and _RELATIVE.search(text):
-                return source_digest()  # of what, is not said
+                return sorted(sources)
             waiting += _imported(text, sources)
-    return _digest(sources[name] for name in sorted(reached))
+    return sorted(reached)
 
 
 def _sources() -> dict[str, bytes]:
@@ -118,6 +123,14 @@ def inlined(function: Function) -> Function:
     return _compile(function, forceinline=True)
 
 
+def merged(function: Function) -> Function:
+    """Compile a step as a part of each step that calls it: for large ones with one or two callers.
+
+    Apart it would be compiled once for itself and once more with each of them.
+    """
+    return _compile(function, inline="always")
+
+
 def allocating(function: Function) -> Function:
     """Compile a step that makes arrays of its own."""
     return _compile(function, _nrt=True)
@@ -128,7 +141,7 @@ def brief(function: Function) -> Function:
     return _compile(function, nogil=False, _nrt=True)
 
 
-def _compile(function: Function, **options: bool) -> Function:
+def _compile(function: Function, **options: Any) -> Function:
     # error_model="numpy": a division never branches to an exception, which would keep loops from being vectorized.
     # no_cfunc_wrapper: nobody hands a step to a library of C functions.
     chosen: Any = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True, "error_model": "numpy"} | options

@@ -69,6 +69,6 @@ OVER, STOPPED, DUE = range(3)  # why a kernel's `advance` came back
 
 
 @step
-def customer_trial(world: World, trial: int) -> int:
-    """The trial whose customers come; noise is always the trial's own."""
-    return trial if world.customers < 0 else world.customers
+def customer_trial(customers: int, trial: int) -> int:
+    """The trial whose customers come, where `customers` is a world's; noise is always the trial's own."""
+    return trial if customers < 0 else customers

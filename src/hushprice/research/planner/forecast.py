@@ -25,7 +25,7 @@ from hushprice.simulation.kernels.customers import arrive, draw_coins, respond
 from hushprice.simulation.kernels.newton import NewtonTrial
 from hushprice.simulation.kernels.newton_prices import NewtonPlan, quote
 from hushprice.simulation.scratch import Stretch, new_stretch
-from hushprice.simulation.world import TrialInput, TrialOutput, World
+from hushprice.simulation.world import TrialInput, TrialOutput, World, customer_trial
 from hushprice.types import FloatArray
 
 SAMPLE = 256  # customers looked at in a batch; at most STRETCH
@@ -68,10 +68,11 @@ def _play(
         records += n
         if records >= given.horizon:
             break
-        newton.release_score(plan.batches.score_noise * plan.drawn, given.seed, given.trial, records, state)
+        score, curvature = state.noisy_score, state.curvature
+        scale = plan.batches.score_noise * plan.drawn
+        newton.release_score(scale, given.seed, given.trial, records, state.score, score)
         if progress[LEARNED] < output.estimate_periods.size:
             output.estimate_periods[progress[LEARNED]] = records
-        score, curvature = state.noisy_score, state.curvature
         transition.accept(plan.batches, progress, state.believed, score, curvature, records, state.work)
         if not ready and progress[READY] > 0:
             totals[PERSONAL] = records
@@ -86,7 +87,7 @@ def _batch(
     records, length = state.progress[BATCH], state.progress[END] - state.progress[BATCH]
     most = given.horizon - records
     count = min(min(length, SAMPLE), most)
-    draw_coins(world, given.seed, given.trial, records + 1, count, stretch.test[0])
+    draw_coins(given.seed, customer_trial(world.customers, given.trial), records + 1, count, stretch.test[0])
     arrive(world, given.seed, given.trial, records + 1, count, stretch)
     quote(world, plan, state.believed, state.progress[READY] > 0, count, stretch)
     respond(world, given.seed, given.trial, records + 1, count, stretch)

@@ -34,7 +34,7 @@ def revenue_kernel(shape: KernelShape) -> KernelDefinition:
         x, u, v = local((k, 1), float64), local((d, 1), float64), local((d, 1), float64)
         a, b, sums = local(1, float64), local(1, float64), local(PRICES, float64)
         market = constant(world, world.theta)
-        trial = whose(market, first + t)
+        trial = whose(market.customers, first + t)
         for m in range(PRICES):
             sums[m] = 0.0
         for period in range(1 + cuda.threadIdx.x, horizon + 1, TEAM):

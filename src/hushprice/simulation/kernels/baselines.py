@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from hushprice.numerics import tape
-from hushprice.numerics.jit import step
-from hushprice.simulation.kernels.customers import arrive, respond
+from hushprice.numerics.jit import merged, step
+from hushprice.simulation.kernels.customers import arrive, draw_coins, respond
 from hushprice.simulation.kernels.price_codes import CLAIRVOYANT, FIXED
 from hushprice.simulation.scratch import Stretch, new_stretch
 from hushprice.simulation.tally import REGRET, REVENUE, SURPLUS
@@ -31,7 +30,7 @@ def _play(world: World, plan: Plan, given: TrialInput, output: TrialOutput, stre
             arrive(world, given.seed, given.trial, period, count, stretch)
             quote_blindly(world, plan, given.seed, given.trial, period, count, stretch)
             respond(world, given.seed, given.trial, period, count, stretch)
-            add_up(count, stretch, output.totals)
+            add_up(count, stretch.line[3], stretch.out, output.totals)
             if output.prices.size > 0:
                 for i in range(count):
                     output.prices[period - 1 + i] = stretch.out[0, i]
@@ -41,7 +40,7 @@ def _play(world: World, plan: Plan, given: TrialInput, output: TrialOutput, stre
     return OVER
 
 
-@step
+@merged
 def quote_blindly(world: World, plan: Plan, seed: int, trial: int, start: int, count: int, stretch: Stretch) -> None:
     """Prices that depend on nothing learned; alg:framework explores by random ones."""
     price = stretch.out[0]
@@ -52,17 +51,15 @@ def quote_blindly(world: World, plan: Plan, seed: int, trial: int, start: int, c
         for i in range(count):
             price[i] = stretch.line[2, i]
     else:
-        whose = customer_trial(world, trial)
-        for i in range(count):
-            price[i] = tape.uniform(seed, whose, start + i, tape.EXPLORATION)
+        draw_coins(seed, customer_trial(world.customers, trial), start, count, price)
 
 
-@step
-def add_up(count: int, stretch: Stretch, totals: FloatArray) -> None:
+@merged
+def add_up(count: int, best: FloatArray, out: FloatArray, totals: FloatArray) -> None:
     """Regret, revenue and surplus of the first `count` periods into the totals, one by one."""
     regret, revenue, surplus = totals[REGRET], totals[REVENUE], totals[SURPLUS]
     for i in range(count):
-        regret += stretch.line[3, i] - stretch.out[2, i]
-        revenue += stretch.out[2, i]
-        surplus += stretch.out[3, i]
+        regret += best[i] - out[2, i]
+        revenue += out[2, i]
+        surplus += out[3, i]
     totals[REGRET], totals[REVENUE], totals[SURPLUS] = regret, revenue, surplus

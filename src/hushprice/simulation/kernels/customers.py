@@ -21,7 +21,7 @@ def arrive(world: World, seed: int, trial: int, start: int, count: int, stretch:
     Where one number decides what a customer does it is drawn now, into the row of demands: a GPU draws all numbers of a
     period side by side.
     """
-    whose = customer_trial(world, trial)
+    whose = customer_trial(world.customers, trial)
     if world.family == family.LOGISTIC:
         for i in range(count):
             stretch.out[4, i] = tape.uniform(seed, whose, start + i, tape.DEMAND)
@@ -41,7 +41,7 @@ def arrive(world: World, seed: int, trial: int, start: int, count: int, stretch:
 @step
 def respond(world: World, seed: int, trial: int, start: int, count: int, stretch: Stretch) -> None:
     """Customers answer the prices; what that is worth."""
-    whose = customer_trial(world, trial)
+    whose = customer_trial(world.customers, trial)
     a, b = stretch.line[0], stretch.line[1]
     price, z, revenue, surplus, demand = stretch.out[0], stretch.out[1], stretch.out[2], stretch.out[3], stretch.out[4]
     for i in range(count):
@@ -62,8 +62,7 @@ def respond(world: World, seed: int, trial: int, start: int, count: int, stretch
 
 
 @step
-def draw_coins(world: World, seed: int, trial: int, start: int, count: int, coins: FloatArray) -> None:
-    """The public coin of each period, by which noisy-newton disperses prices."""
-    whose = customer_trial(world, trial)
+def draw_coins(seed: int, whose: int, start: int, count: int, coins: FloatArray) -> None:
+    """The public coin of each period, by which policies explore; `whose` is the trial whose customers come."""
     for i in range(count):
         coins[i] = tape.uniform(seed, whose, start + i, tape.EXPLORATION)

@@ -12,7 +12,7 @@ import numpy as np
 
 from hushprice.mechanisms import toeplitz
 from hushprice.numerics import tape
-from hushprice.numerics.jit import step
+from hushprice.numerics.jit import merged, step
 from hushprice.numerics.linear import packed_size
 from hushprice.policies.newton.pricing import probe, transition
 from hushprice.policies.newton.pricing.transition import LEARNED, LEVEL, LOOK, READY, Believed
@@ -22,7 +22,7 @@ from hushprice.simulation.kernels.customers import arrive, draw_coins, respond
 from hushprice.simulation.kernels.newton_prices import NewtonPlan, quote
 from hushprice.simulation.scratch import STRETCH, Stretch, new_stretch
 from hushprice.simulation.tally import CLIPPED, ESTIMATES, REGRET, REVENUE, START, SURPLUS
-from hushprice.simulation.world import DUE, OVER, STOPPED, TrialInput, TrialOutput, World
+from hushprice.simulation.world import DUE, OVER, STOPPED, TrialInput, TrialOutput, World, customer_trial
 from hushprice.types import FloatArray, IntArray
 
 # Progress has transition.py's entries, and behind them the period at hand and the checkpoints passed.
@@ -76,18 +76,18 @@ def begin_trial(plan: NewtonPlan, state: NewtonTrial) -> None:
     transition.start(plan.batches, plan.center, state.progress, state.believed)
     state.progress[PERIOD] = 1
     state.progress[PASSED] = 0
-    _empty(state)
+    _empty(state.score, state.exact, state.running)
 
 
 @step
-def _empty(state: NewtonTrial) -> None:
+def _empty(score: FloatArray, exact: FloatArray, running: FloatArray) -> None:
     """Nothing is in the batch yet."""
-    for j in range(state.score.size):
-        state.score[j] = 0.0
-    for j in range(state.exact.size):
-        state.exact[j] = 0.0
-        for memory in range(state.running.shape[0]):
-            state.running[memory, j] = 0.0
+    for j in range(score.size):
+        score[j] = 0.0
+    for j in range(exact.size):
+        exact[j] = 0.0
+        for memory in range(running.shape[0]):
+            running[memory, j] = 0.0
 
 
 @step
@@ -114,13 +114,13 @@ def advance(
         count = 1  # known when compiled where scratch is one period wide: a GPU keeps such scratch in registers
         if state.phi.shape[1] > 1:
             count = min(min(state.phi.shape[1], horizon - period + 1), min(look, mark) - period + 1)
-        draw_coins(world, seed, trial, period, count, stretch.test[0])
+        draw_coins(seed, customer_trial(world.customers, trial), period, count, stretch.test[0])
         arrive(world, seed, trial, period, count, stretch)
         quote(world, plan, state.believed, ready, count, stretch)
         respond(world, seed, trial, period, count, stretch)
         totals[CLIPPED] += learn(world, plan, state.believed, count, stretch, state.phi, state.terms)
         scores.add_up(state.phi, count, state.terms, state.score, state.exact)
-        regret = _add_up(count, stretch, totals)
+        regret = _add_up(count, stretch.line[3], stretch.out, totals)
         if not ready:
             totals[START] += regret
         if output.prices.size > 0:
@@ -145,7 +145,7 @@ def advance(
     return OVER
 
 
-@step
+@merged
 def learn(
     world: World,
     plan: NewtonPlan,
@@ -166,21 +166,21 @@ def learn(
     return clipped
 
 
-@step
-def _add_up(count: int, stretch: Stretch, totals: FloatArray) -> float:
+@merged
+def _add_up(count: int, best: FloatArray, out: FloatArray, totals: FloatArray) -> float:
     """The stretch's regret, revenue and surplus into the totals; returns its regret."""
     regret, revenue, surplus = 0.0, 0.0, 0.0
     for i in range(count):
-        regret += stretch.line[3, i] - stretch.out[2, i]
-        revenue += stretch.out[2, i]
-        surplus += stretch.out[3, i]
+        regret += best[i] - out[2, i]
+        revenue += out[2, i]
+        surplus += out[3, i]
     totals[REGRET] += regret
     totals[REVENUE] += revenue
     totals[SURPLUS] += surplus
     return regret
 
 
-@step
+@merged
 def release(plan: NewtonPlan, seed: int, trial: int, state: NewtonTrial, estimate_periods: IntArray) -> None:
     """Look at the batch after the period reached; end it and learn from it where it is time or the trigger asks."""
     progress, believed, rules = state.progress, state.believed, plan.batches
@@ -189,13 +189,13 @@ def release(plan: NewtonPlan, seed: int, trial: int, state: NewtonTrial, estimat
     if not transition.ends(rules, progress, believed, state.curvature, records, state.work):
         transition.go_on(progress)
         return
-    release_score(rules.score_noise * plan.drawn, seed, trial, records, state)
+    release_score(rules.score_noise * plan.drawn, seed, trial, records, state.score, state.noisy_score)
     estimate_periods[progress[LEARNED]] = records + 1
     transition.accept(rules, progress, believed, state.noisy_score, state.curvature, records, state.work)
-    _empty(state)
+    _empty(state.score, state.exact, state.running)
 
 
-@step
+@merged
 def _release_curvature(plan: NewtonPlan, level: int, state: NewtonTrial, seed: int, trial: int, records: int) -> None:
     """Release the batch's curvature so far."""
     out = state.curvature  # the normals come there first
@@ -204,10 +204,9 @@ def _release_curvature(plan: NewtonPlan, level: int, state: NewtonTrial, seed: i
     toeplitz.look(state.exact, state.running, plan.poles[level], plan.zeros[level], scale, plan.scales, out, out)
 
 
-@step
-def release_score(noise: float, seed: int, trial: int, records: int, state: NewtonTrial) -> None:
+@merged
+def release_score(noise: float, seed: int, trial: int, records: int, score: FloatArray, out: FloatArray) -> None:
     """Release the batch's score."""
-    out = state.noisy_score
     tape.take_normals(seed, trial, records, tape.ESTIMATE_NOISE, out)
     for j in range(out.size):
-        out[j] = state.score[j] + noise * out[j]
+        out[j] = score[j] + noise * out[j]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hushprice.numerics.jit import step
+from hushprice.numerics.jit import merged
 from hushprice.policies.newton.pricing import dispersion as spread
 from hushprice.policies.newton.pricing import probe
 from hushprice.policies.newton.pricing.transition import BatchRules, Believed
@@ -30,7 +30,7 @@ class NewtonPlan(NamedTuple):
     scales: FloatArray  # of the entries of a packed matrix: isotropic in Frobenius norm
 
 
-@step
+@merged
 def quote(world: World, plan: NewtonPlan, believed: Believed, ready: bool, count: int, stretch: Stretch) -> None:
     """Prices from the belief, or around the reference price where it is not worth using yet.
 

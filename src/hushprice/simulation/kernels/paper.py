@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushprice.numerics import tape
-from hushprice.numerics.jit import step
+from hushprice.numerics.jit import merged, step
 from hushprice.policies.paper.pricing import refresh
 from hushprice.policies.paper.private import covariance, solver
 from hushprice.policies.paper.tolerance import TOLERANCE
@@ -100,7 +100,7 @@ def advance(
         done = count
         if learns and progress[MADE] < plan.max_estimates:
             done = learn(plan, seed, trial, period, count, stretch, state, totals)
-        add_up(done, stretch, totals)
+        add_up(done, stretch.line[3], stretch.out, totals)
         if output.prices.size > 0:
             for i in range(done):
                 output.prices[period - 1 + i] = stretch.out[0, i]
@@ -124,7 +124,7 @@ def advance(
     return OVER
 
 
-@step
+@merged
 def learn(
     plan: Plan,
     seed: int,
@@ -147,7 +147,7 @@ def learn(
     return done
 
 
-@step
+@merged
 def estimate(
     world: World,
     plan: Plan,

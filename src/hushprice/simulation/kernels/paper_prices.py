@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hushprice.demand import features
-from hushprice.numerics.jit import step
+from hushprice.numerics.jit import merged, step
 from hushprice.price_search import coefficients, many
 from hushprice.records import hold_to_unit_ball
 from hushprice.simulation import contexts
@@ -14,7 +14,7 @@ from hushprice.simulation.world import Plan, World
 from hushprice.types import FloatArray
 
 
-@step
+@merged
 def quote(
     world: World,
     plan: Plan,
@@ -44,7 +44,7 @@ def quote(
         many.best_prices(world.family, world.slope, plan.width, count, a, b, q0, q1, q2, price, stretch.search)
 
 
-@step
+@merged
 def remember(plan: Plan, start: int, count: int, stretch: Stretch, phi: FloatArray, demand: FloatArray) -> None:
     """Write the stretch's records into columns start - 1, ..., each held to the unit ball.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
-from hushprice.numerics.jit import step
+from hushprice.numerics.jit import inlined, step
 from hushprice.policies.newton.pricing import belief, probe, schedule
 from hushprice.policies.newton.rules import (
     BLOCKS,
@@ -115,7 +115,7 @@ def start(rules: BatchRules, center: FloatArray, progress: IntArray, believed: B
             believed.inverse[i, j] = 1.0 / PRECISION if i == j else 0.0
     for entry in range(ENTRIES):
         progress[entry] = 0
-    _settle(rules, progress, 0, rules.first)
+    _settle(rules.blocks, rules.levels, progress, 0, rules.first)
 
 
 @step
@@ -144,13 +144,13 @@ def begin_batch(rules: BatchRules, progress: IntArray, believed: Believed, recor
     else:
         for j in range(believed.tilt.size):
             believed.tilt[j] = 0.0
-    _settle(rules, progress, records, end)
+    _settle(rules.blocks, rules.levels, progress, records, end)
 
 
 @step
-def _settle(rules: BatchRules, progress: IntArray, records: int, end: int) -> None:
+def _settle(blocks: float, levels: int, progress: IntArray, records: int, end: int) -> None:
     """How the batch between these slots is looked at."""
-    level = schedule.block_level(end - records, rules.blocks, rules.levels)
+    level = schedule.block_level(end - records, blocks, levels)
     block = schedule.block_length(end - records, level)
     progress[BATCH], progress[END], progress[LEVEL], progress[BLOCK] = records, end, level, block
     progress[LOOK] = min(records + block, end)
@@ -170,7 +170,8 @@ def ends(
         return False
     d = believed.theta.size
     gained = work[2 * d + 1 : 3 * d + 1]
-    noise, error = rules.score_noise * rules.score_noise, curvature_error(rules, progress[LEVEL])
+    noise = rules.score_noise * rules.score_noise
+    error = curvature_error(rules.cap, rules.curvature_noise, rules.column, rules.row, progress[LEVEL])
     belief.gain(
         curvature, rules.cap, error, noise, rules.sampling, SPARE, NOISE_SHARE, believed.precision, gained, work
     )
@@ -194,7 +195,8 @@ def accept(
     work: FloatArray,
 ) -> None:
     """Learn from the releases of a batch that ends after this many slots, and begin the next one."""
-    noise, error = rules.score_noise * rules.score_noise, curvature_error(rules, progress[LEVEL])
+    noise = rules.score_noise * rules.score_noise
+    error = curvature_error(rules.cap, rules.curvature_noise, rules.column, rules.row, progress[LEVEL])
     theta, precision, inverse, _ = believed
     belief.update(
         score, curvature, rules.cap, error, noise, rules.sampling, NOISE_SHARE, theta, precision, inverse, work
@@ -208,7 +210,7 @@ def accept(
     begin_batch(rules, progress, believed, records, work)
 
 
-@step
-def curvature_error(rules: BatchRules, level: int) -> float:
+@inlined
+def curvature_error(cap: float, noise: float, column: FloatArray, row: FloatArray, level: int) -> float:
     """The deviation of an entry of the curvature released of a batch of that level, at most."""
-    return rules.cap * (rules.curvature_noise * rules.column[level]) * rules.row[level]
+    return cap * (noise * column[level]) * row[level]
