@@ -12,9 +12,10 @@ import numpy as np
 from tests.planted.planting import Between, between, changed
 
 from hushprice import noise
+from hushprice.mechanisms import whole_numbers
 from hushprice.noise import System, Tape
 from hushprice.numerics import tape
-from hushprice.policies.paper.private import covariance, exact_covariance, learner
+from hushprice.policies.paper.private import covariance, learner
 from hushprice.policies.paper.private.covariance import PrivateCov
 from hushprice.policies.paper.private.estimate import PrivateMLE
 from hushprice.policies.paper.private.exact_covariance import ExactCov
@@ -52,7 +53,7 @@ def _off_diagonal_halved(real: Any) -> Any:
 
 
 off_diagonal_noise_halved = changed(covariance, "scales_of", _off_diagonal_halved)
-off_diagonal_doubled = changed(exact_covariance, "_ROOT", lambda real: 2 << 80)  # two where the root of two belongs
+off_diagonal_doubled = changed(whole_numbers, "_ROOT", lambda real: 2 << 80)  # two where the root of two belongs
 
 
 # ---- how much is claimed to be enough -------------------------------------------------------------------------------

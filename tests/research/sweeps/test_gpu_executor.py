@@ -14,7 +14,7 @@ from hushprice.research.planner import prior
 from hushprice.research.sweeps import gpu_executor
 from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.gpu_executor import Gpu
-from hushprice.research.sweeps.trial_range import TrialRange as Piece
+from hushprice.research.sweeps.trial_range import TrialRange
 from hushprice.simulation import tally
 from hushprice.simulation.device import Place
 from hushprice.simulation.gpu.memory_pool import MemoryBlock, MemoryPool
@@ -184,7 +184,8 @@ def test_one_much_shorter_at_a_time_takes_the_memory_that_a_long_one_waits_for(
     horizons = 100, 100, 21, 20, 10, 10  # four trials each; there is memory for two
     cells = [Cell(policy="random", horizon=horizon, seed=seed) for seed, horizon in enumerate(horizons)]
     waiting = [
-        gpu_executor.Work([[Piece(cell, range(4))]], (6 if i == 1 else 4) * BYTES, []) for i, cell in enumerate(cells)
+        gpu_executor.Work([[TrialRange(cell, range(4))]], (6 if i == 1 else 4) * BYTES, [])
+        for i, cell in enumerate(cells)
     ]
     gpu.memory.reserve(9 * BYTES)
     one, running = executor(), list[gpu_executor.Work]()
@@ -243,7 +244,7 @@ def test_the_longest_lie_at_the_beginning_of_the_memory_and_others_at_the_end(gp
 
 def work_of(trials: int, horizon: int) -> gpu_executor.Work:
     cell = Cell(policy="random", horizon=horizon)
-    return gpu_executor.Work([[Piece(cell, range(trials))]], trials * BYTES, ["advance of it"])
+    return gpu_executor.Work([[TrialRange(cell, range(trials))]], trials * BYTES, ["advance of it"])
 
 
 def all_that_begin(waiting: list[gpu_executor.Work], one: Gpu) -> list[gpu_executor.Work]:

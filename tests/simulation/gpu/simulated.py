@@ -34,7 +34,7 @@ from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.executors import open_executor
 from hushprice.research.sweeps.gpu_executor import Gpu
 from hushprice.research.sweeps.run import run_cells
-from hushprice.research.sweeps.store import TrialStore as Store
+from hushprice.research.sweeps.store import TrialStore
 from hushprice.simulation.device import choose
 from hushprice.simulation.gpu import precompile
 from hushprice.simulation.gpu.policy_batches import kernel_names, most_trials
@@ -111,14 +111,14 @@ def sweeps(folder: Path) -> dict[str, Any]:
                 raise KeyboardInterrupt
 
         with contextlib.suppress(KeyboardInterrupt):
-            run_cells(cells, trials=5, store=Store(folder), executor=executor, progress=stop)
+            run_cells(cells, trials=5, store=TrialStore(folder), executor=executor, progress=stop)
         kept = sorted(path.name for path in folder.iterdir())
         progress: list[Any] = []
         first = run_cells(
-            cells, trials=5, store=Store(folder), executor=executor, progress=lambda *at: progress.append(at)
+            cells, trials=5, store=TrialStore(folder), executor=executor, progress=lambda *at: progress.append(at)
         )
-    again = run_cells(cells, trials=5, store=Store(folder), executor=_Idle(choose("gpu")))
-    here = run_cells(cells, trials=5, store=Store(folder))
+    again = run_cells(cells, trials=5, store=TrialStore(folder), executor=_Idle(choose("gpu")))
+    here = run_cells(cells, trials=5, store=TrialStore(folder))
     direct = simulate("random", horizon=30, trials=5, device="gpu")
     return {
         "size": size,

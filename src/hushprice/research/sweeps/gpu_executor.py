@@ -20,8 +20,7 @@ from hushprice.errors import HushpriceError, InvalidInput
 from hushprice.research.sweeps.block import Block
 from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.executors import Advance, Ended
-from hushprice.research.sweeps.trial_range import Missing
-from hushprice.research.sweeps.trial_range import TrialRange as Piece
+from hushprice.research.sweeps.trial_range import Missing, TrialRange
 from hushprice.simulation.device import Place, unfit
 from hushprice.simulation.gpu.cuda import SIMULATED
 from hushprice.simulation.gpu.device_facts import errors_in_one_line
@@ -37,7 +36,7 @@ SHARES = 5  # of the device; cells share a batch up to one of them
 SHORTER = 5  # times; what may use memory that a longer one waits for
 SMALL = 1 << 30  # bytes; policies that store no records take less
 
-Batches: TypeAlias = list[list[Piece]]  # one after the other; the pieces of one run at once, with the same trials
+Batches: TypeAlias = list[list[TrialRange]]  # one after the other; the pieces of one run at once, with the same trials
 
 
 @dataclass
@@ -86,9 +85,9 @@ class Gpu:
                         jobs.append(cell.prepare())
             self._compiler.need(jobs)
 
-    def cut(self, missing: Missing) -> list[Piece]:
+    def cut(self, missing: Missing) -> list[TrialRange]:
         """As few pieces as memory allows, in the order of the cells."""
-        pieces: list[Piece] = []
+        pieces: list[TrialRange] = []
         free = self._session.free_bytes()  # once: for thousands of cells the driver would take seconds to say it
         for cell, ranges in missing.items():
             misfit = unfit(cell.prepare())
@@ -96,10 +95,10 @@ class Gpu:
                 raise InvalidInput(f"policy {cell.policy!r}: {misfit}")
             size = self._most(cell.prepare(), free) if ranges else 1
             for numbers in ranges:
-                pieces += [Piece(cell, numbers[at : at + size]) for at in range(0, len(numbers), size)]
+                pieces += [TrialRange(cell, numbers[at : at + size]) for at in range(0, len(numbers), size)]
         return pieces
 
-    def run(self, pieces: Sequence[Piece], advance: Advance) -> Ended:
+    def run(self, pieces: Sequence[TrialRange], advance: Advance) -> Ended:
         """The pieces and their blocks as they end, in whatever order."""
         memory = self._session.free_bytes() if pieces else 0
         waiting = [self._work(batches) for batches in self._together(pieces, memory)]
@@ -136,17 +135,17 @@ class Gpu:
             for work in running.values():
                 work.give(self._session.memory)
 
-    def _together(self, pieces: Sequence[Piece], free: int) -> list[Batches]:
+    def _together(self, pieces: Sequence[TrialRange], free: int) -> list[Batches]:
         """What each thread runs: a cell's pieces one after the other, or the only pieces of several cells at once.
 
         These take a fifth of the device at most: large batches use memory worse, and nobody works while one makes its
         estimates.
         """
-        cells: dict[Cell, list[Piece]] = {}
+        cells: dict[Cell, list[TrialRange]] = {}
         for piece in pieces:
             cells.setdefault(piece.cell, []).append(piece)
         together: list[Batches] = []
-        open_to: dict[Any, list[Piece]] = {}  # batches that more cells may join
+        open_to: dict[Any, list[TrialRange]] = {}  # batches that more cells may join
         for own in cells.values():
             job, numbers = own[0].cell.prepare(), own[0].numbers
             key = batch_key(job) if len(own) == 1 else None, numbers
@@ -220,7 +219,7 @@ class Gpu:
         except BaseException as problem:
             news.put((number, problem))
 
-    def _results(self, work: Work, stop: threading.Event, news: Any, number: int) -> Iterator[tuple[Piece, Block]]:
+    def _results(self, work: Work, stop: threading.Event, news: Any, number: int) -> Iterator[tuple[TrialRange, Block]]:
         batches = work.batches
         job, *beside = (piece.cell.prepare() for piece in batches[0])
         given = {"most": _largest(batches), "beside": beside, "stream": work.stream, "block": work.memory}
