@@ -44,7 +44,6 @@ def line(row: Row) -> list[str]:
         row["family"],
         f"{row['map']}, k = {row['contexts']}",
         shown(*mean_and_error(ours)),
-        shown(*mean_and_error(quiet)),
         f"{ours.mean() / quiet.mean():.2f} ({low:.2f}, {high:.2f})",
         shown(*mean_and_error(row["fixed"])),
     ]
@@ -52,7 +51,7 @@ def line(row: Row) -> list[str]:
 
 def table(rows: list[Row]) -> str:
     """The Markdown table, of the smallest, a small and the largest number of attributes of each map."""
-    heads = ["demand", "map", "noisy-newton", "without noise", "ratio", "best fixed price"]
+    heads = ["demand", "map", "noisy-newton", "ratio", "best fixed price"]
     return markdown(heads, (line(row) for row in rows if row["contexts"] not in MIDDLE), 2)
 
 

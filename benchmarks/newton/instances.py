@@ -111,9 +111,7 @@ def line(row: Row) -> list[str]:
         f"{row['slope']:.1f}",
         shown(*mean_and_error(row["ours"])),
         f"{found:.2f} ({low:.2f}, {high:.2f})",
-        shown(*mean_and_error(row["loose"])),
-        shown(*mean_and_error(row["tight"])),
-        shown(*mean_and_error(row["fixed"])),
+        *(shown(*mean_and_error(row[name])).partition(" ")[0] for name in ("loose", "tight", "fixed")),
         f"{1e4 * max(row['ours']):.2f}",
     ]
 
