@@ -52,16 +52,13 @@ def line(row: Row) -> list[str]:
         f"{row['printed']:g}",
         shown(*row["tight"]),
         shown(*row["ours"]),
-        f"{row['upper']:.2f}",
         f"{row['ratio']:.0f}{reached}" if row["ratio"] >= 10 else f"{row['ratio']:.1f}{reached}",
-        f"{row['printed_nonprivate']:g}",
-        f"{row['fixed']:.1f}",
     ]
 
 
 def table(rows: list[Row]) -> str:
     """The Markdown table."""
-    heads = "T,d,eps,printed,tight,noisy-newton,limit,printed / limit,non-private printed,fixed"
+    heads = "T,d,eps,printed,tight,noisy-newton,printed / limit"
     return markdown(heads.split(","), map(line, rows), 3)
 
 

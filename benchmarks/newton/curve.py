@@ -11,6 +11,7 @@ PRIVATE = {
     "paper@tight": ("paper", {"calibration": "tight"}, 40),
     "noisy-newton": ("noisy-newton", {}, 100),
 }
+SHOWN = (0.02, 0.05, 1.0, 2.0)
 YARDSTICKS = {"nonprivate": "nonprivate", "best fixed price": "fixed"}
 
 
@@ -33,11 +34,10 @@ def line(row: Row) -> list[str]:
 
 
 def table(rows: list[Row]) -> str:
-    """The Markdown table: a row an epsilon; the last has what is the same at each."""
+    """The Markdown table: a row for each epsilon that the section `cells` does not have, and for 1."""
     named = {name: points for name, *points in map(line, rows)}
-    lines = [[f"{eps:g}", *(named[name][at] for name in PRIVATE), "", ""] for at, eps in enumerate(EPSILONS)]
-    lines.append(["any", "", "", "", *(named[name][0] for name in YARDSTICKS)])
-    return markdown(["eps", *PRIVATE, *YARDSTICKS], lines)
+    lines = [[f"{eps:g}", *(named[name][at] for name in PRIVATE)] for at, eps in enumerate(EPSILONS) if eps in SHOWN]
+    return markdown(["eps", *PRIVATE], lines)
 
 
 def misses(rows: list[Row]) -> list[str]:

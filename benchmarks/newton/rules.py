@@ -161,8 +161,9 @@ def line(row: Row) -> list[str]:
 
 
 def table(rows: list[Row]) -> str:
-    """The Markdown table."""
-    return markdown(["constant", "is", "changed to", *(f"eps = {eps:g}, %" for eps in EPSILONS)], map(line, rows))
+    """The Markdown table, of the changes that are beyond chance at one budget at least."""
+    telling = [row for row in rows if any(low > 1.0 or high < 1.0 for _, low, high in row["changes"])]
+    return markdown(["constant", "is", "changed to", *(f"eps = {eps:g}, %" for eps in EPSILONS)], map(line, telling))
 
 
 def misses(rows: list[Row]) -> list[str]:

@@ -29,8 +29,6 @@ def repository_files() -> list[Path]:
 
 FILES = repository_files()
 PAGES = [path for path in FILES if path.suffix == ".md"]
-WIDE = {"gpu.md", "reproduce.md", "architecture.md"}
-SHORT = [path for path in PAGES if path.parent.name != "lab" and path.name not in WIDE]
 
 
 def anchors(page: Path) -> set[str]:
@@ -74,7 +72,7 @@ def test_named_files_exist(page):
     assert not [name for name in dict.fromkeys(named) if not any((home / name).exists() for home in homes)]
 
 
-@pytest.mark.parametrize("page", SHORT, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_line_is_longer_than_120_columns(page):
     prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     assert not [line for line in prose.splitlines() if len(line) > 120]

@@ -19,6 +19,11 @@ def told(cells: list[str]) -> list[str]:
     return [re.sub(r"\s*\[[a-z]\]|\*\*", "", html.unescape(cell)).strip() for cell in cells]
 
 
+def without_empty_end(row: list[str]) -> tuple[str, ...]:
+    """A row without empty cells at its end: the page leaves out a column that is empty throughout."""
+    return tuple(row[: max((at for at, cell in enumerate(row, start=1) if cell), default=0)])
+
+
 def without_distances(row: tuple[str, ...]) -> tuple[str, ...]:
     """A row without the distances in brackets, which the page leaves out where nothing is meant to match."""
     return tuple(re.sub(r" \([+-][\d.]+\)", "", cell) for cell in row)
@@ -27,14 +32,14 @@ def without_distances(row: tuple[str, ...]) -> tuple[str, ...]:
 def test_every_number_of_the_page_is_one_of_the_report() -> None:
     rows = re.findall(r"<tr>(.*?)</tr>", REPORT, re.S)
     reported = {
-        tuple(told([re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row, re.S)]))
+        without_empty_end(told([re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row, re.S)]))
         for row in rows
     }
     reported |= {without_distances(row) for row in reported if row[0] in ("tight", "noisy-newton")}
     lines = [line for line in PAGE.splitlines() if line.startswith("| ") and "±" in line]
-    assert len(lines) == 83
+    assert len(lines) == 40
     for line in lines:
-        assert tuple(told(line.strip("|").split("|"))) in reported, line
+        assert without_empty_end(told(line.strip("|").split("|"))) in reported, line
 
 
 def test_the_report_is_of_one_whole_run_on_a_gpu() -> None:

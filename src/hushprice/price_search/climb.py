@@ -5,7 +5,7 @@ a closed form. From there a few Newton steps arrive at a price p, and a certific
 a price short of p and one past it, U is concave, so p is the top there. Before that stretch revenue rises and after it
 revenue falls (it has one top where demand falls in price), so its nearer end and the larger end of the convex bonus
 bound U. Where demand does not fall in price, U may simply rise all the way to 1.
-docs/proofs/price_search.md has the proof. Lanes without a certificate go on to the grid of lanes.py.
+docs/proofs/price_search.md has the proof. Lanes without a certificate go on to the grid of many.py.
 """
 
 from __future__ import annotations
