@@ -10,7 +10,7 @@ release, running[1 + j] the memory of section j, and the last row of running the
 
 from __future__ import annotations
 
-from hushprice.numerics.jit import inlined, step
+from hushprice.numerics.jit import inlined, merged, step
 from hushprice.types import FloatArray
 
 
@@ -49,7 +49,7 @@ def absorb(
         running[0, k] = exact[0, k] + running[1 + sections, k]
 
 
-@step
+@merged
 def look(
     exact: FloatArray,
     running: FloatArray,

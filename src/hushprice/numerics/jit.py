@@ -32,7 +32,7 @@ _IMPORTS = re.compile(
     r"^[ \t]*(?:from hushprice([\w.]*) import (\([^)]*\)|[^\n]*)|import hushprice([\w.]*))", re.MULTILINE
 )
 _RELATIVE = re.compile(r"^[ \t]*from \.", re.MULTILINE)
-_KEPT = 3  # folders of compiled code, the last used ones
+_FOLDERS = 3  # folders of compiled code, the last used ones
 _IDLE = 24 * 3600.0  # seconds that an older one must be unused before it goes: somebody may be working with it
 
 
@@ -100,7 +100,7 @@ def prune(folder: Path) -> None:
         os.utime(folder)
     with contextlib.suppress(OSError):
         used = sorted(((each.stat().st_mtime, each) for each in folder.parent.glob("kernels-*")), reverse=True)
-        for at, each in used[_KEPT:]:
+        for at, each in used[_FOLDERS:]:
             if each != folder and at < time.time() - _IDLE:
                 shutil.rmtree(each, ignore_errors=True)
 

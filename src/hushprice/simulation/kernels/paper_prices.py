@@ -61,9 +61,9 @@ def remember(plan: Plan, start: int, count: int, stretch: Stretch, phi: FloatArr
             row[i] = left[i] + price[i] * right[i]
     _hold(plan, count, stretch)
     for j in range(made.shape[0]):
-        kept, row = phi[j, start - 1 : start - 1 + count], made[j]
+        record, row = phi[j, start - 1 : start - 1 + count], made[j]
         for i in range(count):
-            kept[i] = row[i]
+            record[i] = row[i]
     for i in range(count):
         demand[start - 1 + i] = stretch.out[4, i]
 

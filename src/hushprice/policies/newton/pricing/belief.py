@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from hushprice.numerics.jit import inlined, step
+from hushprice.numerics.jit import inlined, merged, step
 from hushprice.numerics.linear import cholesky, eigen, solve_factored, unpack
 from hushprice.types import FloatArray
 
@@ -80,7 +80,7 @@ def multiplies(precision: FloatArray, gained: FloatArray, factor: float, work: F
     return not cholesky(work[:d], d, work[d : 2 * d])
 
 
-@step
+@merged
 def update(
     score: FloatArray,
     released: FloatArray,
@@ -141,7 +141,7 @@ def update(
     return True
 
 
-@step
+@merged
 def hold_to_ball(theta: FloatArray, precision: FloatArray, work: FloatArray) -> None:
     """The point of the unit ball nearest to theta in the metric of the precision. work is (2 d + 2, d).
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from hushprice.demand.welfare import clairvoyant_price
-from hushprice.numerics.jit import inlined, step
+from hushprice.numerics.jit import inlined, merged, step
 from hushprice.numerics.linear import cholesky
 from hushprice.price_search.coefficients import bonus_curve, demand_line
 from hushprice.types import FloatArray
@@ -23,7 +23,7 @@ from hushprice.types import FloatArray
 _MOST_TURNS = 62  # bits of a turn that may be asked for
 
 
-@step
+@merged
 def tilt(inverse: FloatArray, effect: FloatArray, reach: float, turn: int, out: FloatArray, work: FloatArray) -> None:
     """`reach` times a root of the belief's covariance times signs, into out. work is (2 d, d) or more.
 
@@ -133,7 +133,7 @@ def work_shape(d: int) -> tuple[int, int]:
     return 4 * d + 9, d
 
 
-@step
+@merged
 def begin(
     family: int,
     slope: float,

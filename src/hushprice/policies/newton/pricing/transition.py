@@ -13,7 +13,7 @@ import numpy as np
 
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
-from hushprice.numerics.jit import inlined, step
+from hushprice.numerics.jit import inlined, merged, step
 from hushprice.policies.newton.pricing import belief, probe, schedule
 from hushprice.policies.newton.rules import (
     BLOCKS,
@@ -104,7 +104,7 @@ class Believed(NamedTuple):
     tilt: FloatArray
 
 
-@step
+@merged
 def start(rules: BatchRules, center: FloatArray, progress: IntArray, believed: Believed) -> None:
     """Before the first slot: the first belief, and the first batch."""
     for j in range(center.size):
@@ -118,7 +118,7 @@ def start(rules: BatchRules, center: FloatArray, progress: IntArray, believed: B
     _settle(rules.blocks, rules.levels, progress, 0, rules.first)
 
 
-@step
+@merged
 def begin_batch(rules: BatchRules, progress: IntArray, believed: Believed, records: int, work: FloatArray) -> None:
     """A batch begins after this many slots: its latest end, its tilt, its blocks and its first look."""
     end = schedule.batch_end(records, rules.first, GROWTH)
@@ -156,7 +156,7 @@ def _settle(blocks: float, levels: int, progress: IntArray, records: int, end: i
     progress[LOOK] = min(records + block, end)
 
 
-@step
+@merged
 def ends(
     rules: BatchRules, progress: IntArray, believed: Believed, curvature: FloatArray, records: int, work: FloatArray
 ) -> bool:
@@ -184,7 +184,7 @@ def go_on(progress: IntArray) -> None:
     progress[LOOK] = min(progress[LOOK] + progress[BLOCK], progress[END])
 
 
-@step
+@merged
 def accept(
     rules: BatchRules,
     progress: IntArray,
