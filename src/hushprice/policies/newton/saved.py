@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -66,7 +66,7 @@ class _Policy(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     basis: Basis | None
     adjacency: Adjacency
     price: None = None
-    input_noise: Literal[0] = 0
+    input_noise: Annotated[float, msgspec.Meta(ge=0.0, le=0.0)] = 0.0
     claimed: EpsilonDelta | None
     proven: EpsilonDelta | None
 
