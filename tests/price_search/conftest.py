@@ -139,7 +139,7 @@ def _mutant(name: str, *edits: tuple[str, str]) -> Callable[..., Any]:
             for old, new in edits:
                 source = source.replace(old, new)
             source = re.sub(
-                r"from hushprice.numerics.jit import .*", "step = inlined = lambda function: function", source
+                r"from hushprice.numerics.jit import .*", "step = inlined = merged = lambda function: function", source
             )
             module = ModuleType(_renamed(home))
             sys.modules[module.__name__] = module

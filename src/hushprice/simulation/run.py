@@ -158,12 +158,12 @@ def _run_on_gpu(job: Job, trials: int, place: Place, progress: Progress | None) 
 
 def warm_up(job: Job) -> None:
     """Compile what the job needs and no more, or read it compiled, outside the clock: by a trial of two periods."""
-    if job.engine != "compiled":
+    if job.engine != "compiled" or not isinstance(job.policy, Policy):
         return
     collects = gc.isenabled()
     gc.disable()  # a compiler makes much that stays, and looking for garbage in it would take a tenth of its time
     try:
-        run_one(replace(job, horizon=2, change=None), 0, np.zeros(2, dtype=np.int64), 1)
+        run_compiled(replace(job, horizon=2, change=None), job.policy, 0, np.zeros(2, dtype=np.int64), 1)
     finally:
         if collects:
             gc.enable()
