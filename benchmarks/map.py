@@ -132,8 +132,8 @@ def main() -> None:
         "version": hushprice.__version__,
         "prior": prior.STATEMENT,
         "kinds": {name: dataclasses.asdict(kind) for name, kind in kinds.items()},
-        "device": executor.place.device,
-        "precision": executor.place.precision,
+        "device": executor.chosen.device,
+        "precision": executor.chosen.precision,
         "seconds": round(time.perf_counter() - started, 1),
         "points": [{**dataclasses.asdict(each), "ratio": each.ratio} for each in points],
     }

@@ -98,12 +98,12 @@ def cells_of(horizon: int, epsilon: float, markets: Sequence[Market]) -> list[Ce
 def kernels_aside(executor: Executor | None, horizon: int, dimensions: Sequence[int]) -> Iterator[None]:
     """A GPU's kernels take most of a minute to compile: the host draws its markets meanwhile. Leaving waits."""
     with ThreadPoolExecutor(1) as aside:
-        if executor is not None and executor.place.device == "gpu":
+        if executor is not None and executor.chosen.device == "gpu":
             from hushprice.simulation.gpu.precompile import precompile
             from hushprice.simulation.gpu.session import process_session
 
             jobs = [cells_of(horizon, 1.0, prior.markets(d - 1, count=1))[0].prepare() for d in dimensions]
-            aside.submit(precompile, process_session(), jobs, precision=executor.place.precision)  # a run tries again
+            aside.submit(precompile, process_session(), jobs, precision=executor.chosen.precision)  # a run tries again
         yield
 
 

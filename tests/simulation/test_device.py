@@ -28,12 +28,12 @@ WRONG = "no GPU can be used: the driver is on holiday"
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], None]:
     """gpu(trouble): a machine whose GPU has that trouble, or none."""
 
-    def place(trouble: str | None) -> None:
+    def chosen(trouble: str | None) -> None:
         monkeypatch.setattr(device_facts, "trouble", lambda: trouble)
         monkeypatch.setattr(device_facts, "name", lambda: "a fine GPU")
         monkeypatch.setattr(device_facts, "library", lambda: "numba-cuda 9")
 
-    return place
+    return chosen
 
 
 class Half:
@@ -58,18 +58,18 @@ def test_without_a_gpu_one_line_says_why(gpu: Callable[[str | None], None]) -> N
     gpu(WRONG)
     with pytest.raises(NotAvailable, match="on holiday"):
         simulate(**SMALL, trials=1, device="gpu")
-    place = choose("auto", "single")
-    assert (place.device, place.precision, place.content) == ("cpu", "double", {})
-    assert place.note == f"{WRONG}; running on the CPU, in double precision"
+    chosen = choose("auto", "single")
+    assert (chosen.device, chosen.precision, chosen.content) == ("cpu", "double", {})
+    assert chosen.note == f"{WRONG}; running on the CPU, in double precision"
     assert simulate(**SMALL, trials=1, device="auto").device == "cpu"
 
 
 def test_auto_takes_a_gpu_that_can_run_the_jobs(gpu: Callable[[str | None], None]) -> None:
     gpu(None)
     job, own = prepare(**SMALL), prepare(Half, horizon=20)
-    place = choose("auto", "single", [job])
-    assert place.content == {"device": "gpu", "precision": "single", "library": "numba-cuda 9"}
-    assert place.note == "running on a fine GPU, in single precision"
+    chosen = choose("auto", "single", [job])
+    assert chosen.content == {"device": "gpu", "precision": "single", "library": "numba-cuda 9"}
+    assert chosen.note == "running on a fine GPU, in single precision"
     assert choose("gpu", jobs=[job]).note == ""
     assert choose("auto", jobs=[job, own]).note.startswith("device 'gpu' takes built-in policies")
 

@@ -48,7 +48,7 @@ def run_reproduce(
         show.progress_and_lines() as (advance, say),
         ThreadPoolExecutor(1) as hand,  # draws, so that this thread can go on and begin what comes next
     ):
-        show.note(executor.place.note)
+        show.note(executor.chosen.note)
         store.make()
         drawn: list[Future[None]] = []
 

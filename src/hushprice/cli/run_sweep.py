@@ -16,7 +16,7 @@ from hushprice.research.sweeps.run import run_cells
 from hushprice.research.sweeps.store import TrialStore
 from hushprice.research.sweeps.summary import summary_frame, summary_row
 from hushprice.simulation.atomic_file import write_parquet
-from hushprice.simulation.device import Place
+from hushprice.simulation.device import ChosenDevice
 from hushprice.simulation.result import SimulationResult
 
 HORIZON = 100_000  # where neither a flag nor the file gives one
@@ -43,29 +43,29 @@ def run_sweep(
     store = TrialStore(output / "trials")
     jobs = prepare_all(cells)
     with closing(open_executor(**where, jobs=jobs)) as executor, show.progress_and_lines() as (advance, say):
-        finished, place = 0, executor.place
-        show.note(place.note)
+        finished, chosen = 0, executor.chosen
+        show.note(chosen.note)
 
         def report(cell: Cell, result: SimulationResult) -> None:
             nonlocal finished
             finished += 1
             regret = f"regret x 1e4 {show.regret(result.average_regret)}"
-            say(f"[{finished}/{len(cells)}] {result.label}, {_setting(cell, result, place, axes)}: {regret}")
+            say(f"[{finished}/{len(cells)}] {result.label}, {_setting(cell, result, chosen, axes)}: {regret}")
 
         count = stated if trials is None else trials
         with show.interruptible(store.folder):
             results = run_cells(
                 cells, trials=count, store=store, executor=executor, progress=advance, on_cell_done=report
             )
-    rows = [summary_row(cell, result, place) for cell, result in results.items()]
-    write_parquet(summary_frame(results, place), output / "summary.parquet")
+    rows = [summary_row(cell, result, chosen) for cell, result in results.items()]
+    write_parquet(summary_frame(results, chosen), output / "summary.parquet")
     if as_json:
         show.json(rows)
     else:
         show.sweep_table(rows, list(results.values()), axes, [output / "summary.parquet"])
 
 
-def _setting(cell: Cell, result: SimulationResult, place: Place, axes: Sequence[str]) -> str:
+def _setting(cell: Cell, result: SimulationResult, chosen: ChosenDevice, axes: Sequence[str]) -> str:
     """The values of the axes, without those the policy does not read."""
-    row = summary_row(cell, result, place)
+    row = summary_row(cell, result, chosen)
     return ", ".join(f"{name} {show.setting(row[name])}" for name in axes if row[name] is not None)

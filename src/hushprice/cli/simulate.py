@@ -89,9 +89,9 @@ def simulate(
         bonus=bonus,
         noise=noise,
     )
-    place = choose(device, precision, [job])
-    show.note(place.note)
-    where = {"device": place.device, "precision": place.precision}
+    chosen = choose(device, precision, [job])
+    show.note(chosen.note)
+    where = {"device": chosen.device, "precision": chosen.precision}
     with show.progress() as advance:
         result = run(job, trials=trials, workers=workers, progress=advance, **where)
     if output is not None:

@@ -42,9 +42,9 @@ def theory(
     from hushprice.simulation.device import choose
 
     options.check_output(output, "matplotlib")
-    names, place = registry.chosen(name or []), choose(device, precision)
-    size = CheckSize(quick=quick, seed=seed, workers=workers, device=place.device, precision=place.precision)
-    show.note(place.note)
+    names, chosen = registry.chosen(name or []), choose(device, precision)
+    size = CheckSize(quick=quick, seed=seed, workers=workers, device=chosen.device, precision=chosen.precision)
+    show.note(chosen.note)
     findings = []
     for finding in registry.run(names, size):
         findings.append(finding)

@@ -7,7 +7,7 @@ customer is five numbers and a trial price costs O(1):
 
 A negative q (an indefinite Lambda left as it is) counts as no bonus. docs/proofs/price_search.md proves the bounds,
 under the names they have here. Revenue and bonus are apart on purpose: one function for their sum would make the vector
-loops of lanes.py a quarter slower.
+loops of many.py a quarter slower.
 """
 
 from __future__ import annotations

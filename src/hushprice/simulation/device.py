@@ -15,7 +15,7 @@ PRECISIONS = ("double", "single")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class ChosenDevice:
     """A device and a precision. `note` is what a person should know about the choice; empty where none was made."""
 
     device: str = "cpu"
@@ -31,11 +31,11 @@ class Place:
         return {"device": self.device, "precision": self.precision, "library": self.library}
 
 
-CPU = Place()
+CPU = ChosenDevice()
 
 
-def choose(device: str, precision: str = "double", jobs: Iterable[Job] = ()) -> Place:
-    """The place for these jobs: what was asked for, or for "auto" a GPU that can run them all, else the CPU.
+def choose(device: str, precision: str = "double", jobs: Iterable[Job] = ()) -> ChosenDevice:
+    """The device for these jobs: what was asked for, or for "auto" a GPU that can run them all, else the CPU.
 
     >>> choose("cpu")
     Place(device='cpu', precision='double', library='', note='')
@@ -55,9 +55,9 @@ def choose(device: str, precision: str = "double", jobs: Iterable[Job] = ()) -> 
     if device == "gpu" and why is not None:
         raise NotAvailable(why)
     if why is not None:
-        return Place(note=f"{why}; running on the CPU, in double precision")
+        return ChosenDevice(note=f"{why}; running on the CPU, in double precision")
     note = f"running on {device_facts.name()}, in {precision} precision" if device == "auto" else ""
-    return Place(device="gpu", precision=precision, library=device_facts.library(), note=note)
+    return ChosenDevice(device="gpu", precision=precision, library=device_facts.library(), note=note)
 
 
 def unfit(job: Job) -> str | None:

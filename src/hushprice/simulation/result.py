@@ -98,7 +98,7 @@ class SimulationResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The machine interface of `hushprice simulate --format json`; off the CPU it also says where it was run."""
-        place = {} if self.device == "cpu" else {"device": self.device, "precision": self.precision}
+        chosen = {} if self.device == "cpu" else {"device": self.device, "precision": self.precision}
         return {
             "policy": self.policy,
             "calibration": self.calibration,
@@ -117,7 +117,7 @@ class SimulationResult:
             "estimates": {"mean": float(self.estimates.mean())},
             "seconds": self.seconds,
             "periods_per_second": self.periods_per_second,
-            **place,
+            **chosen,
         }
 
     def frame(self) -> polars.DataFrame:

@@ -21,7 +21,7 @@ from hushprice.privacy.adjacency import Adjacency
 from hushprice.settings import DEFAULT_POLICY, PolicySettings, Settings
 from hushprice.simulation import tally
 from hushprice.simulation.change import Change
-from hushprice.simulation.device import CPU, Place, choose
+from hushprice.simulation.device import CPU, ChosenDevice, choose
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.plain_run import run_plain
 from hushprice.simulation.result import SimulationResult
@@ -135,16 +135,16 @@ def run(
     checks.within(1, MOST, trials=trials)
     if workers is not None:
         checks.whole(1, workers=workers)
-    place = choose(device, precision, [job])
-    if place.device == "gpu":
-        return _run_on_gpu(job, trials, place, progress)
+    chosen = choose(device, precision, [job])
+    if chosen.device == "gpu":
+        return _run_on_gpu(job, trials, chosen, progress)
     warm_up(job)
     started = time.perf_counter()
     results = run_trials(job, range(trials), workers or os.cpu_count() or 1, progress)
     return summarize(job, Trials.of(results, prices=job.keep_prices), time.perf_counter() - started)
 
 
-def _run_on_gpu(job: Job, trials: int, place: Place, progress: Progress | None) -> SimulationResult:
+def _run_on_gpu(job: Job, trials: int, chosen: ChosenDevice, progress: Progress | None) -> SimulationResult:
     from hushprice.simulation.gpu.session import process_session
     from hushprice.simulation.gpu.trial_batches import run_trials as run_batches
 
@@ -152,8 +152,8 @@ def _run_on_gpu(job: Job, trials: int, place: Place, progress: Progress | None) 
         if progress is not None:
             progress(done, trials * job.horizon)
 
-    results, seconds = run_batches(process_session(), job, range(trials), precision=place.precision, advance=advance)
-    return summarize(job, results, seconds, place)
+    results, seconds = run_batches(process_session(), job, range(trials), precision=chosen.precision, advance=advance)
+    return summarize(job, results, seconds, chosen)
 
 
 def warm_up(job: Job) -> None:
@@ -209,7 +209,7 @@ def run_one(job: Job, number: int, control: IntArray, counter: int) -> Trial:
     return run_plain(job, number, control, counter)
 
 
-def summarize(job: Job, trials: Trials, seconds: float, place: Place = CPU) -> SimulationResult:
+def summarize(job: Job, trials: Trials, seconds: float, chosen: ChosenDevice = CPU) -> SimulationResult:
     """What the trials of a job found, in the order given."""
     totals = trials.totals
     built = job.policy if isinstance(job.policy, Policy) else None
@@ -235,6 +235,6 @@ def summarize(job: Job, trials: Trials, seconds: float, place: Place = CPU) -> S
         seconds=seconds,
         hindsight=isinstance(built, FixedPrice) and built.price is None,
         prices=trials.prices,
-        device=place.device,
-        precision=place.precision,
+        device=chosen.device,
+        precision=chosen.precision,
     )

@@ -16,7 +16,7 @@ from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.gpu_executor import Gpu
 from hushprice.research.sweeps.trial_range import TrialRange
 from hushprice.simulation import tally
-from hushprice.simulation.device import Place
+from hushprice.simulation.device import ChosenDevice
 from hushprice.simulation.gpu.memory_pool import MemoryBlock, MemoryPool
 from hushprice.simulation.gpu.session import GpuSession
 from hushprice.simulation.trial import Trials
@@ -129,7 +129,7 @@ class Compiled:
 
 
 def executor() -> Gpu:
-    return Gpu(Place(device="gpu", library="test"))
+    return Gpu(ChosenDevice(device="gpu", library="test"))
 
 
 def test_cells_run_side_by_side_and_all_come_back(gpu: Device) -> None:

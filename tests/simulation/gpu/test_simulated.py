@@ -115,8 +115,8 @@ def test_results_are_found_again_and_agree_however_they_were_cut(report: dict[st
 def test_results_of_a_gpu_never_meet_those_of_a_cpu(report: dict[str, Any]) -> None:
     found = report["sweeps"]
     assert len({*found["gpu keys"], *found["cpu keys"]}) == 4
-    assert found["content"]["place"] == {"device": "gpu", "precision": "double", "library": "simulator"}
-    assert "place" not in found["cpu content"]
+    assert found["content"]["device"] == {"device": "gpu", "precision": "double", "library": "simulator"}
+    assert "device" not in found["cpu content"]
     assert found["said"] == ["gpu", "double", "cpu"]
 
 

@@ -20,7 +20,7 @@ from hushprice.errors import InvalidInput
 from hushprice.numerics import jit
 from hushprice.policies.protocol import Policy
 from hushprice.settings import OPTIONS, PolicySettings
-from hushprice.simulation.device import Place
+from hushprice.simulation.device import ChosenDevice
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.run import prepare
 from hushprice.simulation.trial import Job
@@ -96,13 +96,13 @@ class Cell(PolicySettings):
         """The address of its results on a CPU: a hash of its content and of the program that runs it."""
         return self._address(self.content)
 
-    def key_at(self, place: Place) -> str:
+    def key_at(self, chosen: ChosenDevice) -> str:
         """The address of its results from a place: on a GPU digits differ, so they never meet those of a CPU."""
-        return self._address(self.content_at(place)) if place.content else self.key
+        return self._address(self.content_at(chosen)) if chosen.content else self.key
 
-    def content_at(self, place: Place) -> Content:
-        """The content, with the place it is run at unless that is a CPU."""
-        return {**self.content, "place": place.content} if place.content else self.content
+    def content_at(self, chosen: ChosenDevice) -> Content:
+        """The content, with the device it is run on unless that is a CPU."""
+        return {**self.content, "device": chosen.content} if chosen.content else self.content
 
     def _address(self, content: Content) -> str:
         whole = {"content": content, "program": program(self.policy)}

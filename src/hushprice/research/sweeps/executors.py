@@ -16,7 +16,7 @@ from hushprice.errors import InvalidInput
 from hushprice.research.sweeps.block import Block
 from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.trial_range import Missing, TrialRange, cut
-from hushprice.simulation.device import CPU, Place, choose
+from hushprice.simulation.device import CPU, ChosenDevice, choose
 from hushprice.simulation.run import run_one, warm_up
 from hushprice.simulation.trial import Job
 from hushprice.types import IntArray
@@ -30,7 +30,7 @@ class Executor(Protocol):
     """Runs ranges of trials and gives back each one's block as it ends; leaving the loop early stops the rest."""
 
     @property
-    def place(self) -> Place:
+    def chosen(self) -> ChosenDevice:
         """Which device computes, and how precisely: part of what a result is known by."""
         ...
 
@@ -50,11 +50,11 @@ class Executor(Protocol):
 class LocalExecutor:
     """Threads of this process: compiled code leaves the interpreter lock, so they use all cores."""
 
-    def __init__(self, workers: int | None = None, place: Place = CPU) -> None:
+    def __init__(self, workers: int | None = None, chosen: ChosenDevice = CPU) -> None:
         if workers is not None:
             checks.whole(1, workers=workers)
         self.slots = workers or os.cpu_count() or 1
-        self.place = place
+        self.chosen = chosen
 
     def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:
         """Do nothing: all is compiled already, or will be in a moment."""
@@ -114,15 +114,15 @@ def open_executor(
     jobs: Iterable[Job] = (),
 ) -> Executor:
     """The executor of that name, ready to run. Device "auto" takes a GPU only if it can run all of the jobs."""
-    place = choose(device, precision, jobs)
+    chosen = choose(device, precision, jobs)
     if name == "local":
         if address is not None:
             raise InvalidInput(f"address is for executor 'ray' alone, got {address!r} with executor 'local'")
-        if place.device == "gpu":
+        if chosen.device == "gpu":
             from hushprice.research.sweeps.gpu_executor import Gpu
 
-            return Gpu(place)
-        return LocalExecutor(workers, place)
+            return Gpu(chosen)
+        return LocalExecutor(workers, chosen)
     if name == "ray":
         if device != "cpu":
             raise InvalidInput(f"device {device!r} is for executor 'local' alone; a cluster computes on CPUs")

@@ -21,7 +21,7 @@ from hushprice.research.sweeps.block import Block
 from hushprice.research.sweeps.cell import Cell
 from hushprice.research.sweeps.executors import Advance, Ended
 from hushprice.research.sweeps.trial_range import Missing, TrialRange
-from hushprice.simulation.device import Place, unfit
+from hushprice.simulation.device import ChosenDevice, unfit
 from hushprice.simulation.gpu.cuda import SIMULATED
 from hushprice.simulation.gpu.device_facts import errors_in_one_line
 from hushprice.simulation.gpu.memory_pool import MemoryBlock, MemoryPool
@@ -68,9 +68,9 @@ class _Stopped(Exception):
 class Gpu:
     """One GPU. Kernels are compiled in other processes from when cells are expected; each batch makes its arrays."""
 
-    def __init__(self, place: Place, session: GpuSession | None = None) -> None:
-        self.place, self._session = place, session or process_session()
-        self._compiler = Precompiler(self._session, place.precision)
+    def __init__(self, chosen: ChosenDevice, session: GpuSession | None = None) -> None:
+        self.chosen, self._session = chosen, session or process_session()
+        self._compiler = Precompiler(self._session, chosen.precision)
 
     def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:
         """Begin to compile, going by the first cell of each kind, while the others are being prepared."""
@@ -159,10 +159,10 @@ class Gpu:
         return together
 
     def _most(self, job: Job, free: int) -> int:
-        return most_trials(job, precision=self.place.precision, free=free)
+        return most_trials(job, precision=self.chosen.precision, free=free)
 
     def _work(self, batches: Batches) -> Work:
-        job, precision = batches[0][0].cell.prepare(), self.place.precision
+        job, precision = batches[0][0].cell.prepare(), self.chosen.precision
         trials = _largest(batches) * len(batches[0])
         return Work(batches, batch_bytes(job, trials, precision=precision), kernel_names(job, precision))
 
@@ -223,7 +223,7 @@ class Gpu:
         batches = work.batches
         job, *beside = (piece.cell.prepare() for piece in batches[0])
         given = {"most": _largest(batches), "beside": beside, "stream": work.stream, "block": work.memory}
-        runner = BatchRunner(self._session, job, precision=self.place.precision, **given)
+        runner = BatchRunner(self._session, job, precision=self.chosen.precision, **given)
         before = 0
         for batch in batches:
 

@@ -17,7 +17,7 @@ from hushprice.research.sweeps.block import Block
 from hushprice.research.sweeps.cell import Cell, program
 from hushprice.research.sweeps.executors import Advance, Ended, run_trial_range
 from hushprice.research.sweeps.trial_range import Missing, TrialRange, cut
-from hushprice.simulation.device import CPU, Place
+from hushprice.simulation.device import CPU, ChosenDevice
 from hushprice.simulation.trial import Job
 
 LOSSES = 20  # times a range may lose its node before the sweep gives up
@@ -49,7 +49,7 @@ class RayExecutor:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     @property
-    def place(self) -> Place:
+    def chosen(self) -> ChosenDevice:
         return CPU
 
     def expect(self, cells: Sequence[Cell], lacks: Callable[[Cell], bool]) -> None:

@@ -12,7 +12,7 @@ from hushprice.research.sweeps.executors import Executor, LocalExecutor
 from hushprice.research.sweeps.preparation import prepare_all
 from hushprice.research.sweeps.store import TrialStore
 from hushprice.research.sweeps.trial_range import gaps
-from hushprice.simulation.device import Place
+from hushprice.simulation.device import ChosenDevice
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import MOST, Progress, summarize
 from hushprice.simulation.trial import Trials
@@ -50,12 +50,12 @@ def run_cells(
         checks.within(1, MOST, trials=count)
 
     def lacks(cell: Cell) -> bool:
-        stored = store.load(cell.key_at(executor.place), asked[cell]) if store is not None else []
+        stored = store.load(cell.key_at(executor.chosen), asked[cell]) if store is not None else []
         return bool(gaps(stored, asked[cell]))
 
     executor.expect(list(asked), lacks)
     prepare_all(list(asked))
-    results = _CellResults(asked, executor.place, store, on_cell_done)
+    results = _CellResults(asked, executor.chosen, store, on_cell_done)
     if on_start is not None:
         lacking = results.missing.items()
         on_start({cell: cell.horizon * sum(map(len, ranges)) for cell, ranges in lacking if ranges})
@@ -79,11 +79,11 @@ class _CellResults:
     """Blocks as they are read and run, and the result of each cell whose trials are all there."""
 
     def __init__(
-        self, asked: Mapping[Cell, int], place: Place, store: TrialStore | None, on_cell_done: CellDone | None
+        self, asked: Mapping[Cell, int], chosen: ChosenDevice, store: TrialStore | None, on_cell_done: CellDone | None
     ) -> None:
         self.by_cell: dict[Cell, SimulationResult] = {}
-        self._asked, self._place, self._store, self._on_cell_done = asked, place, store, on_cell_done
-        self._keys = {cell: cell.key_at(place) for cell in asked}
+        self._asked, self._chosen, self._store, self._on_cell_done = asked, chosen, store, on_cell_done
+        self._keys = {cell: cell.key_at(chosen) for cell in asked}
         self._alike: dict[str, list[Cell]] = {}
         for cell, key in self._keys.items():
             self._alike.setdefault(key, []).append(cell)
@@ -102,7 +102,7 @@ class _CellResults:
         """Store a block that was run; with its last one, the cell has its result."""
         key = self._keys[cell]
         if self._store is not None:
-            self._store.write(key, block, cell.content_at(self._place))
+            self._store.write(key, block, cell.content_at(self._chosen))
         self._blocks[key].append(block)
         self._left[key] -= len(block.numbers)
         if self._left[key] == 0:
@@ -111,12 +111,12 @@ class _CellResults:
     def _finish(self, key: str) -> None:
         own = self._blocks.pop(key)  # the result is as large: no need to keep both
         for cell in self._alike[key]:
-            self.by_cell[cell] = _merge(cell, own, self._asked[cell], self._place)
+            self.by_cell[cell] = _merge(cell, own, self._asked[cell], self._chosen)
             if self._on_cell_done is not None:
                 self._on_cell_done(cell, self.by_cell[cell])
 
 
-def _merge(cell: Cell, blocks: Sequence[Block], trials: int, place: Place) -> SimulationResult:
+def _merge(cell: Cell, blocks: Sequence[Block], trials: int, chosen: ChosenDevice) -> SimulationResult:
     """The first trials of all blocks in their order; where blocks overlap, they agree."""
     parts: list[Trials] = []
     reached = 0
@@ -125,4 +125,4 @@ def _merge(cell: Cell, blocks: Sequence[Block], trials: int, place: Place) -> Si
         numbers = range(max(reached, block.first), min(block.numbers.stop, trials))
         parts.append(block.trials(numbers))
         reached += len(numbers)
-    return summarize(cell.prepare(), Trials.joined(parts), sum(block.seconds for block in blocks), place)
+    return summarize(cell.prepare(), Trials.joined(parts), sum(block.seconds for block in blocks), chosen)

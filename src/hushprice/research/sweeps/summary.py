@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushprice.policies.protocol import Policy
 from hushprice.research.sweeps.cell import Cell
-from hushprice.simulation.device import CPU, Place
+from hushprice.simulation.device import CPU, ChosenDevice
 from hushprice.simulation.result import Mean, SimulationResult
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _SETTINGS = (  # as columns, in this order
 _MEANS = ("average_regret", "average_revenue", "average_surplus")
 
 
-def summary_row(cell: Cell, result: SimulationResult, place: Place = CPU) -> dict[str, Any]:
+def summary_row(cell: Cell, result: SimulationResult, chosen: ChosenDevice = CPU) -> dict[str, Any]:
     """The cell's setting as it was resolved, null where the policy does not read it, and what was found there."""
     job = cell.prepare()
     built = job.policy if isinstance(job.policy, Policy) else None
@@ -60,18 +60,18 @@ def summary_row(cell: Cell, result: SimulationResult, place: Place = CPU) -> dic
         "proven_epsilon": None if result.proven is None else result.proven.epsilon,
         "hindsight": result.hindsight,
         "seconds": result.seconds,
-        "key": cell.key_at(place),
+        "key": cell.key_at(chosen),
     }
 
 
-def summary_frame(results: Mapping[Cell, SimulationResult], place: Place = CPU) -> polars.DataFrame:
+def summary_frame(results: Mapping[Cell, SimulationResult], chosen: ChosenDevice = CPU) -> polars.DataFrame:
     """One row a cell, in the order given."""
     import polars
 
     texts = ("policy", "calibration", "market", "features", "adjacency", "device", "precision", "key")
     flags = ("hindsight", "trigger", "bonus", "noise")
     counts = ("horizon", "dimension", "exploration_periods", "max_estimates", "seed", "trials")
-    rows = [summary_row(cell, result, place) for cell, result in results.items()]
+    rows = [summary_row(cell, result, chosen) for cell, result in results.items()]
     types: dict[str, Any] = dict.fromkeys(rows[0], polars.Float64)
     types |= (
         dict.fromkeys(texts, polars.String) | dict.fromkeys(counts, polars.Int64) | dict.fromkeys(flags, polars.Boolean)

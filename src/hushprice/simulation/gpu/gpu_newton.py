@@ -53,7 +53,7 @@ _REGISTERS = 128  # a thread; 65,536 trials leave a large GPU as many, and with 
 class NewtonState(NamedTuple):
     """Where trials are, on the device; the first index is the trial."""
 
-    place: Any  # one entry more than a trial's: does the trial go on?
+    progress: Any  # one entry more than a trial's: does the trial go on?
     score: Any
     exact: Any
     running: Any
@@ -71,12 +71,12 @@ def begin_kernel(shape: KernelShape) -> KernelDefinition:
         t = cuda.grid(1)
         if t >= trials:
             return
-        place, score, exact, running, theta, precision, inverse, tilt = state
+        progress, score, exact, running, theta, precision, inverse, tilt = state
         none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
         believed = Believed(theta[t], precision[t], inverse[t], tilt[t])
-        trial = NewtonTrial(place[t], believed, score[t], exact[t], none, none, running[t], blank, blank, blank)
+        trial = NewtonTrial(progress[t], believed, score[t], exact[t], none, none, running[t], blank, blank, blank)
         begin_one(plan, trial)
-        place[t, ENTRIES] = runs
+        progress[t, ENTRIES] = runs
         for i in range(TOTALS):
             outputs.totals[t, i] = 0.0
 
@@ -92,7 +92,7 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
 
     def advance(world, plan, jobs, first, each, trials, horizon, outputs, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= trials or state.place[t, ENTRIES] == 0:
+        if t >= trials or state.progress[t, ENTRIES] == 0:
             return
         local = cuda.local.array
         none, blank = local(1, number), local((1, 1), number)
@@ -102,11 +102,12 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
             local((4, 1), number), local((7, 1), number), none, local((5, 1), number), blank, blank, blank, blank,
             local((3, 1), number), local(STACK, number),
         )  # fmt: skip
-        place, theta, inverse, tilt = local(ENTRIES, int64), local(d, number), local((d, d), number), local(d, number)
+        progress, theta, inverse = local(ENTRIES, int64), local(d, number), local((d, d), number)
+        tilt = local(d, number)
         score, exact, totals = local(d, float64), local(size, float64), local(TOTALS, float64)
         truth, job = local(d, number), t // each
         copy(jobs.theta[job], truth)
-        copy(state.place[t], place)
+        copy(state.progress[t], progress)
         copy(state.theta[t], theta)
         copy_square(state.inverse[t], inverse)
         copy(state.tilt[t], tilt)
@@ -114,11 +115,12 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
         copy(state.exact[t], exact)
         copy(outputs.totals[t], totals)
         trial = NewtonTrial(
-            place, Believed(theta, double_blank, inverse, tilt), score, exact, double_none, double_none, double_blank,
-            local((d, 1), number), local((rows, 1), number), double_blank,
+            progress, Believed(theta, double_blank, inverse, tilt), score, exact, double_none, double_none,
+            double_blank, local((d, 1), number), local((rows, 1), number), double_blank,
         )  # fmt: skip
         nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
-        output, before = TrialOutput(outputs.checkpoints, outputs.regret_at[t], totals, nobody, nothing), place[PERIOD]
+        output = TrialOutput(outputs.checkpoints, outputs.regret_at[t], totals, nobody, nothing)
+        before = progress[PERIOD]
         given = TrialInput(jobs.seed[job], first + t % each, horizon, nobody, 0)
         why = advance_one(constant(world, truth), plan, given, output, stretch, trial, 1)
         for i in range(d):
@@ -126,11 +128,11 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
         for i in range(size):
             state.exact[t, i] = exact[i]
         for i in range(ENTRIES):
-            state.place[t, i] = place[i]
+            state.progress[t, i] = progress[i]
         for i in range(TOTALS):
             outputs.totals[t, i] = totals[i]
-        state.place[t, ENTRIES] = 1 if why == DUE else 0
-        cuda.atomic.add(outputs.done, 0, place[PERIOD] - before)
+        state.progress[t, ENTRIES] = 1 if why == DUE else 0
+        cuda.atomic.add(outputs.done, 0, progress[PERIOD] - before)
 
     return KernelDefinition(advance, _REGISTERS, fast=shape.single)
 
@@ -142,14 +144,14 @@ def release_kernel(shape: KernelShape) -> KernelDefinition:
 
     def release(plan, jobs, first, each, trials, outputs, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= trials or state.place[t, ENTRIES] == 0:
+        if t >= trials or state.progress[t, ENTRIES] == 0:
             return
-        place, score, exact, running, theta, precision, inverse, tilt = state
+        progress, score, exact, running, theta, precision, inverse, tilt = state
         local, blank = cuda.local.array, cuda.local.array((1, 1), float64)
         believed = Believed(theta[t], precision[t], inverse[t], tilt[t])
         trial = NewtonTrial(
-            place[t], believed, score[t], exact[t], local(d, float64), local(size, float64), running[t], blank, blank,
-            local((small, d), float64),
+            progress[t], believed, score[t], exact[t], local(d, float64), local(size, float64), running[t], blank,
+            blank, local((small, d), float64),
         )  # fmt: skip
         release_one(plan, jobs.seed[t // each], first + t % each, trial, outputs.periods[:, t])
 
@@ -234,5 +236,5 @@ def _plan(job: Job) -> NewtonPlan:
 def _state(workspace: Workspace, trials: int, d: int, plan: NewtonPlan) -> NewtonState:
     size = packed_size(d)
     shapes = (d,), (size,), (plan.poles.shape[1] + 2, size), (d,), (d, d), (d, d), (d,)
-    place = workspace.empty((trials, ENTRIES + 1), np.int64)
-    return NewtonState(place, *(workspace.empty((trials, *shape), np.float64) for shape in shapes))
+    progress = workspace.empty((trials, ENTRIES + 1), np.int64)
+    return NewtonState(progress, *(workspace.empty((trials, *shape), np.float64) for shape in shapes))

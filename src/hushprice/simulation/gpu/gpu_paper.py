@@ -58,13 +58,13 @@ _PERIODS = 512
 # Estimates are made together: one alone takes as long as a hundred. Whoever asks for one waits, at most for a stretch
 # at first, and for this share of all periods so far later.
 _SHARE, _MOST = 32, 64
-FIT, GO_ON = 1, 2  # what a trial does next, the last entry of its place; 0: it is over
+FIT, GO_ON = 1, 2  # what a trial does next, the last entry of its progress; 0: it is over
 
 
 class PaperState(NamedTuple):
     """Where trials are, on the device; the first index is the trial, of exact and running the last."""
 
-    place: Any  # one entry more than a trial's: does the trial go on?
+    progress: Any  # one entry more than a trial's: does the trial go on?
     current: Any
     theta: Any
     inverse: Any
@@ -86,11 +86,11 @@ def begin_kernel(shape: KernelShape) -> KernelDefinition:
         plan = plan_at(plans, t // each)
         none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
         trial = PaperTrial(
-            state.place[t], state.current[t], state.theta[t], state.inverse[t], state.exact[:, :, t],
+            state.progress[t], state.current[t], state.theta[t], state.inverse[t], state.exact[:, :, t],
             state.running[:, :, t], blank, blank, blank, blank, none, none,
         )  # fmt: skip
         begin_one(plan, trial)
-        state.place[t, PROGRESS] = GO_ON if runs else 0
+        state.progress[t, PROGRESS] = GO_ON if runs else 0
         for i in range(TOTALS):
             outputs.totals[t, i] = 0.0
 
@@ -106,7 +106,7 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
 
     def advance(world, plans, jobs, first, each, trials, horizon, outputs, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
-        if t >= trials or state.place[t, PROGRESS] != GO_ON:
+        if t >= trials or state.progress[t, PROGRESS] != GO_ON:
             return
         local, job = cuda.local.array, t // each
         truth, scales, plan = local(d, number), local(size, float64), plan_at(plans, job)
@@ -124,29 +124,30 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
             local((padded, 1), number), local((size, 1), float64), local((size, 1), float64), local((size, 1), float64),
             local((3, 1), float64), local(STACK, number),
         )  # fmt: skip
-        place, theta, inverse = local(PROGRESS, int64), local(d, number), local((d, d), number)
+        progress, theta, inverse = local(PROGRESS, int64), local(d, number), local((d, d), number)
         current, totals, blank = local(1, float64), local(TOTALS, float64), local((1, 1), float64)
-        copy(state.place[t], place)
+        copy(state.progress[t], progress)
         copy(state.theta[t], theta)
         copy_square(state.inverse[t], inverse)
         copy(state.current[t], current)
         copy(outputs.totals[t], totals)
         trial = PaperTrial(
-            place, current, theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
+            progress, current, theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
             local((small, d), float64), state.phi[t], state.demand[t], blank,
         )  # fmt: skip
         nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
-        output, before = TrialOutput(outputs.checkpoints, outputs.regret_at[t], totals, nobody, nothing), place[PERIOD]
+        output = TrialOutput(outputs.checkpoints, outputs.regret_at[t], totals, nobody, nothing)
+        before = progress[PERIOD]
         until = min(horizon, ((before - 1) // _PERIODS + 1) * _PERIODS)
         given = TrialInput(jobs.seed[job], first + t % each, until, nobody, 0)
         why = advance_one(constant(world, truth), mine, given, output, stretch, trial, 1)
         for i in range(PROGRESS):
-            state.place[t, i] = place[i]
+            state.progress[t, i] = progress[i]
         for i in range(TOTALS):
             outputs.totals[t, i] = totals[i]
         state.current[t, 0] = current[0]
-        state.place[t, PROGRESS] = FIT if why == DUE else (GO_ON if place[PERIOD] <= horizon else 0)
-        cuda.atomic.add(outputs.done, 0, place[PERIOD] - before)
+        state.progress[t, PROGRESS] = FIT if why == DUE else (GO_ON if progress[PERIOD] <= horizon else 0)
+        cuda.atomic.add(outputs.done, 0, progress[PERIOD] - before)
 
     return KernelDefinition(advance, _REGISTERS, fast=shape.single)
 
@@ -159,27 +160,27 @@ def estimate_kernel(shape: KernelShape) -> KernelDefinition:
 
     def estimate(world, plans, jobs, first, each, outputs, state):  # type: ignore[no-untyped-def]
         t = cuda.blockIdx.x
-        if state.place[t, PROGRESS] != FIT:
+        if state.progress[t, PROGRESS] != FIT:
             return
         local, shared, blank = cuda.local.array, cuda.shared.array(TEAM, float64), cuda.local.array((1, 1), float64)
-        place, theta, inverse = local(PROGRESS, int64), local(d, float64), local((d, d), float64)
-        copy(state.place[t], place)
+        progress, theta, inverse = local(PROGRESS, int64), local(d, float64), local((d, d), float64)
+        copy(state.progress[t], progress)
         copy(state.theta[t], theta)
         cuda.syncthreads()  # nobody writes before everybody has read
         trial = PaperTrial(
-            place, state.current[t], theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
+            progress, state.current[t], theta, inverse, state.exact[:, :, t], state.running[:, :, t], blank, blank,
             local((small, d), float64), state.phi[t], state.demand[t], (shared, local((rows, d), float64)),
         )  # fmt: skip
         plan, seed, number = plan_at(plans, t // each), jobs.seed[t // each], first + t % each
         sound = estimate_one(constant(world, world.theta), plan, seed, number, trial, outputs.periods[:, t])
         if cuda.threadIdx.x == 0:
             for i in range(PROGRESS):
-                state.place[t, i] = place[i]
+                state.progress[t, i] = progress[i]
             for i in range(d):
                 state.theta[t, i] = theta[i]
                 for j in range(d):
                     state.inverse[t, i, j] = inverse[i, j]
-            state.place[t, PROGRESS] = GO_ON if sound else 0
+            state.progress[t, PROGRESS] = GO_ON if sound else 0
             if not sound:
                 outputs.totals[t, FAILED] = 1.0
 
