@@ -53,26 +53,14 @@ def look_here(policies: Sequence[str]) -> None:
         sys.path.append(here)
 
 
-_SETTINGS = (
-    "horizon",
-    "dimension",
-    "epsilon",
-    "delta",
-    "adjacency",
-    "seed",
-    "exploration_periods",
-    "ridge",
-    "width",
-    "max_estimates",
-)
-
-
 def settings(context: typer.Context) -> dict[str, Any]:
     """What `prepare` is to be given, of a verb's options; the market is read from its file."""
+    from hushprice.settings import Settings
     from hushprice.simulation.market_file import load_market
 
     file = context.params["market"]
-    given = {name: context.params[name] for name in _SETTINGS if name in context.params}
+    names = ("horizon", "dimension", "seed", *Settings.__annotations__)
+    given = {name: context.params[name] for name in names if name in context.params}
     return {**given, "market": None if file is None else load_market(file)}
 
 

@@ -11,6 +11,7 @@ from hushprice.cli import options
 
 
 def simulate(
+    context: typer.Context,
     *,
     policy: Annotated[
         str,
@@ -61,34 +62,12 @@ def simulate(
     from hushprice.cli import show
     from hushprice.simulation.atomic_file import check_parquet
     from hushprice.simulation.device import choose
-    from hushprice.simulation.market_file import load_market
     from hushprice.simulation.run import prepare, run
 
     if output is not None:
         check_parquet(output)
     options.look_here([policy])
-    job = prepare(
-        policy,
-        calibration=calibration,
-        horizon=horizon,
-        dimension=dimension,
-        market=None if market is None else load_market(market),
-        epsilon=epsilon,
-        delta=delta,
-        epsilon_covariance=epsilon_covariance,
-        epsilon_estimate=epsilon_estimate,
-        adjacency=adjacency,
-        seed=seed,
-        price=price,
-        exploration_periods=exploration_periods,
-        ridge=ridge,
-        width=width,
-        max_estimates=max_estimates,
-        reference_price=reference_price,
-        trigger=trigger,
-        bonus=bonus,
-        noise=noise,
-    )
+    job = prepare(policy, **options.settings(context))
     chosen = choose(device, precision, [job])
     show.note(chosen.note)
     where = {"device": chosen.device, "precision": chosen.precision}

@@ -63,7 +63,7 @@ class Trials:
 
     @classmethod
     def of(cls, trials: Sequence[Trial], *, prices: bool = False) -> Trials:
-        """The same trials side by side."""
+        """These trials side by side, one row each."""
         counts = [int(trial.totals[tally.ESTIMATES]) for trial in trials]
         return cls(
             totals=np.array([trial.totals for trial in trials]),

@@ -129,7 +129,7 @@ def check_cost(unit_cost: float) -> None:
 
 
 def without_noise(rules: NewtonRules) -> NewtonRules:
-    """The same rules with no noise drawn: what privacy costs is the difference. Claims nothing."""
+    """These rules with no noise drawn: what privacy costs is the difference. Claims nothing."""
     return replace(rules, drawn=False)
 
 

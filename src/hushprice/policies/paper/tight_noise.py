@@ -101,7 +101,7 @@ def calibrate(
 def with_output_noise(
     noise: Noise, budget: PrivacyBudget, *, horizon: int, dimension: int, losses: LossBounds
 ) -> Noise:
-    """The same with the output noise that the solver's inexactness asks for, in live use as in simulation."""
+    """This noise with the output noise that the solver's inexactness asks for, in live use as in simulation."""
     _, estimate = events(noise, horizon=horizon, dimension=dimension, losses=losses, live=True)
     assert noise.max_estimates is not None  # something is claimed
     assert isinstance(estimate, PerturbedEstimate)

@@ -28,7 +28,7 @@ def encode(value: Any) -> bytes:
 
 
 def render(value: Any) -> str:
-    """The same, indented for a file."""
+    """The text of a value, indented for a file."""
     return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hushprice import checks
+from hushprice.policies.newton.policy import build
 from hushprice.policies.newton.pricing.schedule import batch_end
-from hushprice.policies.newton.rules import GROWTH, NewtonRules, newton
-from hushprice.privacy.adjacency import adjacency_of
-from hushprice.privacy.budget import EpsilonDelta
-from hushprice.privacy.delta import parse_delta
+from hushprice.policies.newton.rules import GROWTH, NewtonRules
 from hushprice.research.planner import prior
 from hushprice.research.planner.measured import MapAnswer, MeasuredSetting, look_up
 from hushprice.research.planner.outlook import DRAWS, LIMIT, Outlook, outlook, without_privacy
 from hushprice.research.planner.yardsticks import yardsticks
+from hushprice.settings import PolicySettings
 from hushprice.simulation.market import Market
 from hushprice.types import FloatArray
 
@@ -134,12 +133,13 @@ def plan(
     checks.whole(0, seed=seed)
     if workers is not None:
         checks.whole(1, workers=workers)
-    claimed = EpsilonDelta(epsilon, parse_delta(delta, customers))
-    neighbours = adjacency_of(adjacency)
+    settings = PolicySettings(
+        horizon=customers, epsilon=epsilon, delta=delta, adjacency=adjacency, reference_price=reference_price
+    )
+    claimed, neighbours = settings.budget.total, settings.neighbours
     markets = prior.markets(features, map=map, slope=slope, count=vectors, seed=seed)
-    given = {"adjacency": neighbours, "reference_price": reference_price}
     forecasts = _forecasts(
-        markets, claimed, given, lambda rules: outlook(markets, rules, customers, seed, workers), seed
+        markets, settings, lambda rules: outlook(markets, rules, customers, seed, workers), seed=seed
     )
     rules, private, dimension = forecasts.private.rules, forecasts.private, markets[0].dimension
     usual = MeasuredSetting(map=map, slope=float(slope), adjacency=neighbours.value, vectors=vectors, seed=seed)
@@ -235,22 +235,21 @@ class _Forecasts:
 
 def _forecasts(
     markets: Sequence[Market],
-    claimed: EpsilonDelta,
-    given: Mapping[str, Any],
+    settings: PolicySettings,
     forecast: Callable[[NewtonRules], Outlook],
+    *,
     seed: int,
 ) -> _Forecasts:
-    """Forecasts on these markets at the claim and at EPSILONS; `given` is what `newton` takes beside."""
+    """Forecasts on these markets at the budget asked for and at EPSILONS."""
 
-    def rules_for(budget: EpsilonDelta) -> NewtonRules:
-        return newton(budget, demand=markets[0].demand, features=markets[0].features, **given)
+    def rules_for(epsilon: float | None) -> NewtonRules:
+        return build(replace(settings, epsilon=epsilon), markets[0].demand, markets[0].features).rules
 
-    rules = rules_for(claimed)
+    rules, epsilon = rules_for(settings.epsilon), settings.budget.total.epsilon
     revenues = [yardsticks(market, rules.reference_price, seed, i) for i, market in enumerate(markets)]
     private, nonprivate = forecast(rules), forecast(without_privacy(rules))
-    others = [each for each in EPSILONS if each != claimed.epsilon]
-    by_epsilon = {each: forecast(rules_for(EpsilonDelta(each, claimed.delta))) for each in others}
-    return _Forecasts(np.array(revenues), private, nonprivate, {**by_epsilon, float(claimed.epsilon): private})
+    by_epsilon = {each: forecast(rules_for(each)) for each in EPSILONS if each != epsilon}
+    return _Forecasts(np.array(revenues), private, nonprivate, {**by_epsilon, float(epsilon): private})
 
 
 def _line(name: str, best: float, regret: float, error: float | None = None) -> PricingLine:

@@ -19,15 +19,14 @@ from hushprice.demand.families import Logistic, Poisson
 from hushprice.demand.features import FeatureMap, by_name
 from hushprice.demand.schema import Schema
 from hushprice.errors import InvalidInput
-from hushprice.policies import baselines
-from hushprice.policies.newton.policy import NewtonPolicy, noisy_newton
+from hushprice.policies.catalog import build
+from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
-from hushprice.policies.newton.rules import newton
 from hushprice.policies.protocol import Policy
-from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.delta import parse_delta
 from hushprice.service.shared.contexts import ContextReader
 from hushprice.service.shared.tariff import PriceRules, Tariff, lowest_units, units
+from hushprice.settings import PolicySettings, Settings
 from hushprice.types import FloatArray
 
 NAME, CURRENCY = "^[a-z0-9][a-z0-9_-]{0,63}$", "^[A-Z]{3}$"
@@ -141,16 +140,13 @@ def _built(spec: bytes) -> _Built:
     product = msgspec.json.decode(spec, type=Product)
     demand, features = demand_of(product), features_of(product)
     reference = reference_price_of(product) / product.ceiling
+    options: Settings = {"epsilon": product.epsilon, "delta": product.delta}
     if product.policy == "fixed":
-        return _Built(baselines.fixed(reference), features, demand)
-    rules = newton(
-        EpsilonDelta(product.epsilon, delta_of(product)),
-        demand=demand,
-        features=features,
-        reference_price=reference,
-        unit_cost=product.unit_cost / product.ceiling,
-    )
-    return _Built(noisy_newton(rules, demand=demand, dimension=features.dimension), features, demand)
+        options["price"] = reference
+    else:
+        options |= {"reference_price": reference, "unit_cost": product.unit_cost / product.ceiling}
+    settings = PolicySettings(policy=product.policy, horizon=product.horizon, **options)
+    return _Built(build(settings, demand, features), features, demand)
 
 
 def policy_of(product: Product) -> Policy:

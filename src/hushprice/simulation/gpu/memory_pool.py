@@ -61,7 +61,7 @@ class MemoryPool:
             return self._cut(wanted) or self._more(wanted)
 
     def take_idle(self, size: int, *, last: bool = False) -> MemoryBlock | None:
-        """The same, if that needs no driver; `last`: from the end of what is idle, where it cuts up less for others."""
+        """A block, if that needs no driver; `last`: from the end of what is idle, where it cuts up less for others."""
         with self._lock:
             return self._cut(aligned(size), last=last)
 
