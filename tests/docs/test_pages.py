@@ -66,7 +66,8 @@ def test_every_page_can_be_reached_from_the_readme():
     "page", ["docs/reference/paper_map.md", "docs/reference/architecture.md", "docs/reference/privacy.md"]
 )
 def test_named_files_exist(page):
-    homes = (ROOT / "src" / "hushprice", ROOT / "tests", ROOT, ROOT / "docs", ROOT / "src")
+    source = ROOT / "src" / "hushprice"
+    homes = (source, source / "policies" / "newton", ROOT / "tests", ROOT, ROOT / "docs", ROOT / "src")
     named = FILE.findall((ROOT / page).read_text())
     assert named
     assert not [name for name in dict.fromkeys(named) if not any((home / name).exists() for home in homes)]
