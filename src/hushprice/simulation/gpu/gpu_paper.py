@@ -136,11 +136,10 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
             local((small, d), float64), state.phi[t], state.demand[t], blank,
         )  # fmt: skip
         nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
-        output = TrialOutput(outputs.checkpoints, outputs.regret_at[t], totals, nobody, nothing)
-        before = progress[PERIOD]
+        before, left = progress[PERIOD], TrialOutput(outputs.checkpoints, outputs.regret_at[t], totals, nobody, nothing)
         until = min(horizon, ((before - 1) // _PERIODS + 1) * _PERIODS)
         given = TrialInput(jobs.seed[job], first + t % each, until, nobody, 0)
-        why = advance_one(constant(world, truth), mine, given, output, stretch, trial, 1)
+        why = advance_one(constant(world, truth), mine, given, left, stretch, trial, 1)
         for i in range(PROGRESS):
             state.progress[t, i] = progress[i]
         for i in range(TOTALS):
