@@ -9,8 +9,9 @@ from tests.planted.planting import changed
 
 from hushprice import records
 from hushprice.errors import InvalidInput
-from hushprice.live import saved
 from hushprice.live.pricer import Pricer
+from hushprice.policies.paper import saved
+from hushprice.policies.paper.engine import Framework
 from hushprice.policies.paper.private import covariance, learner, solver
 from hushprice.policies.paper.private.estimate import PrivateMLE
 from hushprice.policies.paper.private.exact_covariance import ExactCov
@@ -151,8 +152,8 @@ ridge_halved = changed(PrivateMLE, "__init__", _less_ridge)
 
 
 def _leaky(real: Any) -> Any:
-    def learn(self: Pricer, period: int) -> None:
-        real(self, period)
+    def learn(self: Framework, slots: Any, period: int) -> None:
+        real(self, slots, period)
         table = self.learner.records
         if table.count:
             self.quoter.theta = self.quoter.theta + 1e-6 * table.demand[table.count - 1]
@@ -160,11 +161,11 @@ def _leaky(real: Any) -> Any:
     return learn
 
 
-price_leaked = changed(Pricer, "_learn", _leaky)
+price_leaked = changed(Framework, "learn", _leaky)
 
 
 def _raw_trigger(real: Any) -> Any:
-    def learn(self: Pricer, period: int) -> None:
+    def learn(self: Framework, slots: Any, period: int) -> None:
         table, asked = self.learner.records, self.quoter.wants_estimate
 
         def wants(release: CovarianceRelease) -> bool:
@@ -173,14 +174,14 @@ def _raw_trigger(real: Any) -> Any:
 
         self.quoter.wants_estimate = wants  # type: ignore[method-assign]
         try:
-            real(self, period)
+            real(self, slots, period)
         finally:
             del self.quoter.wants_estimate  # type: ignore[method-assign]
 
     return learn
 
 
-raw_trigger = changed(Pricer, "_learn", _raw_trigger)
+raw_trigger = changed(Framework, "learn", _raw_trigger)
 
 
 def _unspent(real: Any) -> Any:
@@ -212,7 +213,7 @@ def _forgetful(real: Any) -> Any:
     return state
 
 
-spending_forgotten = changed(saved, "_state", _forgetful)
+spending_forgotten = changed(saved, "state_of", _forgetful)
 
 
 def _telling(real: Any) -> Any:

@@ -37,8 +37,8 @@ SMALL: dict[str, Any] = {"horizon": 500, "trials": 3, "workers": 1}
         (["random", "json:JSONDecoder"], {}, InvalidInput, "policy 'json:JSONDecoder' has no method 'price'"),
         (["random", "paper"], {"epsilon": 1e-310}, InvalidInput, "epsilon"),
         (["random", "paper"], {"adjacency": "nobody"}, InvalidInput, "adjacency must be one of"),
-        (["random", "paper"], {"price": 0.5}, InvalidInput, "price is for policy 'fixed' alone"),
-        (["random"], {"ridge": 0.0}, InvalidInput, "ridge must"),
+        (["random", "paper"], {"price": 0.5}, InvalidInput, "price is for policy 'fixed', got 0.5 for policy 'random'"),
+        (["random", "paper"], {"ridge": 0.0}, InvalidInput, "ridge must"),
         (["random"], {"horizon": 0}, InvalidInput, "horizon must"),
     ],
 )

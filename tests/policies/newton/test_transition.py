@@ -81,7 +81,7 @@ def test_a_state_from_before_early_ends_were_counted_is_read(early: int) -> None
     pricer = opened()
     serve(pricer)
     pricer.quoter.ended_early = early
-    body = msgspec.msgpack.encode(saved.engine_state(pricer.newton), enc_hook=plain)
+    body = msgspec.msgpack.encode(saved.engine_state(pricer.engine), enc_hook=plain)
     fields = msgspec.msgpack.decode(body)
     assert fields["early"] == early
     whole = msgspec.msgpack.decode(body, type=saved.EngineState, dec_hook=array)
@@ -89,6 +89,6 @@ def test_a_state_from_before_early_ends_were_counted_is_read(early: int) -> None
     older = msgspec.msgpack.decode(msgspec.msgpack.encode(fields), type=saved.EngineState, dec_hook=array)
     for state, expected in ((whole, early), (older, 0)):
         other = opened()
-        saved.restore_engine(state, other.newton)
+        saved.restore_engine(state, other.engine)
         assert other.quoter.ended_early == expected
         assert other.quoter.version == pricer.quoter.version

@@ -89,7 +89,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         ({"horizon": 9, "colour": "red"}, "no axis 'colour'"),
         ({"horizon": 9, "policy": ["random", "papier"]}, "'papier'"),
         ({"horizon": [9, 0], "policy": "random"}, "horizon"),
-        ({"horizon": 9, "policy": "random", "price": 0.5}, "price is for policy 'fixed' alone"),
+        ({"horizon": 9, "policy": "random", "price": 0.5}, "price is for policy 'fixed', got 0.5 for policy 'random'"),
         ({"horizon": 9, "policy": "paper", "calibration": ["tight", "loose"]}, "'loose'"),
         ({"horizon": 9, "policy": "random", "market": "absent.toml"}, "'absent.toml'"),
         ({"horizon": 9, "policy": "random", "features": "squares"}, "'squares'"),

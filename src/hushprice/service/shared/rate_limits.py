@@ -16,7 +16,7 @@ class RateLimits:
     def take(self, key: str, now: float, count: int = 1) -> float:
         """Take `count` tokens; returns 0, or the seconds to wait where there are too few and none was taken.
 
-        >>> limits = Limits(200.0)
+        >>> limits = RateLimits(200.0)
         >>> limits.take("shop", 0.0, 200), limits.take("shop", 0.0), limits.take("shop", 0.005)
         (0.0, 0.005, 0.0)
         """

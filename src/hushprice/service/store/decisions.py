@@ -72,9 +72,9 @@ def clock_after_beat(
     gone, or somebody set the clock back), those behind it take over from where they are. The service's clock itself
     never goes back, and never moves by more than GRACE at once.
 
-    >>> moved(10.0, 100.0, None, 100.5), moved(10.0, 100.0, None, 200.0)
+    >>> clock_after_beat(10.0, 100.0, None, 100.5), clock_after_beat(10.0, 100.0, None, 200.0)
     ((10.5, 100.5, None), (10.0, 200.0, None))
-    >>> moved(10.0, 100.0, None, 90.0), moved(10.0, 100.0, 85.0, 90.0)
+    >>> clock_after_beat(10.0, 100.0, None, 90.0), clock_after_beat(10.0, 100.0, 85.0, 90.0)
     ((10.0, 100.0, 90.0), (10.0, 90.0, None))
     """
     if beat is None or now > beat + GRACE:
