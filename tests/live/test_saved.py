@@ -319,6 +319,20 @@ def test_a_folder_that_fails_to_sync_is_told_unless_it_cannot(tmp_path: Path, mo
     assert os.listdir(tmp_path) == ["pricer"]
 
 
+def test_a_system_that_opens_no_folder_saves_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.open
+
+    def refusing(path: Any, *given: Any, **more: Any) -> int:
+        if Path(path).is_dir():
+            raise PermissionError(errno.EACCES, "a folder")
+        return real(path, *given, **more)
+
+    monkeypatch.setattr(os, "open", refusing)
+    opened().save(tmp_path / "pricer")
+    monkeypatch.undo()
+    assert Pricer.load(tmp_path / "pricer", simulation=True).slots.count == 0
+
+
 def test_the_state_between_pricer_and_file_does_not_print() -> None:
     pricer = opened(contexts=1)
     pricer.observe(pricer.quote([0.123456]).id, 1.0)

@@ -19,7 +19,7 @@ from hushprice.policies.newton.rules import newton
 from hushprice.policies.paper.calibration import CALIBRATIONS
 from hushprice.policies.paper.policy import input_perturbation, nonprivate, paper
 from hushprice.policies.paper.rules import PaperRules, numerical, tune
-from hushprice.policies.protocol import Setting
+from hushprice.policies.protocol import Setting, part_of
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, split
 from hushprice.settings import OPTIONS, PolicySettings, Settings
@@ -296,3 +296,45 @@ def test_the_keywords_of_settings_are_their_fields() -> None:
     hints = typing.get_type_hints(PolicySettings)
     assert typing.get_type_hints(Settings) == {name: hints[name] for name in hints if name not in ("policy", "horizon")}
     assert set(OPTIONS) == {option for name in NAMES for option in reads(name)}
+
+
+def test_a_policy_tells_its_settings_as_it_resolved_them() -> None:
+    assert built("noisy-newton", reference_price=0.4, trigger=False).settings == {
+        "reference_price": 0.4,
+        "trigger": False,
+        "bonus": True,
+        "noise": True,
+        "unit_cost": 0.0,
+    }
+    assert built("paper", width=2.0).settings == {
+        "exploration_periods": 10,
+        "ridge": 10.0,
+        "width": 2.0,
+        "max_estimates": TUNING.max_estimates,
+    }
+    assert built("fixed", price=0.5).settings == {"price": 0.5}
+    assert built("random").settings == built("clairvoyant").settings == {}
+
+
+def test_a_policy_says_whether_it_reads_the_budget_and_whether_it_learns() -> None:
+    made = {name: built(name) for name in NAMES}
+    assert {name for name, policy in made.items() if policy.reads_budget} == {
+        "paper",
+        "noisy-newton",
+        "input-perturbation",
+    }
+    assert {name for name, policy in made.items() if policy.learns} == {"paper", "noisy-newton", "nonprivate"}
+
+
+def test_a_file_that_a_policys_folder_lacks_is_named_and_a_broken_one_is_not_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "own_folder"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "engine.py").write_text("import no_such_module_anywhere\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(InvalidInput, match=r"^policy 'mine' has no saved.py in its folder, own_folder$"):
+        part_of("own_folder", "saved", "mine")
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_anywhere"):
+        part_of("own_folder", "engine", "mine")

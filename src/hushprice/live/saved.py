@@ -107,9 +107,10 @@ def _write(path: Path, content: bytes) -> None:
 
 def _sync_folder(folder: Path) -> None:
     """Make the replacement last: the old file, back after a power cut, would be stale and spend again."""
-    if os.name == "nt":  # opens no folder
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # of Windows, which opens no folder
         return
-    handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as problem:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.policies.newton import newton_runs
 
 from hushprice import Pricer, open_pricer
 from hushprice.demand.families import Logistic
-from hushprice.demand.features import by_name
+from hushprice.demand.features import Affine, by_name
 from hushprice.noise import Tape
 from hushprice.numerics.jit import COMPILED
 from hushprice.policies.newton.pricing import probe
@@ -109,3 +110,14 @@ def test_a_pricer_saved_in_a_probe_goes_on_in_it(tmp_path: Path) -> None:
     assert (loaded.quoter.end, loaded.quoter.look) == (pricer.quoter.end, pricer.quoter.look)
     contexts = np.random.default_rng(served).uniform(-1.0, 1.0, (200, 1))
     assert [loaded.quote(x).price for x in contexts] == [pricer.quote(x).price for x in contexts]
+
+
+def test_a_checked_context_has_the_same_price_before_anything_is_known_and_with_features_of_ones_own() -> None:
+    unknown = newton_runs.opened().quoter
+    assert not unknown.ready
+    own = Affine(2, 3, lambda x: np.append(x, 0.5), lambda x: np.array([0.0, 0.0, -1.0]), 2.0)
+    plain = newton_runs.opened(features=own, contexts=None).quoter
+    plain.ready = True
+    for quoter in (unknown, plain):
+        for x in newton_runs.CONTEXTS[:5]:
+            assert quoter.price_of_checked(x, 0.3) == quoter.price(x, 0.3)

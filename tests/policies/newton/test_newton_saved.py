@@ -245,3 +245,16 @@ def test_a_pricer_with_parts_of_ones_own_is_not_half_saved(tmp_path: Path) -> No
 def test_a_loaded_live_pricer_uses_the_operating_systems_noise(tmp_path: Path) -> None:
     loaded = again(live(), tmp_path / "pricer")
     assert type(loaded.source) is System
+
+
+def test_a_score_that_was_drawn_and_not_yet_accepted_is_kept() -> None:
+    """It is paid for: a restart between the draw and its acceptance must not draw it again."""
+    engine, fresh = opened().engine, opened().engine
+    learner, quoter = engine.learner, engine.quoter
+    while learner.count < quoter.look:
+        learner.absorb(np.full(3, 0.4), 1.0, quoter.theta, quoter.inverse)
+    curvature, score = learner.curvature(), learner.score()
+    newton_saved.restore_engine(newton_saved.engine_state(engine), fresh)
+    assert fresh.learner.score().score.tolist() == score.score.tolist()
+    assert fresh.learner.curvature().packed.tolist() == curvature.packed.tolist()
+    assert fresh.learner.ended
