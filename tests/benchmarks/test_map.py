@@ -18,7 +18,7 @@ from hushprice.research.planner import measured, prior
 from hushprice.research.sweeps.executors import Advance, Ended, LocalExecutor
 from hushprice.research.sweeps.store import TrialStore
 from hushprice.research.sweeps.trial_range import TrialRange
-from hushprice.simulation.device import Place
+from hushprice.simulation.device import ChosenDevice
 from hushprice.simulation.gpu import precompile
 from hushprice.simulation.gpu.policy_batches import kernel_names
 from hushprice.simulation.trial import Job
@@ -89,14 +89,14 @@ def test_the_kernels_compiled_while_markets_are_drawn_are_all_that_a_gpu_needs(
 
     class Stand(LocalExecutor):
         def run(self, pieces: Sequence[TrialRange], advance: Advance) -> Ended:
-            needed.extend(names([piece.cell.prepare() for piece in pieces], self.place.precision))
+            needed.extend(names([piece.cell.prepare() for piece in pieces], self.chosen.precision))
             return super().run(pieces, advance)
 
     def names(jobs: Sequence[Job], precision: str) -> list[str]:
         return [kernel for job in jobs for kernel in kernel_names(job, precision)]
 
     kinds = {"prior": points_of.Kind("all", 2, 1), "gain": points_of.Kind("some", 1, 1, 1e-4)}
-    stand = Stand(2, Place(device="gpu", precision="single", library="a stand-in"))
+    stand = Stand(2, ChosenDevice(device="gpu", precision="single", library="a stand-in"))
     points_of.measure(kinds, [300, 200], [1.0, 5.0], [2, 3], store=None, executor=stand)
     assert len(compiled) == 6  # of either dimension
     assert set(compiled) == set(needed)

@@ -38,7 +38,7 @@ def choose(device: str, precision: str = "double", jobs: Iterable[Job] = ()) -> 
     """The device for these jobs: what was asked for, or for "auto" a GPU that can run them all, else the CPU.
 
     >>> choose("cpu")
-    Place(device='cpu', precision='double', library='', note='')
+    ChosenDevice(device='cpu', precision='double', library='', note='')
     """
     checks.one_of(DEVICES, device=device)
     checks.one_of(PRECISIONS, precision=precision)
