@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import tempfile
+import textwrap
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -36,7 +37,8 @@ def sample(command: str, picture: Path | None) -> str:
             raise RuntimeError(f"{command!r} failed: {result.output}")
         if picture is not None:
             picture.write_bytes(Path(folder, "plan.png").read_bytes())
-    return result.stdout
+    lines = result.stdout.splitlines()
+    return "".join(f"{textwrap.fill(line, 120) if len(line) > 120 else line}\n" for line in lines)
 
 
 def table(found: MeasuredMap) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from hushprice.errors import DidNotConverge, InvalidInput
 from hushprice.mechanisms import continual_sum
 from hushprice.policies.baselines import Clairvoyant, FixedPrice, RandomPrices
 from hushprice.policies.catalog import PlainFactory
-from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.pricing.transition import batch_rules, strategies
 from hushprice.policies.newton.rules import DOUBLINGS, EARLY, NewtonRules
 from hushprice.policies.paper.noise import strategy_of, without_noise
@@ -30,7 +30,7 @@ from hushprice.simulation.kernels.newton_prices import NewtonPlan
 from hushprice.simulation.kernels.paper import run_paper
 from hushprice.simulation.kernels.price_codes import CLAIRVOYANT, FIXED, LEARNING, RANDOM
 from hushprice.simulation.market import Market
-from hushprice.simulation.world import Plan, TrialInput, TrialOutput
+from hushprice.simulation.world import Plan, TrialInput, TrialOutput, World
 from hushprice.types import FloatArray, IntArray
 
 CHECKPOINTS = 200
@@ -118,23 +118,30 @@ class Job:
 
 def run_compiled(job: Job, policy: Policy, number: int, control: IntArray, counter: int) -> Trial:
     """One trial of a built-in policy on a built-in market."""
-    market, horizon = job.market, job.horizon
-    given = TrialInput(job.seed, number, horizon, control, counter)
-    world = world_of(market, horizon, job.change, job.customers)
-    if isinstance(policy, NewtonPolicy):
-        output = _output(job, EARLY + DOUBLINGS)
-        finished = run_newton(world, newton_plan(policy.rules, market), given, output)
-    else:
-        plan = plan_of(policy, horizon, market.dimension)
-        if isinstance(policy, FixedPrice) and policy.price is None:
-            plan = plan._replace(price=best_fixed_price(world, given._replace(trial=job.customer_trial(number))))
-        output = _output(job, max(plan.max_estimates, 1))
-        finished = (run_paper if isinstance(policy, PaperPolicy) else run_baseline)(world, plan, given, output)
+    given = TrialInput(job.seed, number, job.horizon, control, counter)
+    world = world_of(job.market, job.horizon, job.change, job.customers)
+    finished, output = _KERNELS[str(policy.kernel)](job, policy, world, given)
     if output.totals[tally.FAILED] > 0.0:
         raise DidNotConverge("an estimate did not reach its certified tolerance")
     if not finished:
         raise KeyboardInterrupt
     return Trial(output.totals, output.regret_at, output.estimate_periods, output.prices)
+
+
+def _run_newton(job: Job, policy: Any, world: World, given: TrialInput) -> tuple[bool, TrialOutput]:
+    output = _output(job, EARLY + DOUBLINGS)
+    return run_newton(world, newton_plan(policy.rules, job.market), given, output), output
+
+
+def _run_paper(job: Job, policy: Policy, world: World, given: TrialInput) -> tuple[bool, TrialOutput]:
+    plan = plan_of(policy, job.horizon, job.market.dimension)
+    if isinstance(policy, FixedPrice) and policy.price is None:
+        plan = plan._replace(price=best_fixed_price(world, given._replace(trial=job.customer_trial(given.trial))))
+    output = _output(job, max(plan.max_estimates, 1))
+    return (run_paper if isinstance(policy, PaperPolicy) else run_baseline)(world, plan, given, output), output
+
+
+_KERNELS = {"newton": _run_newton, "paper": _run_paper}  # by Policy.kernel
 
 
 def _output(job: Job, estimates: int) -> TrialOutput:

@@ -17,14 +17,13 @@ from hushprice.demand.features import fill
 from hushprice.errors import InvalidInput
 from hushprice.noise import NoiseSource, System
 from hushprice.policies.newton.engine import NewtonEngine, Releases
-from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.saved import engine_state, restore_engine
 from hushprice.privacy.certificates.statements import plain
 from hushprice.privacy.ledger import Ledger
 from hushprice.releases import CurvatureRelease
 from hushprice.service.learning.learner_state import Clipped, SavedLearner, pack, unpack
 from hushprice.service.shared.belief import Belief, belief_of
-from hushprice.service.shared.product import Product, demand_of, features_of, policy_of
+from hushprice.service.shared.product import Product, demand_of, features_of, learning_policy_of
 from hushprice.service.store.values import LearnerState, SeenRelease, Slot, StoredRelease
 from hushprice.types import FloatArray
 
@@ -49,8 +48,8 @@ class ProductLearner:
         self._version = 0
         self._engine: NewtonEngine | None = None
         self.ledger: Ledger | None = None
-        policy = policy_of(product)
-        if isinstance(policy, NewtonPolicy):
+        policy = learning_policy_of(product)
+        if policy is not None:
             demand = demand_of(product)
             self._engine = NewtonEngine(policy=policy, demand=demand, features=self._features, source=source)
             self.ledger = self._engine.learner.ledger

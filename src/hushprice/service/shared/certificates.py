@@ -12,13 +12,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hushprice.errors import InvalidInput
-from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.statements import LONGEST_DETAIL, ManualChange, NewtonFacts, ServiceFacts
 from hushprice.privacy.certificates.statements import versions
 from hushprice.privacy.customers import CustomerGuarantee, guarantee_of, most_records
 from hushprice.privacy.ledger import Ledger
 from hushprice.privacy.loss import Loss, loss_of
-from hushprice.service.shared.product import Product, delta_of, demand_of, features_of, policy_of
+from hushprice.service.shared.product import Product, delta_of, demand_of, features_of, learning_policy_of
 from hushprice.service.store.values import Change
 
 if TYPE_CHECKING:
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 
 def loss_of_product(product: Product) -> Loss:
     """The privacy loss of everything that is ever released of a product; none for a fixed price."""
-    policy = policy_of(product)
-    if not isinstance(policy, NewtonPolicy):
+    policy = learning_policy_of(product)
+    if policy is None:
         return Loss()
     event = policy.rules.noise.event(features_of(product).dimension, live=True)
     return loss_of(event, 1, policy.adjacency)
@@ -62,8 +61,8 @@ def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = 
 
 def facts_of(product: Product, changes: Sequence[Change], issued: datetime.date) -> NewtonFacts:
     """What a certificate of this product is calculated from. Changes in the order in which they were made."""
-    policy = policy_of(product)
-    if not isinstance(policy, NewtonPolicy):
+    policy = learning_policy_of(product)
+    if policy is None:
         raise InvalidInput(
             f"policy {product.policy!r} cannot be certified: it learns nothing, so there is nothing to say"
         )

@@ -154,20 +154,26 @@ def policy_of(product: Product) -> Policy:
     return _built(msgspec.json.encode(product)).policy
 
 
+def learning_policy_of(product: Product) -> NewtonPolicy | None:
+    """The policy of a product that learns; None where everybody pays the reference price."""
+    policy = policy_of(product)
+    return policy if isinstance(policy, NewtonPolicy) else None
+
+
 def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQuoter:
     """A quoter that holds no release yet. `reference_price`, in currency, is one that an admin set later.
 
     It moves prices before anything is known and nothing else: the first belief stays that of the product as declared,
     which the learner has.
     """
-    policy, features, demand = _built(msgspec.json.encode(product))
-    if not isinstance(policy, NewtonPolicy):
+    policy = learning_policy_of(product)
+    if policy is None:
         raise InvalidInput(f"policy {product.policy!r} has no quoter: every price is the reference price")
     rules = policy.rules
     if reference_price is not None:
         check_reference(product, reference_price)
         rules = replace(rules, reference_price=reference_price / product.ceiling)
-    return NewtonQuoter(demand=demand, features=features, rules=rules)
+    return NewtonQuoter(demand=demand_of(product), features=features_of(product), rules=rules)
 
 
 def tariff_of(product: Product, rules: PriceRules | None = None, reference_price: float | None = None) -> Tariff:
