@@ -306,4 +306,4 @@ def test_the_pricer_prints_no_customer() -> None:
     pricer = simulated()
     run(pricer, 5)
     assert repr(pricer) == "Pricer(policy='paper', quotes=5, horizon=60)"
-    assert repr(pricer.learner) == "Learner(<sensitive>)"
+    assert repr(pricer.learner) == "PaperLearner(<sensitive>)"

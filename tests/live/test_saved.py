@@ -20,7 +20,7 @@ from hushprice.noise import System, Tape
 from hushprice.policies.paper import saved
 from hushprice.policies.paper.private.covariance import PrivateCov
 from hushprice.policies.paper.private.exact_covariance import ExactCov
-from hushprice.policies.paper.private.learner import Learner
+from hushprice.policies.paper.private.learner import PaperLearner
 from hushprice.releases import CovarianceRelease
 from hushprice.types import FloatArray
 
@@ -200,14 +200,14 @@ def test_exact_noise_redrawn_on_load_would_be_seen(tmp_path: Path, monkeypatch: 
 def covariances(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[FloatArray]]:
     """What learners release from now on, by the number of records in it."""
     released: dict[int, list[FloatArray]] = {}
-    absorb = Learner.absorb
+    absorb = PaperLearner.absorb
 
-    def note(learner: Learner, phi: FloatArray, demand: float) -> CovarianceRelease:
+    def note(learner: PaperLearner, phi: FloatArray, demand: float) -> CovarianceRelease:
         release = absorb(learner, phi, demand)
         released.setdefault(release.records, []).append(release.packed)
         return release
 
-    monkeypatch.setattr(Learner, "absorb", note)
+    monkeypatch.setattr(PaperLearner, "absorb", note)
     return released
 
 

@@ -15,7 +15,7 @@ from hushprice.policies.paper.engine import Framework
 from hushprice.policies.paper.private import covariance, learner, solver
 from hushprice.policies.paper.private.estimate import PrivateMLE
 from hushprice.policies.paper.private.exact_covariance import ExactCov
-from hushprice.policies.paper.private.learner import Learner
+from hushprice.policies.paper.private.learner import PaperLearner
 from hushprice.records import Records
 from hushprice.releases import CovarianceRelease
 from hushprice.slots import Pending, Slots
@@ -188,11 +188,11 @@ def _unspent(real: Any) -> Any:
     return lambda self, period: self.estimates.release(self.records, period)
 
 
-past_the_cap = changed(Learner, "estimate", _unspent)
+past_the_cap = changed(PaperLearner, "estimate", _unspent)
 
 
 def _late_spending(real: Any) -> Any:
-    def estimate(self: Learner, period: int) -> Any:
+    def estimate(self: PaperLearner, period: int) -> Any:
         release = self.estimates.release(self.records, period)
         self.ledger = self.ledger.spend(self.estimate_event)
         return release
@@ -200,7 +200,7 @@ def _late_spending(real: Any) -> Any:
     return estimate
 
 
-charged_after_the_draw = changed(Learner, "estimate", _late_spending)
+charged_after_the_draw = changed(PaperLearner, "estimate", _late_spending)
 unpaid_accepted = changed(learner, "_refuse_unpaid", lambda real: lambda event, paid: None)
 
 

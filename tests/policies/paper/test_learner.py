@@ -14,7 +14,7 @@ from hushprice.policies.paper.calibration import CALIBRATIONS, calibrate
 from hushprice.policies.paper.noise import Noise, without_noise
 from hushprice.policies.paper.private.covariance import PrivateCov
 from hushprice.policies.paper.private.exact_covariance import ExactCov
-from hushprice.policies.paper.private.learner import Learner
+from hushprice.policies.paper.private.learner import PaperLearner
 from hushprice.policies.paper.rules import PaperRules
 from hushprice.policies.protocol import basis_of
 from hushprice.privacy.budget import split
@@ -36,9 +36,9 @@ def noise(name: str) -> Noise:
 PRIVATE = noise("tight")
 
 
-def learner(**changes: Any) -> Learner:
+def learner(**changes: Any) -> PaperLearner:
     given: dict[str, Any] = {"demand": Logistic(), "rules": TUNING, "noise": PRIVATE, "source": Tape(3, 0)}
-    return Learner(dimension=2, horizon=20, **given | changes)
+    return PaperLearner(dimension=2, horizon=20, **given | changes)
 
 
 class Spy:
@@ -197,4 +197,4 @@ def test_a_record_that_is_not_finite_is_refused_without_telling_its_values() -> 
 
 
 def test_a_learner_prints_nothing() -> None:
-    assert repr(learner()) == "Learner(<sensitive>)"
+    assert repr(learner()) == "PaperLearner(<sensitive>)"

@@ -15,7 +15,7 @@ from hushprice.demand.features import main_effects
 from hushprice.errors import InvalidInput
 from hushprice.noise import Tape
 from hushprice.policies.paper.pricing import refresh
-from hushprice.policies.paper.pricing.quoter import Quoter
+from hushprice.policies.paper.pricing.quoter import PaperQuoter
 from hushprice.privacy.events import NotPrivate
 from hushprice.releases import CovarianceRelease, EstimateRelease
 
@@ -23,7 +23,7 @@ EVENT = NotPrivate()
 THETA = np.array([-0.3, 0.9])
 
 
-def quoter(**changes: Any) -> Quoter:
+def quoter(**changes: Any) -> PaperQuoter:
     given: dict[str, Any] = {
         "demand": Logistic(),
         "features": main_effects(1),
@@ -31,7 +31,7 @@ def quoter(**changes: Any) -> Quoter:
         "width": 0.5,
         "repair": refresh.AS_IS,
     }
-    return Quoter(**given | changes)
+    return PaperQuoter(**given | changes)
 
 
 def covariance(*packed: float) -> CovarianceRelease:

@@ -8,11 +8,11 @@ from hushprice.noise import NoiseSource
 from hushprice.numerics import tape
 from hushprice.policies.paper.policy import PaperPolicy
 from hushprice.policies.paper.pricing import refresh
-from hushprice.policies.paper.pricing.quoter import Quoter
+from hushprice.policies.paper.pricing.quoter import PaperQuoter
 from hushprice.policies.paper.private.covariance import CovarianceReleaser, PrivateCov
 from hushprice.policies.paper.private.estimate import EstimateReleaser, PrivateMLE
 from hushprice.policies.paper.private.exact_covariance import ExactCov
-from hushprice.policies.paper.private.learner import Learner
+from hushprice.policies.paper.private.learner import PaperLearner
 from hushprice.policies.protocol import SlotsDue
 from hushprice.types import FloatArray
 
@@ -35,14 +35,14 @@ class Framework:
         self._source = source
         self._horizon = horizon
         self._exploration = rules.exploration_periods
-        self.quoter = Quoter(
+        self.quoter = PaperQuoter(
             demand=demand,
             features=features,
             ridge=rules.ridge,
             width=rules.width,
             repair=refresh.FLOOR if noise.floored else refresh.AS_IS,
         )
-        self.learner = Learner(
+        self.learner = PaperLearner(
             demand=demand,
             dimension=features.dimension,
             horizon=horizon,

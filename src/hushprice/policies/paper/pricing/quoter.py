@@ -21,7 +21,7 @@ from hushprice.releases import CovarianceRelease, EstimateRelease
 from hushprice.types import FloatArray
 
 
-class Quoter:
+class PaperQuoter:
     """Prices from the last estimate and the covariance it came with; starts from theta = 0 and Lambda = ridge I."""
 
     def __init__(self, *, demand: Demand, features: FeatureMap, ridge: float, width: float, repair: int) -> None:

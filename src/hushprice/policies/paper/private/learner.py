@@ -18,7 +18,7 @@ from hushprice.releases import CovarianceRelease, EstimateRelease
 from hushprice.types import FloatArray
 
 
-class Learner:
+class PaperLearner:
     """Records of one product and the two releasers over them."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Learner:
         return release
 
     def __repr__(self) -> str:
-        return "Learner(<sensitive>)"
+        return "PaperLearner(<sensitive>)"
 
 
 def _covariance(
