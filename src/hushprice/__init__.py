@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hushprice.live.pricer import Pricer, Quote, open_pricer
+    from hushprice.product import Product
     from hushprice.simulation.market import Market, paper_market
     from hushprice.simulation.market_file import load_market
     from hushprice.simulation.result import SimulationResult
@@ -21,6 +22,7 @@ _HOMES = {
     "Pricer": "hushprice.live.pricer",
     "Quote": "hushprice.live.pricer",
     "open_pricer": "hushprice.live.pricer",
+    "Product": "hushprice.product",
     "Market": "hushprice.simulation.market",
     "paper_market": "hushprice.simulation.market",
     "load_market": "hushprice.simulation.market_file",
@@ -31,6 +33,7 @@ _HOMES = {
 __all__ = [
     "Market",
     "Pricer",
+    "Product",
     "Quote",
     "SimulationResult",
     "__version__",

@@ -59,6 +59,13 @@ class Number:
         inside = min(max(_number(repr(self.name), value), self.low), self.high)
         return [2.0 * ((inside - self.low) / (self.high - self.low)) - 1.0]
 
+    def encode_column(self, values: Any) -> FloatArray:
+        """Many values at once, (count, 1)."""
+        if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+            raise InvalidInput(f"column {self.name!r} must hold finite numbers")
+        inside = np.clip(values.astype(np.float64), self.low, self.high)
+        return (2.0 * ((inside - self.low) / (self.high - self.low)) - 1.0).reshape(-1, 1)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Category:
@@ -83,6 +90,14 @@ class Category:
             raise InvalidInput(f"{self.name!r} must be one of {checks.shown(self.levels)}, got {checks.shown(value)}")
         return [float(value == level) for level in self.levels[1:]]
 
+    def encode_column(self, values: Any) -> FloatArray:
+        """Many values at once, (count, levels - 1)."""
+        unknown = ~np.isin(values, self.levels)
+        if unknown.any():
+            levels = checks.shown(self.levels)
+            raise InvalidInput(f"column {self.name!r} must be one of {levels}, got {checks.shown(values[unknown][0])}")
+        return (values.reshape(-1, 1) == np.array(self.levels[1:], dtype=values.dtype)).astype(np.float64)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Boolean:
@@ -99,6 +114,12 @@ class Boolean:
         if not isinstance(value, (bool, np.bool_)):
             raise InvalidInput(f"{self.name!r} must be True or False, got {checks.shown(value)}")
         return [1.0 if value else -1.0]
+
+    def encode_column(self, values: Any) -> FloatArray:
+        """Many values at once, (count, 1)."""
+        if values.dtype.kind != "b":
+            raise InvalidInput(f"column {self.name!r} must hold True and False, got {checks.shown(values[:1])}")
+        return np.where(values, 1.0, -1.0).reshape(-1, 1)
 
 
 Attribute: TypeAlias = Number | Category | Boolean
@@ -140,6 +161,16 @@ class Schema:
         context = np.array([entry for each in self.attributes for entry in each.encode(values[each.name])])
         numbers = (each for each in self.attributes if isinstance(each, Number))
         return Encoded(context, tuple(n.name for n in numbers if not n.low <= float(values[n.name]) <= n.high))
+
+    def encode_columns(self, columns: Mapping[str, Any], count: int) -> FloatArray:
+        """The contexts of `count` customers, (count, k), from one column a name."""
+        names = [each.name for each in self.attributes]
+        values = _fields("columns", columns, names)
+        for name in names:
+            if len(values[name]) != count:
+                raise InvalidInput(f"column {name!r} must have {count} rows, got {len(values[name])}")
+        parts = [each.encode_column(np.asarray(values[each.name])) for each in self.attributes]
+        return np.concatenate(parts, axis=1)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types, for a config or a saved pricer."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -18,7 +18,11 @@ from hushprice.policies.baselines import FixedPrice
 from hushprice.policies.catalog import PlainFactory, build, check_read, plain
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.adjacency import Adjacency
+from hushprice.product import Product
 from hushprice.settings import DEFAULT_POLICY, PolicySettings, Settings
+from hushprice.shops.result import ShopResult
+from hushprice.shops.trials import run_shop
+from hushprice.shops.world import World
 from hushprice.simulation import tally
 from hushprice.simulation.change import Change
 from hushprice.simulation.device import CPU, ChosenDevice, choose
@@ -32,6 +36,35 @@ Progress = Callable[[int, int], None]  # periods done, periods in all
 MOST = 10**9  # customers or trials; past this it is a slip of the keyboard
 
 
+@overload
+def simulate(
+    policy: str,
+    *,
+    product: Product,
+    world: World,
+    horizon: int,
+    trials: int = ...,
+    seed: int = ...,
+    noise: bool = ...,
+    keep_prices: bool = ...,
+    workers: int | None = ...,
+    progress: Progress | None = ...,
+) -> ShopResult: ...
+
+
+@overload
+def simulate(
+    policy: str | Policy | PlainFactory = ...,
+    *,
+    trials: int = ...,
+    workers: int | None = ...,
+    device: str = ...,
+    precision: str = ...,
+    progress: Progress | None = ...,
+    **setting: Any,
+) -> SimulationResult: ...
+
+
 def simulate(
     policy: str | Policy | PlainFactory = DEFAULT_POLICY,
     *,
@@ -40,18 +73,29 @@ def simulate(
     device: str = "cpu",
     precision: str = "double",
     progress: Progress | None = None,
+    product: Product | None = None,
+    world: World | None = None,
     **setting: Any,
-) -> SimulationResult:
+) -> SimulationResult | ShopResult:
     """Run `trials` trials and summarize them.
 
     They run on all cores, on `workers` of them, or with device "gpu" on a GPU (docs/guide/gpu.md): "auto" takes one
     where there is one. `precision` is "double", or on a GPU "single". `setting` is what `prepare` takes, `horizon`
-    first of all.
+    first of all. With a `product` and a `world` the trials are those of a shop (docs/guide/worlds.md).
 
     >>> result = simulate("fixed", price=1.0, horizon=1000, trials=2, workers=1)
     >>> result.trials, result.claimed
     (2, EpsilonDelta(epsilon=0.0, delta=0.0))
     """
+    if product is not None or world is not None:
+        if product is None or world is None:
+            missing = "product" if product is None else "world"
+            raise InvalidInput(f"a shop needs a product and a world; {missing} is missing")
+        if device != "cpu":
+            raise InvalidInput(f"device must be cpu for a world in NumPy, got {device!r}")
+        return run_shop(
+            policy, product=product, world=world, trials=trials, workers=workers, progress=progress, **setting
+        )
     job = prepare(policy, **setting)
     return run(job, trials=trials, workers=workers, device=device, precision=precision, progress=progress)
 

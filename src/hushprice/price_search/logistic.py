@@ -1,0 +1,28 @@
+"""The best price where demand is logistic and its log-odds fall along a line: in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import wrightomega
+
+from hushprice.types import FloatArray
+
+_FLAT = 1e-9  # a response below this is no response: the highest price is best
+_LARGEST = 700.0  # exp() of it is finite
+
+
+def best_relative_price(
+    level: FloatArray, response: FloatArray, *, margin: float, lowest: float, highest: float
+) -> FloatArray:
+    """The z in [lowest, highest] that maximizes (margin + z) / (1 + exp(-(level - response z))).
+
+    With q = margin + z and L = level + response margin, the first-order condition q response (1 - f) = 1 reads
+    w e^w = e^(L - 1) for w = response q - 1, which Lambert's function solves; earnings rise before and fall after it.
+
+    >>> best_relative_price(np.array([0.0]), np.array([2.0]), margin=1.0, lowest=-1.0, highest=1.0).round(3).tolist()
+    [-0.222]
+    """
+    steep = np.maximum(response, _FLAT)
+    root = (1.0 + wrightomega(np.minimum(level + steep * margin - 1.0, _LARGEST))) / steep
+    best = np.where(response > _FLAT, root - margin, highest)
+    return np.clip(best, lowest, highest)

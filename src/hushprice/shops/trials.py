@@ -1,0 +1,136 @@
+"""Trials of a strategy in a world, in vectorized stretches between releases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushprice import checks
+from hushprice.errors import InvalidInput
+from hushprice.product import Product
+from hushprice.shops.result import ShopResult
+from hushprice.shops.strategy import Strategy
+from hushprice.shops.world import Contexts, World, chances, encoded
+from hushprice.shops.yardsticks import YARDSTICKS
+from hushprice.types import FloatArray, IntArray
+
+BLOCK = 2048  # customers drawn at once; blocks have their own randomness, so every strategy meets the same customers
+CHECKPOINTS = 500
+_CUSTOMERS, _LUCK, _STRATEGY = range(3)
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShopJob:
+    """Everything a trial depends on besides its number."""
+
+    policy: str
+    product: Product
+    world: World
+    horizon: int
+    seed: int
+    noise: bool
+    keep_prices: bool
+
+    @property
+    def checkpoints(self) -> IntArray:
+        """Customer counts at which cumulative earnings are kept."""
+        steps = min(CHECKPOINTS, self.horizon)
+        return np.unique(np.ceil(np.arange(1, steps + 1) * (self.horizon / steps)).astype(np.int64))
+
+    def rng(self, trial: int, *address: int) -> np.random.Generator:
+        """Randomness that depends on nothing but its address."""
+        return np.random.default_rng((self.seed, trial, *address))
+
+
+def run_shop(
+    policy: object,
+    *,
+    product: Product,
+    world: World,
+    horizon: int,
+    trials: int,
+    seed: int = 0,
+    noise: bool = True,
+    keep_prices: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> ShopResult:
+    """`trials` trials of `horizon` customers. The same (seed, trial) brings the same customers to every policy."""
+    checks.whole(1, horizon=horizon)
+    checks.whole(1, trials=trials)
+    checks.whole(0, seed=seed)
+    if not isinstance(policy, str) or policy not in YARDSTICKS:
+        known = ", ".join(YARDSTICKS)
+        raise InvalidInput(f"policy must be one of {known} in a world of its own, got {checks.shown(policy)}")
+    for method in ("contexts", "probabilities"):
+        if not callable(getattr(world, method, None)):
+            raise InvalidInput(f"world must have a method {method}, got {checks.shown(world)}")
+    job = ShopJob(
+        policy=policy, product=product, world=world, horizon=horizon, seed=seed, noise=noise, keep_prices=keep_prices
+    )
+    done: list[_Trial] = []
+    with ThreadPoolExecutor(min(workers or os.cpu_count() or 1, trials)) as pool:
+        for trial in pool.map(lambda number: _run_trial(job, number), range(trials)):
+            done.append(trial)
+            if progress is not None:
+                progress(len(done) * horizon, trials * horizon)
+    return ShopResult(
+        policy=policy,
+        horizon=horizon,
+        seed=seed,
+        checkpoints=job.checkpoints,
+        earnings=np.array([trial.earnings for trial in done]),
+        staying=np.array([trial.staying for trial in done]),
+        prices=np.array([trial.prices for trial in done]) if keep_prices else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Trial:
+    earnings: FloatArray
+    staying: FloatArray
+    prices: FloatArray
+
+
+def _run_trial(job: ShopJob, number: int) -> _Trial:
+    product = job.product
+    strategy = YARDSTICKS[job.policy](product, job.horizon, job.noise, job.rng(number, _STRATEGY))
+    earned, stayed, charged = np.empty(job.horizon), np.empty(job.horizon), np.empty(job.horizon)
+    for first in range(0, job.horizon, BLOCK):
+        count = min(BLOCK, job.horizon - first)
+        customers = job.world.contexts(first, BLOCK, job.rng(number, _CUSTOMERS, first))
+        customers = _rows(customers, 0, count)
+        contexts = encoded(product, customers, count)
+        luck = job.rng(number, _LUCK, first).random(BLOCK)[:count]
+        today = np.full(count, product.reference_price)
+        stayed[first : first + count] = (today - product.unit_cost) * chances(job.world, first, customers, today)
+        for start, stop in _stretches(strategy, count):
+            piece = slice(start, stop)
+            prices = strategy.prices(contexts[piece])
+            chance = chances(job.world, first + start, _rows(customers, start, stop), prices)
+            strategy.learn(contexts[piece], prices, (luck[piece] < chance).astype(np.float64))
+            charged[first + start : first + stop] = prices
+            earned[first + start : first + stop] = (prices - product.unit_cost) * chance
+    at = job.checkpoints - 1
+    return _Trial(np.cumsum(earned)[at], np.cumsum(stayed)[at], charged)
+
+
+def _stretches(strategy: Strategy, count: int) -> Iterator[tuple[int, int]]:
+    """Where each stretch of equal treatment within a block begins and ends; asked anew after each."""
+    start = 0
+    while start < count:
+        stop = min(count, start + strategy.due)
+        yield start, stop
+        start = stop
+
+
+def _rows(customers: Contexts, start: int, stop: int) -> Contexts:
+    if isinstance(customers, np.ndarray):
+        return customers[start:stop]
+    return {name: np.asarray(column)[start:stop] for name, column in customers.items()}
