@@ -10,6 +10,7 @@ from typer.main import get_command
 
 from hushprice import __version__
 from hushprice.cli import app
+from hushprice.policies import POLICIES
 
 HEAVY = ("numba", "scipy", "matplotlib", "polars", "numpy", "ray")
 
@@ -39,6 +40,11 @@ def test_every_verb_has_help_with_an_example(call: Callable) -> None:
         assert f"\n    hushprice {verb}" in out.partition("Examples:")[2]
         for option in verbs[verb].params:
             assert option.help or option.name == "help", f"--{option.name} of {verb} has no help"
+
+
+def test_every_policy_of_the_list_is_named(call: Callable) -> None:
+    (policy,) = [each for each in get_command(app).commands["simulate"].params if each.name == "policy"]  # type: ignore[attr-defined]
+    assert policy.help == f"{', '.join(POLICIES)}, or module:Class."
 
 
 def test_the_command_alone_shows_its_help(call: Callable) -> None:

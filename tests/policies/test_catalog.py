@@ -13,7 +13,7 @@ from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
 from hushprice.errors import InvalidInput
 from hushprice.policies import baselines
-from hushprice.policies.catalog import NAMES, build, make_plain, plain, read_by, reads
+from hushprice.policies.catalog import NAMES, build, kernel_of, make_plain, plain, read_by, reads
 from hushprice.policies.newton.policy import noisy_newton
 from hushprice.policies.newton.rules import newton
 from hushprice.policies.paper.calibration import CALIBRATIONS
@@ -37,6 +37,11 @@ def built(name: str, **changes: Any) -> Any:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_builds(name: str) -> None:
     assert built(name).name == name
+
+
+def test_the_kernel_that_runs_a_policy_is_known_before_it_is_built() -> None:
+    assert {name: kernel_of(name) for name in NAMES} == {name: built(name).kernel for name in NAMES}
+    assert kernel_of("module:Class") is None
 
 
 @pytest.mark.parametrize("calibration", CALIBRATIONS)

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr, logsumexp, ndtr
 
 from hushprice.errors import InvalidInput
-from hushprice.policies.paper.report import composition
+from hushprice.policies.paper.report.worked import advanced, basic
 from hushprice.privacy import accountant, gaussian
 from hushprice.privacy.accountant import epsilon_of, log_moment, renyi_epsilon
 from hushprice.privacy.budget import EpsilonDelta
@@ -255,7 +255,7 @@ def test_never_above_the_two_textbook_rules(count: int, epsilon: float, delta: f
     """Pieces that are each exactly (epsilon, delta)-private."""
     each = EpsilonDelta(epsilon, delta)
     loss = Loss(mu_squared=count * gaussian.mu_of(epsilon, delta) ** 2)
-    for rule in (composition.basic(each, count), composition.advanced(each, count, slack)):
+    for rule in (basic(each, count), advanced(each, count, slack)):
         assert epsilon_of(loss, rule.delta) <= rule.epsilon * (1.0 + 1e-9)
 
 

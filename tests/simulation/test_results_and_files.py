@@ -14,7 +14,7 @@ import pytest
 from hushprice.errors import InvalidInput
 from hushprice.simulation import compare
 from hushprice.simulation.atomic_file import check_folder, check_parquet, whole_file, write_figure, write_parquet
-from hushprice.simulation.regret_picture import regret_picture
+from hushprice.simulation.drawing import regret_picture
 from hushprice.simulation.result import Mean
 from hushprice.simulation.run import simulate
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hushprice.cli import options
+from hushprice.policies import POLICIES
 
 
 def simulate(
@@ -15,10 +16,7 @@ def simulate(
     *,
     policy: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="paper, noisy-newton, nonprivate, random, fixed, input-perturbation, clairvoyant, or module:Class.",
-        ),
+        typer.Option(metavar="NAME", help=f"{', '.join(POLICIES)}, or module:Class."),
     ] = "noisy-newton",
     calibration: Annotated[
         str, typer.Option(metavar="NAME", help="For policy paper: printed, published or tight.")

@@ -10,10 +10,10 @@ import math
 
 from hushprice.demand.family import GAUSSIAN, LOGISTIC, mean
 from hushprice.numerics.functions import exp, log, softplus
-from hushprice.numerics.jit import inlined
+from hushprice.numerics.jit import inlined, merged
 
 
-@inlined
+@merged
 def revenue(family: int, slope: float, a: float, b: float, price: float) -> float:
     """p f(a + b p), where a + b p = phi'theta*."""
     return price * mean(family, slope, a + b * price)
@@ -38,7 +38,7 @@ def clairvoyant_price(family: int, slope: float, a: float, b: float, polish: int
     return min(1.0 / (-slope * b), 1.0)
 
 
-@inlined
+@merged
 def _lambert_of_exp(c: float, polish: int) -> float:
     """W(e^c), the root of w + ln w = c: a guess to four digits, then steps of Fritsch, Shafer and Crowley.
 

@@ -124,9 +124,11 @@ def inlined(function: Function) -> Function:
 
 
 def merged(function: Function) -> Function:
-    """Compile a step as a part of each step that calls it: for large ones with one or two callers.
+    """Compile a step as a part of each step that calls it: for those that call others in turn, and for short ones.
 
-    Apart it would be compiled once for itself and once more with each of them.
+    Apart it would be compiled once for itself and once more with each of them. Two kinds stay apart: loops over
+    customers, which vector units no longer run within a long step, and long steps in the middle of a chain, since each
+    merging copies all that was merged before.
     """
     return _compile(function, inline="always")
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hushprice.numerics.functions import cos_sin_turn, log
-from hushprice.numerics.jit import inlined, step
+from hushprice.numerics.jit import inlined, merged, step
 from hushprice.types import FloatArray
 
 # Streams have names; two streams never share a draw.
@@ -58,7 +58,7 @@ def philox(key: np.uint64, c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.u
     return c0, c1, c2, c3
 
 
-@inlined
+@merged
 def block(seed: int, trial: int, period: int, stream: int, index: int) -> Words:
     """128 random bits at one address; `index` tells apart the blocks one stream needs in one period.
 

@@ -14,6 +14,7 @@ from hushprice.privacy.budget import EpsilonDelta
 from hushprice.settings import PolicySettings
 
 _NOTHING = EpsilonDelta(0.0, 0.0)  # reads no record, so reveals none
+KERNEL = "paper"  # whose loop over customers they share
 READS: dict[str, tuple[str, ...]] = {"random": (), "fixed": ("price",), "clairvoyant": ()}
 
 
@@ -21,7 +22,7 @@ READS: dict[str, tuple[str, ...]] = {"random": (), "fixed": ("price",), "clairvo
 class Baseline(Policy):
     """A policy that reads no record. It may claim 0 and nothing else."""
 
-    kernel: ClassVar[str | None] = "paper"  # whose loop over customers they share
+    kernel: ClassVar[str | None] = KERNEL
 
     def __post_init__(self) -> None:
         super(Baseline, self).__post_init__()

@@ -1,4 +1,4 @@
-"""Every policy by name: the one list that all entrances read. A new policy is its folder and a line here."""
+"""Every policy by name: building it, refusing what it does not read, finding the files of its folder."""
 
 from __future__ import annotations
 
@@ -11,20 +11,11 @@ from hushprice import checks
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput, first_line
+from hushprice.policies import POLICIES
 from hushprice.policies.protocol import PlainPolicy, Policy, Setting, part_of
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.settings import PolicySettings
 
-# The module whose `build` makes the policy, and whose READS says which settings it reads.
-POLICIES = {
-    "paper": "hushprice.policies.paper.policy",
-    "noisy-newton": "hushprice.policies.newton.policy",
-    "nonprivate": "hushprice.policies.paper.policy",
-    "random": "hushprice.policies.baselines",
-    "fixed": "hushprice.policies.baselines",
-    "input-perturbation": "hushprice.policies.paper.policy",
-    "clairvoyant": "hushprice.policies.baselines",
-}
 NAMES = tuple(POLICIES)
 
 PlainFactory = Callable[[Setting], PlainPolicy]
@@ -48,6 +39,11 @@ def reads(name: str) -> tuple[str, ...]:
     """The settings that the policy reads, besides its budget. One of the user's own reads the budget alone."""
     own: tuple[str, ...] = _module(name).READS[name] if name in POLICIES else ()
     return own
+
+
+def kernel_of(name: str) -> str | None:
+    """What Policy.kernel will be, before the policy is built; None where trials run in plain Python alone."""
+    return getattr(_module(name), "KERNEL", None) if name in POLICIES else None
 
 
 def check_read(settings: PolicySettings) -> None:

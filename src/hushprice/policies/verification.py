@@ -14,7 +14,8 @@ import msgspec
 import numpy as np
 
 from hushprice.errors import HushpriceError, InvalidInput, first_line
-from hushprice.policies.catalog import POLICIES, statements
+from hushprice.policies import POLICIES
+from hushprice.policies.catalog import statements
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.certificates import canonical, signing
 from hushprice.privacy.certificates.certificate import FIRST, OUTSIDE, SECTIONS, Certificate, Facts

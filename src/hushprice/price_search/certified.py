@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hushprice.numerics.functions import multiple
-from hushprice.numerics.jit import inlined, step
+from hushprice.numerics.jit import inlined, merged, step
 from hushprice.price_search.curve import (
     TINY,
     Bonus,
@@ -89,7 +89,7 @@ def _positive(bonus: Bonus, left: float, right: float) -> bool:
     return bonus.q0 + bonus.q2 > 0.0
 
 
-@step
+@merged
 def _search(
     revenue: Revenue, bonus: Bonus, left: float, right: float, best: float, best_value: float, work: FloatArray
 ) -> tuple[float, float]:
@@ -154,7 +154,7 @@ def _settle(
     return best, best_value
 
 
-@inlined
+@merged
 def _bounds(
     revenue: Revenue, bonus: Bonus, left: float, right: float, demand_left: Slopes, demand_right: Slopes
 ) -> tuple[float, float]:
@@ -167,7 +167,7 @@ def _bounds(
     return revenue_up + bonus_up, bend * span * span * 0.125 + overhang(bonus, left, right)
 
 
-@inlined
+@merged
 def _solve(
     revenue: Revenue,
     bonus: Bonus,
@@ -214,7 +214,7 @@ def _newton(revenue: Revenue, bonus: Bonus, low: float, high: float, start: floa
         p = following
 
 
-@inlined
+@merged
 def _polish(revenue: Revenue, bonus: Bonus, low: float, high: float, p: float) -> tuple[float, float]:
     """Newton's method from p towards the peak between low and high, as long as U' shrinks; with its value.
 

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hushprice.numerics.jit import inlined, step
+from hushprice.numerics.jit import inlined, merged, step
 from hushprice.price_search.certified import STACK, TOLERANCE, best_price
 from hushprice.price_search.climb import LANES, Q0, Q1, Q2, ROWS, SETTLED, TOP, A, B, climb
 from hushprice.price_search.curve import (
@@ -59,7 +59,7 @@ _OPEN = -1.0  # not a price: this customer is not settled yet
 WORK = STACK + (ROWS + 9 + POINTS) * LANES  # entries of the scratch that best_prices and best_price need
 
 
-@step
+@merged
 def best_prices(
     family: int,
     slope: float,
@@ -104,7 +104,7 @@ def best_prices(
     _settle_all(family, slope, width, gathered, prices, work)
 
 
-@step
+@merged
 def _settle_all(
     family: int, slope: float, width: float, lanes: np.uint64, prices: FloatArray, work: FloatArray
 ) -> None:

@@ -10,7 +10,7 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.catalog import NAMES, read_by
 from hushprice.policies.paper.calibration import CALIBRATIONS
 from hushprice.simulation.atomic_file import write_figure, write_parquet
-from hushprice.simulation.regret_picture import regret_picture
+from hushprice.simulation.drawing import regret_picture
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import Progress, prepare, run
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hushprice.numerics import tape
 from hushprice.numerics.functions import log
-from hushprice.numerics.jit import step
+from hushprice.numerics.jit import merged, step
 from hushprice.types import FloatArray
 
 UNIFORM = 0
@@ -44,7 +44,7 @@ class Stream(NamedTuple):
     weights: FloatArray  # SEGMENTS: cumulative shares; else (1,)
 
 
-@step
+@merged
 def fill(stream: Stream, seed: int, trial: int, start: int, count: int, out: FloatArray) -> None:
     """Contexts of the periods start .. start + count - 1 into out[entry, i]."""
     k = stream.size

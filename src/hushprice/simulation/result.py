@@ -167,7 +167,7 @@ class SimulationResult:
 
     def plot(self) -> Figure:
         """Average regret over time."""
-        from hushprice.simulation.regret_picture import regret_picture
+        from hushprice.simulation.drawing import regret_picture
 
         return regret_picture([self], title=f"{self.label} on {self.market}")
 

@@ -28,9 +28,8 @@ from hushprice.simulation.kernels.baselines import run_baseline
 from hushprice.simulation.kernels.newton import run_newton
 from hushprice.simulation.kernels.newton_prices import NewtonPlan
 from hushprice.simulation.kernels.paper import run_paper
-from hushprice.simulation.kernels.price_codes import CLAIRVOYANT, FIXED, LEARNING, RANDOM
 from hushprice.simulation.market import Market
-from hushprice.simulation.world import Plan, TrialInput, TrialOutput, World
+from hushprice.simulation.world import CLAIRVOYANT, FIXED, LEARNING, RANDOM, Plan, TrialInput, TrialOutput, World
 from hushprice.types import FloatArray, IntArray
 
 CHECKPOINTS = 200

@@ -24,6 +24,9 @@ class World(NamedTuple):
     customers: int  # the trial whose customers and exploration prices every trial gets; -1: its own
 
 
+RANDOM, FIXED, CLAIRVOYANT, LEARNING = range(4)  # how a period's price is found; the last is alg:framework
+
+
 class Plan(NamedTuple):
     """alg:framework or a baseline as the kernels take it."""
 

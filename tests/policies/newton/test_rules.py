@@ -240,10 +240,17 @@ def test_a_probe_is_long_enough_for_its_noise_and_a_curve_of_ones_own_has_none()
 def test_reference_customers_are_the_middle_one_and_two_on_every_axis() -> None:
     chosen = by_name("interactions", 2)
     u, v = references(chosen)
-    assert u.shape == v.shape == (6, 5)
-    found = sorted((u[1:3] / u[0]).T.tolist())
+    assert u.shape == v.shape == (5, 6, 1)
+    found = sorted((u[:, 1:3, 0] / u[:, :1, 0]).tolist())
     assert found == [[-0.5, 0.0], [0.0, -0.5], [0.0, 0.0], [0.0, 0.5], [0.5, 0.0]]
-    np.testing.assert_array_equal(v[:, 0], chosen.parts(np.zeros(2))[1])
+    np.testing.assert_array_equal(v[0, :, 0], chosen.parts(np.zeros(2))[1])
+
+
+def test_a_reference_customer_lies_in_memory_as_simulated_ones_do_so_that_steps_are_compiled_once() -> None:
+    for parts in references(by_name("interactions", 2)):
+        assert parts[0].flags.c_contiguous
+        assert parts[0].ndim == 2
+        assert all(parts.strides)  # no step of 0 bytes, which a copy to a GPU would leave out
 
 
 def test_the_schedule_has_the_strategy_of_every_level() -> None:

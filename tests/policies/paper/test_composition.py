@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hushprice.errors import InvalidInput
 from hushprice.policies.paper.published_noise import per_estimate
-from hushprice.policies.paper.report.composition import advanced, basic
+from hushprice.policies.paper.report.worked import advanced, basic
 from hushprice.privacy.budget import EpsilonDelta
 
 property_test = settings(deadline=None, derandomize=True)

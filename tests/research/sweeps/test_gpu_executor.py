@@ -307,6 +307,14 @@ def test_one_cell_of_each_kind_that_lacks_results_says_what_to_compile(gpu: Devi
     assert not one._compiler.jobs  # type: ignore[attr-defined]
 
 
+def test_kernels_that_take_longest_are_begun_first_whatever_the_order_of_the_cells(gpu: Device) -> None:
+    one = executor()
+    one.expect([Cell(policy=name, horizon=30) for name in ("noisy-newton", "nonprivate", "random")], lambda cell: True)
+    asked = [job.policy.name for job in one._compiler.jobs]  # type: ignore[attr-defined]
+    assert asked == ["nonprivate", "random", "noisy-newton"]
+    one.close()
+
+
 def test_the_driver_is_not_asked_for_every_cell_how_much_memory_is_free(
     gpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from hushprice.privacy.budget import EpsilonDelta
 from hushprice.settings import PolicySettings
 
 NAME = "noisy-newton"
+KERNEL = "newton"
 READS = {NAME: ("reference_price", "trigger", "bonus", "noise", "unit_cost")}
 
 
@@ -22,7 +23,7 @@ READS = {NAME: ("reference_price", "trigger", "bonus", "noise", "unit_cost")}
 class NewtonPolicy(Policy):
     """Policy noisy-newton. Without noise it claims nothing."""
 
-    kernel: ClassVar[str | None] = "newton"
+    kernel: ClassVar[str | None] = KERNEL
     tells_start: ClassVar[bool] = True
 
     rules: NewtonRules

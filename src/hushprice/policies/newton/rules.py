@@ -150,10 +150,10 @@ def slope_at_zero(demand: Demand) -> float:
 
 
 def references(features: FeatureMap) -> tuple[FloatArray, FloatArray]:
-    """u and v, a column each, of the customers who decide about probes: x = 0, and 1/2 either way along each axis."""
+    """u and v of the customers who decide about probes, (customers, d, 1): x = 0, and 1/2 either way on each axis."""
     half = 0.5 * np.eye(features.contexts)
     parts = [features.parts(x) for x in (np.zeros(features.contexts), *half, *-half)]
-    return np.array([u for u, _ in parts]).T.copy(), np.array([v for _, v in parts]).T.copy()
+    return np.array([u.reshape(-1, 1) for u, _ in parts]), np.array([v.reshape(-1, 1) for _, v in parts])
 
 
 def start(demand: Demand, features: FeatureMap, price: float, unit_cost: float = 0.0) -> tuple[FloatArray, float]:

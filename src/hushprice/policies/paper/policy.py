@@ -19,6 +19,7 @@ from hushprice.privacy.budget import EpsilonDelta, PrivacyBudget
 from hushprice.settings import PolicySettings
 
 _RULES = ("exploration_periods", "ridge", "width", "max_estimates")
+KERNEL = "paper"
 READS = {"paper": ("calibration", *_RULES), "nonprivate": _RULES, "input-perturbation": _RULES}
 
 
@@ -26,7 +27,7 @@ READS = {"paper": ("calibration", *_RULES), "nonprivate": _RULES, "input-perturb
 class PaperPolicy(Policy):
     """Policies paper, nonprivate and input-perturbation."""
 
-    kernel: ClassVar[str | None] = "paper"
+    kernel: ClassVar[str | None] = KERNEL
 
     rules: PaperRules
     noise: Noise

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import msgspec
 from msgspec import Meta
@@ -157,7 +157,7 @@ def policy_of(product: Product) -> Policy:
 def learning_policy_of(product: Product) -> NewtonPolicy | None:
     """The policy of a product that learns; None where everybody pays the reference price."""
     policy = policy_of(product)
-    return policy if isinstance(policy, NewtonPolicy) else None
+    return cast(NewtonPolicy, policy) if policy.learns else None  # a product's `policy` names no other that learns
 
 
 def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQuoter:

@@ -161,7 +161,7 @@ def release_kernel(shape: KernelShape) -> KernelDefinition:
 class NewtonBatch:
     """Jobs of noisy-newton on the device, side by side, with memory for `most` trials at once in all."""
 
-    kind, estimates, settles = "newton", RELEASES, True
+    kind, compiles_longest, estimates, settles = "newton", False, RELEASES, True
     makers: ClassVar[KernelMakers] = {"advance": advance_kernel, "release": release_kernel, "begin": begin_kernel}
 
     def __init__(

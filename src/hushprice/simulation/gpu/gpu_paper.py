@@ -189,7 +189,7 @@ def estimate_kernel(shape: KernelShape) -> KernelDefinition:
 class PaperBatch:
     """Jobs of alg:framework, or one of a baseline, on the device, with memory for `most` trials at once in all."""
 
-    kind = "paper"
+    kind, compiles_longest = "paper", True
     makers: ClassVar[KernelMakers] = {
         "advance": advance_kernel,
         "estimate": estimate_kernel,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TypeAlias
 
+from hushprice.policies.catalog import kernel_of
 from hushprice.simulation.gpu.gpu_newton import NewtonBatch
 from hushprice.simulation.gpu.gpu_paper import PaperBatch
 from hushprice.simulation.gpu.kernel_shape import built_policy, job_world, shape_of
@@ -23,7 +24,8 @@ def batch_class(job: Job) -> type[PolicyBatch]:
 
 def compiles_longest(policy: str) -> bool:
     """Do kernels of the policy with this name take longest to compile, and its cells longest to run?"""
-    return policy != "noisy-newton"
+    batch = _BATCHES.get(str(kernel_of(policy)))
+    return batch is not None and batch.compiles_longest
 
 
 def kernel_names(job: Job, precision: str) -> list[str]:

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from hushprice.numerics.jit import merged, step
 from hushprice.simulation.kernels.customers import arrive, draw_coins, respond
-from hushprice.simulation.kernels.price_codes import CLAIRVOYANT, FIXED
 from hushprice.simulation.scratch import Stretch, new_stretch
 from hushprice.simulation.tally import REGRET, REVENUE, SURPLUS
-from hushprice.simulation.world import OVER, STOPPED, Plan, TrialInput, TrialOutput, World, customer_trial
+from hushprice.simulation.world import (
+    CLAIRVOYANT,
+    FIXED,
+    OVER,
+    STOPPED,
+    Plan,
+    TrialInput,
+    TrialOutput,
+    World,
+    customer_trial,
+)
 from hushprice.types import FloatArray
 
 

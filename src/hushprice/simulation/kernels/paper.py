@@ -27,10 +27,9 @@ from hushprice.simulation.kernels.paper_covariance import (
     copy_into,
 )
 from hushprice.simulation.kernels.paper_prices import quote, remember
-from hushprice.simulation.kernels.price_codes import LEARNING
 from hushprice.simulation.scratch import Stretch, new_stretch
 from hushprice.simulation.tally import CLIPPED, ESTIMATES, FAILED, REGRET
-from hushprice.simulation.world import DUE, OVER, STOPPED, Plan, TrialInput, TrialOutput, World
+from hushprice.simulation.world import DUE, LEARNING, OVER, STOPPED, Plan, TrialInput, TrialOutput, World
 from hushprice.types import FloatArray, IntArray
 
 

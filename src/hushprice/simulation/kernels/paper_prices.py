@@ -8,9 +8,8 @@ from hushprice.price_search import coefficients, many
 from hushprice.records import hold_to_unit_ball
 from hushprice.simulation import contexts
 from hushprice.simulation.kernels.baselines import quote_blindly
-from hushprice.simulation.kernels.price_codes import LEARNING
 from hushprice.simulation.scratch import Stretch
-from hushprice.simulation.world import Plan, World
+from hushprice.simulation.world import LEARNING, Plan, World
 from hushprice.types import FloatArray
 
 

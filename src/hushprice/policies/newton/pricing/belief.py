@@ -19,14 +19,14 @@ import math
 
 import numpy as np
 
-from hushprice.numerics.jit import inlined, merged, step
+from hushprice.numerics.jit import merged, step
 from hushprice.numerics.linear import cholesky, eigen, solve_factored, unpack
 from hushprice.types import FloatArray
 
 _HALVINGS = 60
 
 
-@inlined
+@merged
 def reduced(value: float, error: float, dimension: int, share: float) -> float:
     """An eigenvalue of A with the square that noise adds to it taken out: sqrt(a^2 - share^2 d error^2), or 0."""
     if not value > 0.0:
@@ -80,7 +80,7 @@ def multiplies(precision: FloatArray, gained: FloatArray, factor: float, work: F
     return not cholesky(work[:d], d, work[d : 2 * d])
 
 
-@merged
+@step
 def update(
     score: FloatArray,
     released: FloatArray,
@@ -181,7 +181,7 @@ def hold_to_ball(theta: FloatArray, precision: FloatArray, work: FloatArray) -> 
             theta[i] += vectors[i, e] * values[e] * along[e] / (values[e] + high)
 
 
-@inlined
+@merged
 def variance_along(inverse: FloatArray, direction: FloatArray) -> float:
     """direction' inverse direction."""
     total = 0.0
@@ -191,7 +191,7 @@ def variance_along(inverse: FloatArray, direction: FloatArray) -> float:
     return total
 
 
-@inlined
+@merged
 def squared_length(direction: FloatArray) -> float:
     """||direction||^2."""
     total = 0.0

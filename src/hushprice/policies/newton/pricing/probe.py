@@ -105,20 +105,20 @@ def move_lines(
     return total
 
 
-@inlined
+@merged
 def length(records: int, longest: int, share: float, reach: float, least: float) -> int:
     """Records in a probe: at least `least` and so many that its reach is not passed, at most `longest`."""
     most = min(max(share * records / (reach * reach), least), longest)
     return min(max(1, int(math.ceil(most))), longest)  # noqa: RUF046 (a GPU rounds up to a float)
 
 
-@inlined
+@merged
 def reach_of(records: int, length: int, share: float) -> float:
     """Deviations that prices move by: length times reach^2, which is what a probe costs, is `share` of all records."""
     return math.sqrt(share * records / length)
 
 
-@inlined
+@merged
 def is_on(tilt: FloatArray) -> bool:
     """Is this a probe's tilt, and not all zeros?"""
     on = False
@@ -127,13 +127,12 @@ def is_on(tilt: FloatArray) -> bool:
     return on
 
 
-@inlined
 def work_shape(d: int) -> tuple[int, int]:
     """Of one array that is scratch for `begin` (2 d + 10 rows) and for the steps of belief.py (4 d + 3)."""
     return 4 * d + 9, d
 
 
-@merged
+@step
 def begin(
     family: int,
     slope: float,
@@ -155,7 +154,7 @@ def begin(
     """The slot after which a batch ends at the latest, and its tilt into out: zeros unless it is a probe.
 
     It follows `batches` batches of `records` records and would end at `end`. Every other batch may be a probe, and is
-    one if somebody among the reference customers, columns of u and v, would be moved. The first of them is x = 0.
+    one if somebody among the reference customers, (d, 1) in u and v each, would be moved. The first of them is x = 0.
     """
     d = out.size
     for j in range(d):
@@ -163,15 +162,16 @@ def begin(
     if share <= 0.0 or batches % 2 == 0:
         return end
     many = length(records, end - records, share, reach, least)
-    tilt(inverse, v[:, 0], reach_of(records, many, share), batches // 2, out, work)
+    tilt(inverse, v[0, :, 0], reach_of(records, many, share), batches // 2, out, work)
     lines = work[2 * d + 1 : 2 * d + 10]
     a, b, up, down, q0, q1, q2 = lines[0], lines[1], lines[2], lines[3], lines[4], lines[5], lines[6]
-    for i in range(u.shape[1]):  # one by one: a GPU cannot make room for all
-        left, right = u[:, i : i + 1], v[:, i : i + 1]
-        demand_line(theta, left, right, 1, a, b)
-        demand_line(out, left, right, 1, up, down)
-        bonus_curve(inverse, left, right, 1, q0, q1, q2, lines[7:9])
-        if move_lines(family, slope, near, cost, 1, up, down, a, b, q1, q2) > 0:
+    for i in range(u.shape[0]):  # one by one: a GPU cannot make room for all
+        left, right = u[i], v[i]
+        count = left.shape[1]  # 1: written so, steps are not compiled once more for it
+        demand_line(theta, left, right, count, a, b)
+        demand_line(out, left, right, count, up, down)
+        bonus_curve(inverse, left, right, count, q0, q1, q2, lines[7:9])
+        if move_lines(family, slope, near, cost, count, up, down, a, b, q1, q2) > 0:
             return records + many
     for j in range(d):
         out[j] = 0.0

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 
-from hushprice.numerics.jit import inlined
+from hushprice.numerics.jit import merged
 
 
-@inlined
+@merged
 def batch_end(records: int, first: int, growth: float) -> int:
     """The slot after which the batch that follows `records` records ends at the latest."""
     if records == 0:
@@ -21,7 +21,7 @@ def batch_end(records: int, first: int, growth: float) -> int:
     return max(records + 1, int(math.ceil(growth * records)))  # noqa: RUF046 (a GPU rounds up to a float)
 
 
-@inlined
+@merged
 def block_level(length: int, share: float, most: int) -> int:
     """The least l, up to `most`, with 2^l >= share sqrt(length): a batch of that length has 2^l blocks at most."""
     level = 0
@@ -30,7 +30,7 @@ def block_level(length: int, share: float, most: int) -> int:
     return level
 
 
-@inlined
+@merged
 def block_length(length: int, level: int) -> int:
     """Records a block; the last one may be shorter."""
     return (length + (1 << level) - 1) >> level

@@ -13,7 +13,7 @@ import numpy as np
 
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
-from hushprice.numerics.jit import inlined, merged, step
+from hushprice.numerics.jit import merged
 from hushprice.policies.newton.pricing import belief, probe, schedule
 from hushprice.policies.newton.rules import (
     BLOCKS,
@@ -44,7 +44,7 @@ class BatchRules(NamedTuple):
     slope: float
     unit_cost: float
     price_effect: FloatArray  # v(0): how a price enters the features of the customer x = 0
-    reference_u: FloatArray  # customers who decide about probes, a column each
+    reference_u: FloatArray  # customers who decide about probes: (customers, d, 1)
     reference_v: FloatArray
     first: int
     levels: int
@@ -147,7 +147,7 @@ def begin_batch(rules: BatchRules, progress: IntArray, believed: Believed, recor
     _settle(rules.blocks, rules.levels, progress, records, end)
 
 
-@step
+@merged
 def _settle(blocks: float, levels: int, progress: IntArray, records: int, end: int) -> None:
     """How the batch between these slots is looked at."""
     level = schedule.block_level(end - records, blocks, levels)
@@ -178,7 +178,7 @@ def ends(
     return belief.multiplies(believed.precision, gained, rules.trigger, work)
 
 
-@step
+@merged
 def go_on(progress: IntArray) -> None:
     """The batch goes on: it is looked at again after the next block."""
     progress[LOOK] = min(progress[LOOK] + progress[BLOCK], progress[END])
@@ -210,7 +210,7 @@ def accept(
     begin_batch(rules, progress, believed, records, work)
 
 
-@inlined
+@merged
 def curvature_error(cap: float, noise: float, column: FloatArray, row: FloatArray, level: int) -> float:
     """The deviation of an entry of the curvature released of a batch of that level, at most."""
     return cap * (noise * column[level]) * row[level]

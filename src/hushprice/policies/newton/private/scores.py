@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushprice.demand.family import derivatives
-from hushprice.numerics.jit import inlined, step
+from hushprice.numerics.jit import inlined, merged, step
 from hushprice.types import FloatArray
 
 ROWS = 4  # of the scratch: z, variance, score factor, curvature factor
@@ -78,7 +78,7 @@ def factors(
     return w * (f - min(max(demand, lowest), bound)), w * steep / cap
 
 
-@step
+@merged
 def weigh(
     family: int,
     slope: float,

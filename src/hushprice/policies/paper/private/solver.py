@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushprice.demand.family import GAUSSIAN
-from hushprice.numerics.jit import inlined, step
+from hushprice.numerics.jit import inlined, merged, step
 from hushprice.numerics.linear import cholesky, packed_size, solve_factored
 from hushprice.policies.paper.private.likelihood import BLOCK, longest, score
 from hushprice.policies.paper.tolerance import LANES, TOLERANCE
@@ -239,7 +239,7 @@ def minimize(
     return descend(family, slope, phi, demand, count, ridge, tilt, theta, work, rows)
 
 
-@step
+@merged
 def descend(
     family: int,
     slope: float,

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from hushprice.policies.paper.report import composition
-from hushprice.policies.paper.report.worked import Case
+from hushprice.policies.paper.report.worked import Case, advanced, basic
 from hushprice.privacy import accountant, sensitivity
 from hushprice.privacy.streams import Tree
 
@@ -163,8 +162,8 @@ _READ: dict[str, Callable[[Case], Value]] = {
     "renyi": _renyi,
     "node": lambda case: case.alone[0],
     "call": lambda case: case.alone[1],
-    "basic": lambda case: case.textbook(lambda each, count, _: composition.basic(each, count)),
-    "advanced": lambda case: case.textbook(composition.advanced),
+    "basic": lambda case: case.textbook(lambda each, count, _: basic(each, count)),
+    "advanced": lambda case: case.textbook(advanced),
     "factor": lambda case: odds_factor(case.proven),
     "right": lambda case: guessed_right(case.proven, case.budget.total.delta),
 }
