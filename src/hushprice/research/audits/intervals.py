@@ -41,6 +41,24 @@ def most_advantage(promise: EpsilonDelta) -> float:
     return min(1.0, (1.0 - shrunk + 2.0 * promise.delta * shrunk) / (1.0 + shrunk))
 
 
+def epsilon_floor(first: FloatArray, second: FloatArray, cuts: FloatArray, delta: float, confidence: float) -> float:
+    """The largest epsilon refuted by the scores of two worlds at cuts fixed beforehand; 0 where none is."""
+    one = 1.0 - (1.0 - confidence) / (2 * len(cuts))  # two intervals a cut; each serves S, its complement, both ways
+    floor = 0.0
+    for cut in cuts:
+        low, high = clopper_pearson(int((first > cut).sum()), first.size, one)
+        other_low, other_high = clopper_pearson(int((second > cut).sum()), second.size, one)
+        for surely, at_most in (
+            (low, other_high),
+            (other_low, high),
+            (1.0 - high, 1.0 - other_low),
+            (1.0 - other_high, 1.0 - low),
+        ):
+            if surely > delta and at_most > 0.0:
+                floor = max(floor, math.log((surely - delta) / at_most))
+    return floor
+
+
 def _highest(successes: int, runs: int, tail: float) -> float:
     """The probability under which `successes` or fewer of `runs` have probability `tail`, by bisection from above."""
     counts = np.arange(successes + 1)

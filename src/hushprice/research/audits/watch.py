@@ -20,6 +20,7 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
+from hushprice.research.audits.finding import WATCHERS
 from hushprice.research.audits.stories import Story, story_of
 from hushprice.simulation.compare import parse
 from hushprice.simulation.run import Progress, prepare, run_trials
@@ -106,3 +107,17 @@ def check_runs(runs: int, confidence: float, workers: int | None) -> None:
     checks.probability(confidence=confidence)
     if workers is not None:
         checks.whole(1, workers=workers)
+
+
+def check_watchers(watchers: Sequence[str]) -> None:
+    """Refuse a watcher that nobody knows."""
+    for each in watchers:
+        if each not in WATCHERS:
+            raise InvalidInput(f"watcher must be one of {', '.join(WATCHERS)}, got {each!r}")
+
+
+def check_count(count: int, watchers: Sequence[str]) -> int:
+    """How many watches there are; none is refused."""
+    if count == 0:
+        raise InvalidInput(f"policy must be one that watchers of {' and '.join(watchers)} can watch")
+    return count
