@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from scipy.special import betainc
 
 from hushprice import checks
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.types import FloatArray
+
+_ROUNDING = 1e-12  # of the beta function, as a share
 
 
 def clopper_pearson(successes: int, runs: int, confidence: float) -> tuple[float, float]:
@@ -61,22 +63,13 @@ def epsilon_floor(first: FloatArray, second: FloatArray, cuts: FloatArray, delta
 
 def _highest(successes: int, runs: int, tail: float) -> float:
     """The probability under which `successes` or fewer of `runs` have probability `tail`, by bisection from above."""
-    counts = np.arange(successes + 1)
-    ways = _log_choose(runs, counts)
     low, high = successes / runs, 1.0
     for _ in range(60):  # halves the gap each time: 60 reach the last bit
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break
-        log_terms = ways + counts * math.log(middle) + (runs - counts) * math.log1p(-middle)
-        if np.exp(log_terms).sum() > tail:
+        if betainc(runs - successes, successes + 1, 1.0 - middle) * (1.0 + _ROUNDING) > tail:
             low = middle
         else:
             high = middle
     return high
-
-
-def _log_choose(runs: int, counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> FloatArray:
-    """ln of the binomial coefficients for counts 0 .. k, added up from the ratio of neighbours."""
-    ratios = np.log(runs - counts[1:] + 1.0) - np.log(counts[1:])
-    return np.concatenate([[0.0], np.cumsum(ratios)])
