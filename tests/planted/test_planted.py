@@ -16,6 +16,7 @@ from tests.planted import record_bugs as record
 from tests.planted import release_checks as release
 from tests.planted import service_bugs, service_checks
 from tests.planted import watcher_checks as watcher
+from tests.planted import world_checks as world
 from tests.planted.planting import Bug
 
 
@@ -148,6 +149,8 @@ PLANTED = [
         service_bugs.restored_backups_free_for_customers,
         service_checks.a_customer_pays_for_restored_backups,
     ),
+    Planted("purchases in the metrics", world.purchases_in_the_metrics, world.everybody_sees_the_same_in_both_worlds),
+    Planted("purchases in the log", world.purchases_in_the_log, world.everybody_sees_the_same_in_both_worlds),
     Planted(
         "noise a fifth too small",
         watcher.score_and_curvature_noise_a_fifth_smaller,

@@ -32,7 +32,7 @@ def watch(policy: str = "noisy-newton", *, runs: int, live: bool = False, **sett
     return judge_releases(made, *made.run(), confidence=0.99, audits=1)
 
 
-@pytest.mark.parametrize(("epsilon", "runs"), [(1.0, 30_000), (2.0, 12_000), (4.0, 5_000)])
+@pytest.mark.parametrize(("epsilon", "runs"), [(1.0, 20_000), (2.0, 8_000), (4.0, 4_000)])
 def test_four_fifths_of_the_proven_epsilon_are_seen(epsilon: float, runs: int) -> None:
     found = watch(epsilon=epsilon, runs=runs)
     assert found.proven_mu is not None
@@ -43,7 +43,7 @@ def test_four_fifths_of_the_proven_epsilon_are_seen(epsilon: float, runs: int) -
 
 
 def test_so_are_they_at_a_delta_that_no_number_of_runs_would_show() -> None:
-    found = watch(epsilon=4.0, delta="1e-10", runs=10_000)
+    found = watch(epsilon=4.0, delta="1e-10", runs=6_000)
     assert (found.delta, found.refuted) == (1e-10, False)
     assert found.share is not None
     assert found.share >= 0.8
