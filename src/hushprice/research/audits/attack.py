@@ -1,8 +1,8 @@
 """How much a watcher of later prices, or of all releases, learns about one customer, measured.
 
 A test is a score of what is seen and a cut. Its *advantage* is how much more often it says "first world" in the first
-world than in the second: 1 for a watcher who is always right, 0 for one who guesses. The test is fitted on a quarter of
-the runs, chosen on another, and judged on the other half, so what is reported is no artefact of the choice. Another
+world than in the second: 1 for a watcher who is always right, 0 for one who guesses. The test is fitted on half of
+the runs, chosen on an eighth, and judged on the others, so what is reported is no artefact of the choice. Another
 watcher may do better: the number is a floor on the danger, not a ceiling.
 """
 
@@ -102,11 +102,11 @@ def attack_policies(
 
 
 def choose_test(first: FloatArray, second: FloatArray) -> tuple[ChosenScore, FloatArray, FloatArray]:
-    """The test chosen on the first half of the runs, and its scores on the other half, which it has never seen."""
-    quarter, half = len(first) // 4, len(first) // 2
-    fitted = fit_scores(first[:quarter], second[:quarter])
-    chosen = choose(first[quarter:half], second[quarter:half], fitted)
-    return chosen, chosen.score(first[half:]), chosen.score(second[half:])
+    """The test fitted on half of the runs and chosen on an eighth, and its scores on the others, which are new to it."""
+    fitted_on, chosen_on = len(first) // 2, len(first) // 2 + max(1, len(first) // 8)
+    fitted = fit_scores(first[:fitted_on], second[:fitted_on])
+    chosen = choose(first[fitted_on:chosen_on], second[fitted_on:chosen_on], fitted)
+    return chosen, chosen.score(first[chosen_on:]), chosen.score(second[chosen_on:])
 
 
 def share_of_progress(progress: Progress | None, index: int, count: int) -> Progress | None:

@@ -29,7 +29,7 @@ from hushprice.types import FloatArray
 
 OTHERS = ("known", "drawn")
 BATCH = 100  # runs handed to the pool at a time: it looks through all that wait whenever one ends
-FEWEST = 8  # runs of each world: two to fit a score, two to choose among scores, four to judge
+FEWEST = 8  # runs of each world: four to fit a score, one to choose among scores, three to judge
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
