@@ -102,7 +102,7 @@ def attack_policies(
 
 
 def choose_test(first: FloatArray, second: FloatArray) -> tuple[ChosenScore, FloatArray, FloatArray]:
-    """The test fitted on half of the runs and chosen on an eighth, and its scores on the others, which are new to it."""
+    """The test fitted on half of the runs and chosen on an eighth, and its scores on the others, new to it."""
     fitted_on, chosen_on = len(first) // 2, len(first) // 2 + max(1, len(first) // 8)
     fitted = fit_scores(first[:fitted_on], second[:fitted_on])
     chosen = choose(first[fitted_on:chosen_on], second[fitted_on:chosen_on], fitted)
