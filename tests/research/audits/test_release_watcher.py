@@ -24,12 +24,14 @@ from hushprice.simulation.run import prepare
 HORIZON = 200
 
 
-def watch(policy: str = "noisy-newton", *, runs: int, live: bool = False, **setting: Any) -> AuditFinding:
+def watch(
+    policy: str = "noisy-newton", *, runs: int, live: bool = False, confidence: float = 0.99, **setting: Any
+) -> AuditFinding:
     job = prepare(policy, **{"horizon": HORIZON} | setting)
     made = ReleaseWatch(
         policy=job.policy, demand=job.market.demand, horizon=job.horizon, seed=job.seed, runs=runs, live=live
     )
-    return judge_releases(made, *made.run(), confidence=0.99, audits=1)
+    return judge_releases(made, *made.run(), confidence=confidence, audits=1)
 
 
 @pytest.mark.parametrize(("epsilon", "runs"), [(1.0, 20_000), (2.0, 8_000), (4.0, 4_000)])
@@ -51,9 +53,10 @@ def test_so_are_they_at_a_delta_that_no_number_of_runs_would_show() -> None:
 
 
 def test_live_noise_hides_as_much_as_simulated_noise() -> None:
-    found = watch(epsilon=20.0, runs=400, live=True)
+    """It comes from the operating system, so this is wrong in one call of a million."""
+    found = watch(epsilon=20.0, runs=400, live=True, confidence=1.0 - 1e-6)
     assert found.share is not None
-    assert 0.75 < found.share <= 1.0
+    assert 0.5 < found.share <= 1.0
     assert (found.noise, found.refuted) == ("live", False)
 
 

@@ -6,9 +6,10 @@ mu, whatever the shape of the noise. That matters at a delta of 1e-10: no number
 is seen in the middle of the two laws. Epsilon at a delta follows from mu under a *shape*: that of Gaussian noise, which
 noisy-newton's proof is about. Where a proof is about another shape, its whole curve is held against a and b.
 
-At the middle cut a + b is bounded at once, which is sharper: a + b >= 2 Phi(-mu/2) for every test. Errors of both
-worlds are coins of two kinds, and so many coins err as rarely at most as equal ones with their mean (Hoeffding, "On the
-distribution of the number of successes in independent trials", 1956, theorem 5); so Clopper and Pearson's bound holds.
+At the middle cut a + b is bounded at once, which is sharper: a + b >= 2 Phi(-mu/2) for every test. The errors of both
+worlds are coins of two kinds. Their number stays 1 or more below its mean no more often than with equal coins of the
+same mean (Hoeffding, "On the distribution of the number of successes in independent trials", 1956), so Clopper and
+Pearson's upper end, made for equal coins, holds.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ def separation(first: FloatArray, second: FloatArray, cuts: FloatArray, confiden
     middle = _MIDDLE if cuts.size > 1 else 1.0
     alarms, misses = _errors(first, second, float(cuts[0]))
     runs = first.size + second.size
-    low, high = clopper_pearson(alarms + misses, runs, 1.0 - 2.0 * middle * doubt)  # one end of it is relied on
+    both_ends = max(1e-9, 1.0 - 2.0 * middle * doubt)  # one end alone is relied on
+    low, high = clopper_pearson(alarms + misses, runs, both_ends)
     floor, bounds = _mu(high, high), list[tuple[float, float]]()
     for cut in cuts[1:]:
         alarms_there, misses_there = _errors(first, second, float(cut))
