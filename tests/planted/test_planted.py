@@ -15,6 +15,8 @@ from tests.planted import pair_bugs as pair
 from tests.planted import record_bugs as record
 from tests.planted import release_checks as release
 from tests.planted import service_bugs, service_checks
+from tests.planted import watcher_checks as watcher
+from tests.planted import world_checks as world
 from tests.planted.planting import Bug
 
 
@@ -147,6 +149,36 @@ PLANTED = [
         service_bugs.restored_backups_free_for_customers,
         service_checks.a_customer_pays_for_restored_backups,
     ),
+    Planted("purchases in the metrics", world.purchases_in_the_metrics, world.everybody_sees_the_same_in_both_worlds),
+    Planted("purchases in the log", world.purchases_in_the_log, world.everybody_sees_the_same_in_both_worlds),
+    Planted(
+        "noise a fifth too small",
+        watcher.score_and_curvature_noise_a_fifth_smaller,
+        watcher.releases_keep_to_what_is_proven,
+    ),
+    Planted(
+        "live noise a fifth too small",
+        watcher.live_noise_a_fifth_smaller,
+        watcher.live_releases_keep_to_what_is_proven,
+    ),
+    Planted(
+        "sensitivity a fifth too small",
+        watcher.score_sensitivity_a_fifth_smaller,
+        watcher.releases_keep_to_what_is_proven,
+    ),
+    Planted("a record added twice", watcher.record_added_twice, watcher.releases_keep_to_what_is_proven),
+    Planted(
+        "a record added twice, live", watcher.live_record_added_twice, watcher.live_releases_keep_to_what_is_proven
+    ),
+    Planted(
+        "a record in the next batch too", watcher.record_in_the_next_batch_too, watcher.releases_keep_to_what_is_proven
+    ),
+    Planted("curvature not charged", watcher.curvature_not_charged, watcher.releases_keep_to_what_is_proven),
+    Planted(
+        "the stream's noise a fifth too small",
+        watcher.stream_noise_a_fifth_smaller,
+        watcher.covariances_keep_to_what_is_proven,
+    ),
 ]
 
 REQUIRED = {
@@ -179,6 +211,10 @@ REQUIRED = {
     "a late purchase that revises its slot",
     "a batch drawn again after a restart",
     "over-cap quotes counted by the learner",
+    "noise a fifth too small",
+    "sensitivity a fifth too small",
+    "a record added twice",
+    "curvature not charged",
 }
 
 
@@ -186,7 +222,7 @@ def test_the_list_is_complete() -> None:
     names = [planted.name for planted in PLANTED]
     assert len(set(names)) == len(names)
     assert set(names) >= REQUIRED
-    assert len(names) >= len(REQUIRED) == 29
+    assert len(names) >= len(REQUIRED) == 33
 
 
 @pytest.mark.parametrize("check", dict.fromkeys(planted.check for planted in PLANTED), ids=lambda check: check.__name__)

@@ -1,4 +1,4 @@
-"""hushprice attack: what somebody who watches later prices learns about one customer."""
+"""hushprice attack: what somebody who watches prices, or all releases, learns about one customer."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ def attack(
     context: typer.Context,
     *,
     policy: options.Policies = None,
+    watcher: options.Watchers = None,
     story: options.Stories = None,
-    horizon: options.Horizon = 500,
+    horizon: options.Horizon = 200,
     period: options.Period = None,
     others: options.Others = "known",
     runs: options.Runs = 2000,
@@ -35,23 +36,26 @@ def attack(
     ] = None,
     format: options.Printed = options.Format.table,
 ) -> None:
-    """Watch later prices and guess what one customer bought, or was like.
+    """Watch later prices, or every release, and guess which of two records one customer left.
 
     Examples:
 
     \b
-      hushprice attack
-      hushprice attack --policy paper@published --epsilon 1000 --story purchase --output demo
+      hushprice attack --output demo
+      hushprice attack --policy noisy-newton --watcher releases --epsilon 4
+      hushprice attack --policy paper@published --epsilon 1000 --watcher prices --story purchase
     """
     from hushprice.cli import show, show_audits
     from hushprice.research.audits.attack import DEFAULT, attack_policies
+    from hushprice.research.audits.finding import WATCHERS
     from hushprice.research.audits.stories import STORIES
 
     options.check_output(output, "matplotlib")
     options.look_here(policy or [])
-    with show.progress() as advance:
+    with show.progress("watching", rated=False) as advance:
         attacks = attack_policies(
             policy or DEFAULT,
+            watchers=watcher or WATCHERS,
             stories=story or tuple(STORIES),
             period=period,
             others=others,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,8 +18,9 @@ def audit(
     context: typer.Context,
     *,
     policy: options.Policies = None,
+    watcher: options.Watchers = None,
     story: options.Stories = None,
-    horizon: options.Horizon = 500,
+    horizon: options.Horizon = 200,
     period: options.Period = None,
     others: options.Others = "known",
     runs: options.Runs = 2000,
@@ -37,33 +39,42 @@ def audit(
     white_box: Annotated[
         bool, typer.Option("--white-box", help="Look inside the releasers instead: exact checks of their noise.")
     ] = False,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write audits.png and audits.svg there.")
+    ] = None,
     format: options.Printed = options.Format.table,
 ) -> None:
-    """Bound epsilon from below by runs of two worlds, or look inside; exit code 1 if a claim is refuted.
+    """Bound mu and epsilon from below by runs of two worlds, or look inside; exit code 1 if a claim is refuted.
 
     Examples:
 
     \b
-      hushprice audit
-      hushprice audit --policy shop:Policy --runs 4e3 --horizon 200 --format json
+      hushprice audit --output demo
+      hushprice audit --policy noisy-newton --watcher releases --epsilon 4 --delta 1e-10
+      hushprice audit --policy shop:Policy --runs 4e3 --format json
       hushprice audit --white-box --policy paper@tight --runs 200
     """
     from hushprice.cli import show, show_audits
     from hushprice.errors import InvalidInput
     from hushprice.privacy.adjacency import Adjacency, adjacency_of
-    from hushprice.research.audits.black_box import DEFAULT, audit_prices
+    from hushprice.research.audits.attack import PRIVATE
+    from hushprice.research.audits.audit import audit_policies
+    from hushprice.research.audits.finding import WATCHERS
     from hushprice.research.audits.stories import STORIES
 
+    options.check_output(output, "matplotlib")
     options.look_here(policy or [])
-    if adjacency_of(adjacency) is not Adjacency.REPLACE_ONE and not white_box:
-        raise InvalidInput(f"adjacency of the two stories is replace-one; --white-box takes any, got {adjacency!r}")
+    if adjacency_of(adjacency) is not Adjacency.REPLACE_ONE and not white_box and watcher != ["releases"]:
+        takes = "--watcher releases and --white-box take any"
+        raise InvalidInput(f"adjacency of the two stories is replace-one; {takes}, got {adjacency!r}")
     settings = options.settings(context)
     if white_box:
-        _audit_inside(policy or DEFAULT, runs, settings, as_json=format is options.Format.json)
+        _audit_inside(policy or PRIVATE, runs, settings, as_json=format is options.Format.json)
         return
-    with show.progress() as advance:
-        findings = audit_prices(
-            policy or DEFAULT,
+    with show.progress("watching", rated=False) as advance:
+        findings = audit_policies(
+            policy or PRIVATE,
+            watchers=watcher or WATCHERS,
             stories=story or tuple(STORIES),
             period=period,
             others=others,
@@ -73,10 +84,15 @@ def audit(
             progress=advance,
             **settings,
         )
+    files: list[Path] = []
+    if output is not None:
+        from hushprice.research.audits.picture import write_audits
+
+        files = write_audits(findings, output)
     if format is options.Format.json:
         show.json([each.to_dict() for each in findings])
     else:
-        show_audits.findings(findings)
+        show_audits.findings(findings, files)
     if any(each.refuted for each in findings):
         raise typer.Exit(1)
 

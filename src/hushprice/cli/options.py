@@ -144,6 +144,15 @@ Stories = Annotated[
     list[str] | None,
     typer.Option("--story", metavar="NAME", help="purchase or attribute; repeat for both.  [default: both]"),
 ]
+Watchers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--watcher",
+        metavar="NAME",
+        help="Who looks on: prices (every later price) or releases (all that the promise covers, with the worst two "
+        "records); repeat for both.  [default: both]",
+    ),
+]
 Period = Annotated[
     int | None,
     typer.Option(parser=count, metavar="t", help="The customer of interest.  [default: the first after exploration]"),
@@ -151,7 +160,12 @@ Period = Annotated[
 Others = Annotated[
     str, typer.Option(metavar="HOW", help="Other customers: known (the same in every run, the worst case) or drawn.")
 ]
-Runs = Annotated[int, typer.Option(parser=count, metavar="N", help="Runs of each of the two worlds.")]
+Runs = Annotated[
+    int,
+    typer.Option(
+        parser=count, metavar="N", help="Runs of each of the two worlds. Releases are cheap: up to 30 times as many."
+    ),
+]
 Confidence = Annotated[
     float, typer.Option(parser=number, metavar="C", help="That everything printed holds together, below 1.")
 ]

@@ -20,14 +20,16 @@ Advance = Callable[[int, int], None]
 
 
 @contextmanager
-def progress() -> Iterator[Advance]:
-    """A bar with time left and periods/s, on stderr and only for a person."""
-    with progress_and_lines() as (advance, _):
+def progress(doing: str = "simulating", *, rated: bool = True) -> Iterator[Advance]:
+    """A bar with time left and, where `rated`, periods/s, on stderr and only for a person."""
+    with progress_and_lines(doing, rated=rated) as (advance, _):
         yield advance
 
 
 @contextmanager
-def progress_and_lines() -> Iterator[tuple[Advance, Callable[[str], None]]]:
+def progress_and_lines(
+    doing: str = "simulating", *, rated: bool = True
+) -> Iterator[tuple[Advance, Callable[[str], None]]]:
     """The bar, and a way to print lines above it; where nobody watches, the lines alone."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -49,8 +51,8 @@ def progress_and_lines() -> Iterator[tuple[Advance, Callable[[str], None]]]:
         def advance(done: int, whole: int) -> None:
             if done > 0:
                 speed = bar.tasks[0].speed
-                rate = "" if speed is None else f"{speed / 1e6:.1f} M periods/s"
-                bar.update(task, description="simulating", completed=done, total=whole, rate=rate)
+                rate = f"{speed / 1e6:.1f} M periods/s" if rated and speed is not None else ""
+                bar.update(task, description=doing, completed=done, total=whole, rate=rate)
 
         yield advance, lambda text: console.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
 

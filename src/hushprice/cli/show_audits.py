@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from hushprice.cli import show
+
+Runs = TypeVar("Runs", bound="WatchedRuns")
 
 if TYPE_CHECKING:
     from hushprice.privacy.budget import EpsilonDelta
     from hushprice.research.audits.attack import Attack
-    from hushprice.research.audits.finding import AuditFinding, Measurement
+    from hushprice.research.audits.finding import AuditFinding, Measurement, WatchedRuns
+    from hushprice.research.audits.trade_off import Separation
 
 
 def attacks(attacked: Sequence[Attack], files: Sequence[Path]) -> None:
-    """Print what watchers of later prices gained."""
+    """Print what watchers gained."""
+    attacked = _grouped(attacked)
     first = attacked[0]
     rows = [
         {
             "policy": each.label,
-            "story": each.story,
+            "watcher": _watcher(each),
             "advantage": f"{each.advantage:.3f}",
             "interval": f"{each.low:.3f} to {each.high:.3f}",
             "allowed": "-" if each.allowed is None else f"{each.allowed:.3f}",
@@ -29,39 +34,70 @@ def attacks(attacked: Sequence[Attack], files: Sequence[Path]) -> None:
         }
         for each in attacked
     ]
-    title = (
-        f"{first.horizon:,} customers, the one of period {first.period} watched, other customers {first.others}; "
-        f"{first.runs:,} runs of each world, seed {first.seed}"
-    )
     beaten = ", ".join(f"{each.label} ({each.story})" for each in attacked if each.refuted) or "none here"
     reading = [
-        "Advantage: how much more often a test of later prices says yes when it should than when it should not.",
-        f"Intervals hold together with confidence {first.confidence:g}. A cleverer watcher may gain more.",
+        "Advantage: how much more often a test of what is seen says yes when it should than when it should not.",
+        "Allowed: the most that claim and proof let anybody gain. A watcher of releases sees all that they cover.",
+        f"Intervals hold together with confidence {first.confidence:g}. A cleverer watcher of prices may gain more.",
         f"Claims that a watcher beat: {beaten}.",
     ]
-    _print(title, rows, [*reading, *(f"wrote {file}" for file in files)])
+    seen = {(each.period, each.others) for each in attacked if each.watcher == "prices"}
+    told = [f"Prices: the customer of period {period} watched, other customers {how}." for period, how in sorted(seen)]
+    reading = [*told, *reading]
+    _print(_title(attacked), rows, [*reading, *(f"wrote {file}" for file in files)])
 
 
-def findings(audited: Sequence[AuditFinding]) -> None:
-    """Print lower bounds on epsilon beside what was stated."""
-    first = audited[0]
+def findings(audited: Sequence[AuditFinding], files: Sequence[Path]) -> None:
+    """Print lower bounds on mu and epsilon beside what was stated."""
+    audited = _grouped(audited)
     rows = [
         {
-            "audit": each.audit,
             "policy": each.label,
-            "story": each.story,
-            "epsilon >=": f"{each.epsilon_lower_bound:.3f}",
-            "claimed": _privacy(each.claimed),
-            "proven": "-" if each.proven is None else _privacy(each.proven),
+            "watcher": _watcher(each),
+            "mu seen": _interval(each.seen),
+            "mu proven": "-" if each.proven_mu is None else f"{each.proven_mu:.3f}",
+            "epsilon >=": f"{max(each.epsilon_of_mu, each.epsilon_lower_bound):.3g}",
+            "stated": "-" if (stated := each.proven or each.claimed) is None else f"{stated.epsilon:.3g}",
+            "seen": "-" if each.share is None else f"{100 * each.share:.0f} %",
             "verdict": "REFUTED" if each.refuted else "nothing claimed" if each.claimed is None else "not refuted",
         }
         for each in audited
     ]
     reading = [
-        f"All bounds hold together with confidence {first.confidence:g}. A bound above a claim refutes it.",
+        f"All lower ends hold together with confidence {audited[0].confidence:g}. One above what is proven refutes it.",
+        "mu: the worlds are told apart as N(0, 1) is from N(mu, 1). Epsilon: what Gaussian noise of the lower end's mu",
+        f"costs at delta {audited[0].delta:.2g}, beside what is stated of all releases; seen is their ratio.",
+        "Two records are the worst for releases; of paper's releases, covariances are watched.",
         "An audit finds faults. That it finds none proves nothing.",
     ]
-    _print(f"{first.horizon:,} customers; {first.runs:,} runs of each world, seed {first.seed}", rows, reading)
+    _print(_title(audited), rows, [*reading, *(f"wrote {file}" for file in files)])
+
+
+def _title(watched: Sequence[WatchedRuns]) -> str:
+    first = watched[0]
+    counts = {
+        "prices" if each.watcher == "prices" else f"{each.policy}, {_watcher(each)}": each.runs for each in watched
+    }
+    runs = "\n".join(f"{count:,} runs of each world: {name}" for name, count in counts.items())
+    return f"{first.horizon:,} customers, seed {first.seed}\n{runs}"
+
+
+def _watcher(each: WatchedRuns) -> str:
+    """Who watches, and what the two worlds differ by."""
+    if each.watcher == "prices":
+        return f"prices, {each.story}"
+    return "live releases" if each.noise == "live" else "releases"
+
+
+def _interval(seen: Separation) -> str:
+    low, high = (f"{end:.3f}" if math.isfinite(end) else "?" for end in (seen.low, seen.high))
+    return f"{seen.mu:.3f} ({low} to {high})" if math.isfinite(seen.mu) else f"{low} or more"
+
+
+def _grouped(watched: Sequence[Runs]) -> list[Runs]:
+    """By policy, in the order asked for, prices last."""
+    labels = list(dict.fromkeys(each.label for each in watched))
+    return sorted(watched, key=lambda each: (labels.index(each.label), each.watcher == "prices"))
 
 
 def _privacy(pair: EpsilonDelta | None) -> str:
@@ -84,9 +120,12 @@ def measurements(measured: Sequence[tuple[str, Measurement]], runs: int) -> None
     _print(f"Inside the releasers, {runs:,} draws a pair of neighbours", rows, reading)
 
 
+_NUMBERS = {"advantage", "allowed", "epsilon >=", "mu proven", "stated", "seen"}
+
+
 def _print(title: str, rows: Sequence[dict[str, str]], lines: Sequence[str]) -> None:
     headings = list(rows[0])
-    out, view = show.console(), show.columns(headings, left=set(headings) - {"advantage", "allowed", "epsilon >="})
+    out, view = show.console(), show.columns(headings, left=set(headings) - _NUMBERS)
     for row in rows:
         view.add_row(*row.values())
     out.print(f"{title}\n", soft_wrap=True)

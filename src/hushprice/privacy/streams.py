@@ -8,6 +8,7 @@ noise of the length of a row of B. docs/proofs/continual_release.md has the argu
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -104,6 +105,7 @@ def steps_of(horizon: int) -> int:
     return max(1, int(horizon) - 1)
 
 
+@functools.lru_cache(maxsize=256, typed=True)
 def _response_norm(poles: tuple[float, ...], zeros: tuple[float, ...], steps: int) -> float:
     """The length of the first `steps` coefficients of prod (1 - zero x) / (1 - pole x).
 

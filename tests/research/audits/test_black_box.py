@@ -16,8 +16,9 @@ from hushprice.policies.paper.policy import paper
 from hushprice.policies.paper.rules import numerical
 from hushprice.policies.protocol import Policy, Setting
 from hushprice.privacy.budget import EpsilonDelta, split
-from hushprice.research.audits.black_box import audit_prices, epsilon_floor
+from hushprice.research.audits.audit import audit_policies
 from hushprice.research.audits.finding import AuditFinding
+from hushprice.research.audits.intervals import epsilon_floor
 from hushprice.simulation import run as simulator
 from hushprice.simulation import trial
 from hushprice.simulation.trial import run_compiled
@@ -63,7 +64,7 @@ class RawRecord(Sound):
 
 def audit(policy: Any, runs: int, **settings: Any) -> AuditFinding:
     common: dict[str, Any] = {"stories": ["purchase"], "horizon": HORIZON, "workers": 1, "confidence": SURE}
-    (found,) = audit_prices([policy], runs=runs, **common | settings)
+    (found,) = audit_policies([policy], watchers=["prices"], runs=runs, **common | settings)
     return found
 
 

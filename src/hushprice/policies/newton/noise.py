@@ -56,6 +56,7 @@ class BatchNoise:
         return accountant.epsilon_of(loss_of(self.event(dimension, live=True), 1, adjacency), self.claimed.delta)
 
 
+@functools.lru_cache(maxsize=64)
 def strategy(level: int) -> Toeplitz:
     """How the curvature of a batch with up to 2^level blocks is arranged."""
     return toeplitz(2**level + 1)

@@ -1,8 +1,8 @@
-"""How much later prices tell a watcher about one customer, measured.
+"""How much a watcher of later prices, or of all releases, learns about one customer, measured.
 
-A test is a score of later prices and a cut. Its *advantage* is how much more often it says "first world" in the first
-world than in the second: 1 for a watcher who is always right, 0 for one who guesses. The test is fitted on a quarter of
-the runs, chosen on another, and judged on the other half, so what is reported is no artefact of the choice. Another
+A test is a score of what is seen and a cut. Its *advantage* is how much more often it says "first world" in the first
+world than in the second: 1 for a watcher who is always right, 0 for one who guesses. The test is fitted on half of
+the runs, chosen on an eighth, and judged on the others, so what is reported is no artefact of the choice. Another
 watcher may do better: the number is a floor on the danger, not a ceiling.
 """
 
@@ -14,16 +14,21 @@ from typing import Any
 
 from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import Policy
-from hushprice.research.audits.finding import WatchedRuns
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.loss import Loss
+from hushprice.research.audits.finding import WATCHERS, WatchedRuns
 from hushprice.research.audits.intervals import clopper_pearson, most_advantage
+from hushprice.research.audits.release_runs import ReleaseWatch, release_watches
 from hushprice.research.audits.scores import ChosenScore, choose, fit_scores
 from hushprice.research.audits.stories import STORIES
-from hushprice.research.audits.watch import Watch, check_runs, watches
+from hushprice.research.audits.trade_off import most_separation, promised_loss
+from hushprice.research.audits.watch import Watch, check_count, check_runs, check_watchers, watches
 from hushprice.simulation.run import Progress
-from hushprice.types import FloatArray
+from hushprice.types import AnyArray, FloatArray
 
-DEFAULT = ("nonprivate", "paper@tight", "paper@published", "paper@printed")
-HORIZON = 500
+PRIVATE = ("noisy-newton", "paper@tight", "paper@published", "paper@printed")
+DEFAULT = ("nonprivate", *PRIVATE)
+HORIZON = 200
 RUNS = 2000
 CONFIDENCE = 0.99
 
@@ -33,32 +38,21 @@ class Attack(WatchedRuns):
     """One watcher's success against one policy."""
 
     others: str
-    advantage: float  # TPR - FPR on the half of the runs that the test was not chosen on
+    advantage: float  # TPR - FPR on runs that the test was not chosen on
     low: float
     high: float
-
-    @property
-    def allowed(self) -> float | None:
-        """The most the claim lets any watcher gain; None where nothing is claimed."""
-        return None if self.claimed is None else most_advantage(self.claimed)
+    allowed: float | None  # the most that claim and proof let any watcher gain; None where nothing is claimed
 
     @property
     def refuted(self) -> bool:
-        """Did the watcher gain more than the claim allows?"""
+        """Did the watcher gain more than is allowed?"""
         return self.allowed is not None and self.low > self.allowed
 
     def to_dict(self) -> dict[str, Any]:
         """The machine interface of `hushprice attack --format json`."""
         return {
-            "policy": self.policy,
-            "calibration": self.calibration,
-            "story": self.story,
+            **self.watched(),
             "others": self.others,
-            "horizon": self.horizon,
-            "period": self.period,
-            "seed": self.seed,
-            "runs": self.runs,
-            "statistic": self.statistic,
             "advantage": {"estimate": self.advantage, "low": self.low, "high": self.high},
             "confidence": self.confidence,
             "allowed": self.allowed,
@@ -70,6 +64,7 @@ class Attack(WatchedRuns):
 def attack_policies(
     policies: Sequence[str | Policy | PlainFactory] = DEFAULT,
     *,
+    watchers: Sequence[str] = WATCHERS,
     stories: Sequence[str] = tuple(STORIES),
     runs: int = RUNS,
     confidence: float = CONFIDENCE,
@@ -80,30 +75,38 @@ def attack_policies(
     progress: Progress | None = None,
     **setting: Any,
 ) -> list[Attack]:
-    """One attack a policy and story, with `runs` runs of each world; `setting` is what `prepare` takes.
+    """One attack a policy and story by who watches prices, and one a policy by who watches releases.
 
-    `period` is the customer's (default: the first after exploration). `others` are "known": the same other customers
-    come in every run, which is the worst case the guarantee covers; or "drawn" afresh.
+    There are `runs` runs of each world for prices, and more for releases, which are cheap (release_runs.py); `setting`
+    is what `prepare` takes. `period` is the customer's (default: the first after exploration). `others` are "known":
+    the same other customers come in every run, which is the worst case the guarantee covers; or "drawn" afresh.
 
     >>> caught, = attack_policies(["nonprivate"], stories=["purchase"], runs=400, horizon=100, workers=1)
     >>> caught.low > 0.9
     True
     """
     check_runs(runs, confidence, workers)
-    made = watches(policies, stories, period=period, others=others, horizon=horizon, **setting)
+    check_watchers(watchers)
+    setting = setting | {"horizon": horizon}
+    priced = watches(policies, stories, period=period, others=others, **setting) if "prices" in watchers else []
+    released = release_watches(policies, runs, **setting) if "releases" in watchers else []
+    count = check_count(len(priced) + len(released), watchers)
     attacks: list[Attack] = []
-    for index, watch in enumerate(made):
-        prices = watch.run(runs, workers, share_of_progress(progress, index, len(made)))
-        attacks.append(_judge(watch, *prices, others=others, confidence=confidence, attacks=len(made)))
+    for index, watch in enumerate(priced):
+        prices = watch.run(runs, workers, share_of_progress(progress, index, count))
+        attacks.append(_judge(watch, *prices, others=others, confidence=confidence, attacks=count))
+    for index, each in enumerate(released, len(priced)):
+        scores = each.run(share_of_progress(progress, index, count))
+        attacks.append(_judge_releases(each, *scores, confidence=confidence, attacks=count))
     return attacks
 
 
 def choose_test(first: FloatArray, second: FloatArray) -> tuple[ChosenScore, FloatArray, FloatArray]:
-    """The test chosen on the first half of the runs, and its scores on the other half, which it has never seen."""
-    quarter, half = len(first) // 4, len(first) // 2
-    fitted = fit_scores(first[:quarter], second[:quarter])
-    chosen = choose(first[quarter:half], second[quarter:half], fitted)
-    return chosen, chosen.score(first[half:]), chosen.score(second[half:])
+    """The test fitted on half of the runs and chosen on an eighth, and its scores on the others, new to it."""
+    fitted_on, chosen_on = len(first) // 2, len(first) // 2 + max(1, len(first) // 8)
+    fitted = fit_scores(first[:fitted_on], second[:fitted_on])
+    chosen = choose(first[fitted_on:chosen_on], second[fitted_on:chosen_on], fitted)
+    return chosen, chosen.score(first[chosen_on:]), chosen.score(second[chosen_on:])
 
 
 def share_of_progress(progress: Progress | None, index: int, count: int) -> Progress | None:
@@ -111,7 +114,7 @@ def share_of_progress(progress: Progress | None, index: int, count: int) -> Prog
     if progress is None:
         return None
     report = progress
-    return lambda done, whole: report(index * whole + done, count * whole)
+    return lambda done, whole: report(round(1e6 * (index + done / whole)), round(1e6 * count))
 
 
 def _judge(
@@ -119,11 +122,9 @@ def _judge(
 ) -> Attack:
     """The advantage of the best test in hand, on runs it has never seen."""
     chosen, mine, other = choose_test(first, second)
-    right, wrong = int((mine > chosen.cut).sum()), int((other > chosen.cut).sum())
-    one = 1.0 - (1.0 - confidence) / (2 * attacks)  # two rates an attack, an interval each
-    right_low, right_high = clopper_pearson(right, mine.size, one)
-    wrong_low, wrong_high = clopper_pearson(wrong, other.size, one)
+    loss = promised_loss(watch.job.policy, live=False)
     return Attack(
+        watcher="prices",
         policy=watch.policy,
         calibration=watch.calibration,
         story=watch.story.name,
@@ -133,10 +134,35 @@ def _judge(
         seed=watch.job.seed,
         runs=len(first),
         statistic=chosen.name,
-        advantage=right / mine.size - wrong / other.size,
-        low=right_low - wrong_high,
-        high=right_high - wrong_low,
         confidence=confidence,
         claimed=watch.claimed,
         proven=watch.proven,
+        allowed=_allowed(watch.claimed, loss),
+        **_advantage(mine > chosen.cut, other > chosen.cut, confidence, attacks),
     )
+
+
+def _judge_releases(
+    watch: ReleaseWatch, first: FloatArray, second: FloatArray, *, confidence: float, attacks: int
+) -> Attack:
+    """The advantage of the middle cut, on runs that did not choose it."""
+    cut, mine, other = watch.split(first, second)
+    told = _advantage(mine > cut[0], other > cut[0], confidence, attacks)
+    allowed = _allowed(watch.policy.claimed, watch.loss)
+    return Attack(**watch.facts(), **told, others="empty", allowed=allowed, confidence=confidence)
+
+
+def _allowed(claimed: EpsilonDelta | None, loss: Loss | None) -> float | None:
+    """The most any watcher may gain: the less of what claim and proof allow."""
+    if claimed is None:
+        return None
+    return min(most_advantage(claimed), 1.0 if loss is None else most_separation(loss))
+
+
+def _advantage(right: AnyArray, wrong: AnyArray, confidence: float, attacks: int) -> dict[str, Any]:
+    """TPR - FPR with its interval: two rates an attack, an interval each."""
+    one = 1.0 - (1.0 - confidence) / (2 * attacks)
+    right_low, right_high = clopper_pearson(int(right.sum()), right.size, one)
+    wrong_low, wrong_high = clopper_pearson(int(wrong.sum()), wrong.size, one)
+    share = float(right.mean() - wrong.mean())
+    return {"advantage": share, "low": right_low - wrong_high, "high": right_high - wrong_low}

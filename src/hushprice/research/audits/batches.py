@@ -124,25 +124,36 @@ def audit_batches(
     adjacency: Adjacency,
     *,
     pairs: int = 24,
+    worst: NeighbouringBatches | None = None,
     build: BuildBatch | None = None,
     seed: int = 0,
 ) -> Measurement:
-    """The largest mu over neighbouring batches: records at the bounds of what is allowed, and random ones."""
+    """The largest mu over neighbouring batches: `worst`, records at the bounds of what is allowed, and random ones."""
     build = batch_of(event) if build is None else build
     scorer, random = Scorer(demand=demand, cap=cap), np.random.default_rng(seed)
     claimed = loss_of(event, 1, adjacency).mu
     made = [_pair(event.dimension, demand, adjacency, number, random) for number in range(pairs)]
+    made += [] if worst is None else [worst]
     matrix = noise_map(build, event, scorer, made[0])
     mus = [mu_of(build, scorer, pair, matrix) for pair in made]
-    worst = int(np.argmax(mus))
+    largest = int(np.argmax(mus))
     kind = "live" if event.live else "ideal"
     return Measurement(
         f"batches ({kind} noise, {2**_LEVEL} blocks, {adjacency.value})",
-        mus[worst],
+        mus[largest],
         claimed,
-        mus[worst] <= claimed * (1.0 + _SLACK),
-        f"largest mu of {pairs} neighbouring batches: pair {worst}, record {made[worst].changed + 1}",
+        mus[largest] <= claimed * (1.0 + _SLACK),
+        f"largest mu of {len(made)} neighbouring batches: pair {largest}, record {made[largest].changed + 1}",
     )
+
+
+def batch_with(
+    first: tuple[FloatArray, float], other: tuple[FloatArray, float] | None, theta: FloatArray, inverse: FloatArray
+) -> NeighbouringBatches:
+    """A batch of empty records but for the first one, which is replaced by the other."""
+    features, demands = np.zeros((_BLOCK * 2**_LEVEL, theta.size)), np.zeros(_BLOCK * 2**_LEVEL)
+    features[0], demands[0] = first
+    return NeighbouringBatches(theta, inverse, features, demands, 0, other)
 
 
 def _pair(

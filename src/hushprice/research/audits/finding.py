@@ -1,4 +1,4 @@
-"""What an audit found: in prices (AuditFinding), or inside a releaser (Measurement)."""
+"""What an audit found: by watching prices or releases (AuditFinding), or inside a releaser (Measurement)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from typing import Any
 
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
+from hushprice.research.audits.trade_off import Separation
+
+WATCHERS = ("prices", "releases")  # who sees every later price; who sees everything the promise covers
+WORST_PAIR = "worst pair"  # what the two worlds of a watcher of releases differ by
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -15,6 +19,9 @@ class WatchedRuns:
 
     policy: str
     calibration: str | None
+    watcher: str  # of prices, or of releases
+    noise: str = "simulated"  # or live
+    adjacency: Adjacency = Adjacency.REPLACE_ONE
     story: str  # what the two worlds differ by
     horizon: int
     period: int
@@ -30,10 +37,25 @@ class WatchedRuns:
         """The policy's name, with its calibration where it has one."""
         return f"{self.policy} ({self.calibration})" if self.calibration else self.policy
 
+    def watched(self) -> dict[str, Any]:
+        """Who watched what, for JSON."""
+        return {
+            "policy": self.policy,
+            "calibration": self.calibration,
+            "watcher": self.watcher,
+            "noise": self.noise,
+            "story": self.story,
+            "horizon": self.horizon,
+            "period": self.period,
+            "seed": self.seed,
+            "runs": self.runs,
+            "statistic": self.statistic,
+        }
+
     def stated(self) -> dict[str, Any]:
         """What is claimed and what is proven, for JSON."""
         return {
-            "adjacency": Adjacency.REPLACE_ONE.value,
+            "adjacency": self.adjacency.value,
             "claimed": pair(self.claimed),
             "proven": pair(self.proven),
         }
@@ -41,32 +63,39 @@ class WatchedRuns:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AuditFinding(WatchedRuns):
-    """A lower bound on epsilon at `delta`, beside what was claimed and what is proven."""
+    """Lower bounds on mu and on epsilon at `delta`, beside what was claimed and what is proven."""
 
-    audit: str  # which audit
     delta: float
-    epsilon_lower_bound: float
+    epsilon_lower_bound: float  # whatever the shape of the noise: what (epsilon, delta) alone cannot explain
+    seen: Separation
+    proven_mu: float | None  # of what was watched, where it is a Gaussian promise
+    beaten: bool  # did the watcher do what the proof allows nobody?
+
+    @property
+    def epsilon_of_mu(self) -> float:
+        """What Gaussian noise with the lower bound's mu costs at `delta`."""
+        return self.seen.epsilon_at(self.delta)
+
+    @property
+    def share(self) -> float | None:
+        """How much of the proven epsilon was seen."""
+        return None if self.proven is None or self.proven.epsilon == 0.0 else self.epsilon_of_mu / self.proven.epsilon
 
     @property
     def refuted(self) -> bool:
-        """Is a claimed or a proven epsilon below what was found?"""
+        """Is a claimed or a proven epsilon below what was found, or the proven curve?"""
         stated = (each for each in (self.claimed, self.proven) if each is not None and each.delta <= self.delta)
-        return any(self.epsilon_lower_bound > each.epsilon for each in stated)
+        return self.beaten or any(self.epsilon_lower_bound > each.epsilon for each in stated)
 
     def to_dict(self) -> dict[str, Any]:
         """The machine interface of `hushprice audit --format json`."""
         return {
-            "audit": self.audit,
-            "policy": self.policy,
-            "calibration": self.calibration,
-            "story": self.story,
-            "horizon": self.horizon,
-            "period": self.period,
-            "seed": self.seed,
-            "runs": self.runs,
-            "statistic": self.statistic,
+            **self.watched(),
             "privacy": self.stated(),
             "delta": self.delta,
+            "mu": {"estimate": self.seen.mu, "low": self.seen.low, "high": self.seen.high, "proven": self.proven_mu},
+            "epsilon_of_mu": self.epsilon_of_mu,
+            "share_of_proven": self.share,
             "epsilon_lower_bound": self.epsilon_lower_bound,
             "confidence": self.confidence,
             "refuted": self.refuted,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from scipy.special import betainc
 
 from hushprice import checks
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.types import FloatArray
+
+_ROUNDING = 1e-12  # of the beta function, as a share
 
 
 def clopper_pearson(successes: int, runs: int, confidence: float) -> tuple[float, float]:
@@ -41,24 +43,33 @@ def most_advantage(promise: EpsilonDelta) -> float:
     return min(1.0, (1.0 - shrunk + 2.0 * promise.delta * shrunk) / (1.0 + shrunk))
 
 
+def epsilon_floor(first: FloatArray, second: FloatArray, cuts: FloatArray, delta: float, confidence: float) -> float:
+    """The largest epsilon refuted by the scores of two worlds at cuts fixed beforehand; 0 where none is."""
+    one = 1.0 - (1.0 - confidence) / (2 * len(cuts))  # two intervals a cut; each serves S, its complement, both ways
+    floor = 0.0
+    for cut in cuts:
+        low, high = clopper_pearson(int((first > cut).sum()), first.size, one)
+        other_low, other_high = clopper_pearson(int((second > cut).sum()), second.size, one)
+        for surely, at_most in (
+            (low, other_high),
+            (other_low, high),
+            (1.0 - high, 1.0 - other_low),
+            (1.0 - other_high, 1.0 - low),
+        ):
+            if surely > delta and at_most > 0.0:
+                floor = max(floor, math.log((surely - delta) / at_most))
+    return floor
+
+
 def _highest(successes: int, runs: int, tail: float) -> float:
     """The probability under which `successes` or fewer of `runs` have probability `tail`, by bisection from above."""
-    counts = np.arange(successes + 1)
-    ways = _log_choose(runs, counts)
     low, high = successes / runs, 1.0
     for _ in range(60):  # halves the gap each time: 60 reach the last bit
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break
-        log_terms = ways + counts * math.log(middle) + (runs - counts) * math.log1p(-middle)
-        if np.exp(log_terms).sum() > tail:
+        if betainc(runs - successes, successes + 1, 1.0 - middle) * (1.0 + _ROUNDING) > tail:
             low = middle
         else:
             high = middle
     return high
-
-
-def _log_choose(runs: int, counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> FloatArray:
-    """ln of the binomial coefficients for counts 0 .. k, added up from the ratio of neighbours."""
-    ratios = np.log(runs - counts[1:] + 1.0) - np.log(counts[1:])
-    return np.concatenate([[0.0], np.cumsum(ratios)])

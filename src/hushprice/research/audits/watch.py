@@ -20,6 +20,7 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
+from hushprice.research.audits.finding import WATCHERS
 from hushprice.research.audits.stories import Story, story_of
 from hushprice.simulation.compare import parse
 from hushprice.simulation.run import Progress, prepare, run_trials
@@ -28,7 +29,7 @@ from hushprice.types import FloatArray
 
 OTHERS = ("known", "drawn")
 BATCH = 100  # runs handed to the pool at a time: it looks through all that wait whenever one ends
-FEWEST = 8  # runs of each world: two to fit a score, two to choose among scores, four to judge
+FEWEST = 8  # runs of each world: four to fit a score, one to choose among scores, three to judge
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -106,3 +107,17 @@ def check_runs(runs: int, confidence: float, workers: int | None) -> None:
     checks.probability(confidence=confidence)
     if workers is not None:
         checks.whole(1, workers=workers)
+
+
+def check_watchers(watchers: Sequence[str]) -> None:
+    """Refuse a watcher that nobody knows."""
+    for each in watchers:
+        if each not in WATCHERS:
+            raise InvalidInput(f"watcher must be one of {', '.join(WATCHERS)}, got {each!r}")
+
+
+def check_count(count: int, watchers: Sequence[str]) -> int:
+    """How many watches there are; none is refused."""
+    if count == 0:
+        raise InvalidInput(f"policy must be one that watchers of {' and '.join(watchers)} can watch")
+    return count

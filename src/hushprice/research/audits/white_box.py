@@ -14,7 +14,7 @@ from hushprice.policies.paper.policy import PaperPolicy
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import CovarianceStream, PerturbedEstimate
-from hushprice.research.audits.batches import audit_batches
+from hushprice.research.audits.batches import audit_batches, batch_with
 from hushprice.research.audits.finding import Measurement
 from hushprice.research.audits.linear_gaussian import audit_stream
 from hushprice.research.audits.objective_density import (
@@ -26,6 +26,7 @@ from hushprice.research.audits.objective_density import (
     releaser_of,
     sample,
 )
+from hushprice.research.audits.worst_records import first_belief, worst_for_newton
 
 
 def stress_pairs(
@@ -109,7 +110,8 @@ def white_box(
         return []
     if isinstance(policy, NewtonPolicy):
         event = policy.rules.noise.event(policy.basis.dimension, live=live)
-        return [audit_batches(event, demand, policy.rules.cap, policy.adjacency, seed=seed)]
+        worst = batch_with(*worst_for_newton(policy, demand), *first_belief(policy))
+        return [audit_batches(event, demand, policy.rules.cap, policy.adjacency, worst=worst, seed=seed)]
     if not isinstance(policy, PaperPolicy):
         raise InvalidInput(f"policy {policy.name!r} has releasers that no audit here knows")
     assert policy.horizon is not None  # a policy that claims something has one

@@ -1,0 +1,188 @@
+"""Everything a policy's private side releases in one short run, as numbers, and the best way to weigh them.
+
+The learner is the real one, with the noise it draws in simulation or live. All other records are empty: that hides
+nothing, and every run of a world differs by noise alone. How the numbers are weighed is read off the same code: noise
+from a script says how each draw reaches each release, and runs without noise say how far the two worlds lie apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from hushprice.demand.protocol import Demand
+from hushprice.errors import InvalidInput
+from hushprice.noise import NoiseSource, Tape
+from hushprice.numerics.linear import packed_size
+from hushprice.policies.newton.policy import NewtonPolicy
+from hushprice.policies.newton.private.learner import NewtonLearner
+from hushprice.policies.paper.policy import PaperPolicy
+from hushprice.policies.protocol import Policy
+from hushprice.records import Records
+from hushprice.research.audits.linear_gaussian import releaser_of
+from hushprice.research.audits.trade_off import stream_of
+from hushprice.research.audits.worst_records import (
+    Example,
+    WorstPair,
+    first_belief,
+    worst_for_newton,
+    worst_for_paper,
+)
+from hushprice.types import FloatArray
+
+_LEVEL = 1  # of the batch with the record: two blocks
+_STEPS = 4  # of a covariance stream: most of what a record moves is in its first releases
+_LEAST = 1e-6  # what no noise covers of a difference, relative to it, before it alone is looked at
+
+
+class Transcripts(Protocol):
+    """A way to play a policy's private side again and again, with one record that differs."""
+
+    def play(self, record: Example | None) -> FloatArray:
+        """All releases of one run whose first record is this."""
+        ...
+
+
+class ScriptedReleases:
+    """A noise source that reads out numbers one after the other, and zeros after them."""
+
+    label: ClassVar[str] = "script (audit only, not private)"
+    secure: ClassVar[bool] = False
+    simulated: ClassVar[bool] = True
+
+    def __init__(self, numbers: FloatArray) -> None:
+        self._left = list(numbers)
+
+    def normals(self, stream: int, period: int, count: int) -> FloatArray:
+        """The next numbers, as the tape gives them."""
+        return np.array([self._left.pop(0) if self._left else 0.0 for _ in range(count)])
+
+    def next(self) -> None:
+        """The script goes on."""
+
+    def add(self, values: FloatArray, noise: float, stream: int, period: int) -> FloatArray:
+        raise NotImplementedError
+
+    def uniform(self, stream: int, period: int) -> float:
+        raise NotImplementedError
+
+
+class NumberedTape:
+    """The tape of one trial after the other: a stream that starts again meets noise it has not met."""
+
+    label: ClassVar[str] = Tape.label
+    secure: ClassVar[bool] = False
+    simulated: ClassVar[bool] = True
+
+    def __init__(self, seed: int, world: int) -> None:
+        self._seed, self._world, self._played = seed, world, 0
+        self._tape = Tape(seed, world)
+
+    def next(self) -> None:
+        """On to the next trial; the two worlds share none."""
+        self._played += 1
+        self._tape = Tape(self._seed, 2 * self._played + self._world)
+
+    def normals(self, stream: int, period: int, count: int) -> FloatArray:
+        """The trial's."""
+        return self._tape.normals(stream, period, count)
+
+
+class NewtonTranscripts:
+    """Two batches of noisy-newton: one with the record, in the first of two blocks, and one that must not know it."""
+
+    def __init__(self, policy: NewtonPolicy, demand: Demand, source: NoiseSource) -> None:
+        self.learner = NewtonLearner(
+            demand=demand,
+            dimension=len(policy.rules.center),
+            rules=policy.rules,
+            source=source,
+            adjacency=policy.adjacency,
+        )
+        self._belief = first_belief(policy)
+
+    def play(self, record: Example | None) -> FloatArray:
+        """Three curvatures and two scores. Slots are counted on, so that no simulated noise is met twice."""
+        learner, released = self.learner, []
+        learner.begin(_LEVEL)
+        if record is None:
+            learner.skip()
+        else:
+            learner.absorb(*record, *self._belief)
+        for _ in range(1 << _LEVEL):
+            learner.skip()
+            released.append(learner.curvature().packed)
+        released.append(learner.score().score)
+        learner.begin(0)
+        learner.skip()
+        released += [learner.curvature().packed, learner.score().score]
+        return np.concatenate(released)
+
+
+class PaperTranscripts:
+    """The first covariances of the paper's stream, which carry most of what a record moves.
+
+    Estimates are left out: each hides a record so well that only the density of objective_density.py shows anything.
+    """
+
+    def __init__(self, policy: PaperPolicy, source: NumberedTape | ScriptedReleases) -> None:
+        self._event, self._source = stream_of(policy), source
+        self._releaser = releaser_of(self._event)(source)
+        self._empty = self._releaser.state()  # type: ignore[attr-defined]
+        self._steps = min(_STEPS, self._event.steps)
+
+    def play(self, record: Example | None) -> FloatArray:
+        """A stream from its start, with noise of its own."""
+        self._source.next()
+        self._releaser.restore(self._empty, 0)  # type: ignore[attr-defined]
+        records, features = Records(self._event.dimension, 1.0), np.zeros((self._steps, self._event.dimension))
+        if record is not None:
+            features[0] = record[0]
+        return np.concatenate([self._releaser.absorb(records.append(phi, 0.0)).packed for phi in features])
+
+
+def worst_pair_of(policy: Policy, demand: Demand) -> WorstPair:
+    """The pair to watch, for a policy whose releases can be watched."""
+    if isinstance(policy, NewtonPolicy) and policy.private:
+        return worst_for_newton(policy, demand)
+    if isinstance(policy, PaperPolicy) and policy.private:
+        return worst_for_paper(policy, demand)
+    raise InvalidInput(f"policy {policy.name!r} has no private releases that can be watched")
+
+
+def weights_of(policy: Policy, demand: Demand, pair: WorstPair) -> FloatArray:
+    """What to multiply released numbers by, so that their sum is larger in the first world."""
+    if isinstance(policy, NewtonPolicy):
+        d = len(policy.rules.center)
+        size = 3 * packed_size(d) + 2 * d
+
+        def play(numbers: FloatArray, record: Example | None) -> FloatArray:
+            return NewtonTranscripts(policy, demand, ScriptedReleases(numbers)).play(record)
+
+        return _weights(play, size, pair)
+    assert isinstance(policy, PaperPolicy)
+    event = stream_of(policy)
+
+    def stream(numbers: FloatArray, record: Example | None) -> FloatArray:
+        return PaperTranscripts(policy, ScriptedReleases(numbers)).play(record)
+
+    return _weights(stream, min(_STEPS, event.steps) * event.entries, pair)
+
+
+def _weights(play: Callable[[FloatArray, Example | None], FloatArray], size: int, pair: WorstPair) -> FloatArray:
+    """Of a Gaussian vector with two means: the inverse of its covariance times their difference.
+
+    Where no noise covers a part of the difference, that part alone tells the worlds apart.
+    """
+    quiet = np.zeros(size)
+    moved = play(quiet, pair[0]) - play(quiet, pair[1])
+    start = play(quiet, None)
+    matrix = np.stack([play(unit, None) - start for unit in np.eye(size)], axis=1)
+    needed = np.linalg.lstsq(matrix, moved)[0]
+    bare = moved - matrix @ needed
+    if float(np.linalg.norm(bare)) > _LEAST * float(np.linalg.norm(moved)):
+        return bare
+    weights: FloatArray = np.linalg.lstsq(matrix.T, needed)[0]
+    return weights

@@ -1,0 +1,110 @@
+"""Who sees every release sees nearly all that is proven, and no more. False alarms: one call in a hundred, seeded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hushprice.demand.families import Gaussian, Logistic, Poisson
+from hushprice.demand.features import main_effects
+from hushprice.errors import InvalidInput
+from hushprice.policies.newton.policy import NewtonPolicy
+from hushprice.privacy.loss import loss_of
+from hushprice.research.audits.audit import audit_policies
+from hushprice.research.audits.finding import AuditFinding
+from hushprice.research.audits.picture import audit_picture
+from hushprice.research.audits.release_runs import ReleaseWatch, judge_releases, release_watches
+from hushprice.research.audits.trade_off import stream_of
+from hushprice.research.audits.transcripts import NewtonTranscripts, ScriptedReleases, weights_of, worst_pair_of
+from hushprice.simulation.market import Market
+from hushprice.simulation.run import prepare
+
+HORIZON = 200
+
+
+def watch(
+    policy: str = "noisy-newton", *, runs: int, live: bool = False, confidence: float = 0.99, **setting: Any
+) -> AuditFinding:
+    job = prepare(policy, **{"horizon": HORIZON} | setting)
+    made = ReleaseWatch(
+        policy=job.policy, demand=job.market.demand, horizon=job.horizon, seed=job.seed, runs=runs, live=live
+    )
+    return judge_releases(made, *made.run(), confidence=confidence, audits=1)
+
+
+@pytest.mark.parametrize(("epsilon", "runs"), [(1.0, 20_000), (2.0, 8_000), (4.0, 4_000)])
+def test_four_fifths_of_the_proven_epsilon_are_seen(epsilon: float, runs: int) -> None:
+    found = watch(epsilon=epsilon, runs=runs)
+    assert found.proven_mu is not None
+    assert found.share is not None
+    assert found.share >= 0.8
+    assert found.seen.low <= found.proven_mu
+    assert not found.refuted
+
+
+def test_so_are_they_at_a_delta_that_no_number_of_runs_would_show() -> None:
+    found = watch(epsilon=4.0, delta="1e-10", runs=6_000)
+    assert (found.delta, found.refuted) == (1e-10, False)
+    assert found.share is not None
+    assert found.share >= 0.8
+    assert found.epsilon_lower_bound < 1.5  # without a shape
+
+
+def test_live_noise_hides_as_much_as_simulated_noise() -> None:
+    """It comes from the operating system, so this is wrong in one call of a million."""
+    found = watch(epsilon=20.0, runs=400, live=True, confidence=1.0 - 1e-6)
+    assert found.share is not None
+    assert 0.5 < found.share <= 1.0
+    assert (found.noise, found.refuted) == ("live", False)
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "zero-out"])
+@pytest.mark.parametrize("demand", [Logistic(slope=4.0), Logistic(slope=1.0), Poisson(bound=3.0), Gaussian(bound=2.0)])
+def test_the_pair_watched_is_the_worst_there_is(demand: Any, adjacency: str) -> None:
+    """Without noise: how far the learner's own releases lie apart, in deviations, is the mu that is charged."""
+    market = Market(demand=demand, features=main_effects(1), theta=np.array([0.3, 0.9]), contexts="uniform")
+    policy = prepare("noisy-newton", market=market, horizon=HORIZON, adjacency=adjacency).policy
+    assert isinstance(policy, NewtonPolicy)
+    pair = worst_pair_of(policy, demand)
+    weights = weights_of(policy, demand, pair)
+
+    def released(record: Any) -> Any:
+        return NewtonTranscripts(policy, demand, ScriptedReleases(np.zeros(0))).play(record)
+
+    paid = loss_of(policy.rules.noise.event(2, live=False), 1, policy.adjacency).mu
+    assert np.sqrt(weights @ (released(pair[0]) - released(pair[1]))) == pytest.approx(paid, rel=2e-3)
+
+
+def test_covariances_of_the_paper_are_watched_by_calibration() -> None:
+    """A stream of three records, all of which is seen; `published` has noise that hides it."""
+    found = watch("paper", horizon=4, delta="1e-6", epsilon=8.0, runs=3000)
+    job = prepare("paper", horizon=4, delta="1e-6", epsilon=8.0)
+    assert found.proven_mu == loss_of(stream_of(job.policy), 1, job.policy.adjacency).mu
+    assert 0.85 * found.proven_mu < found.seen.low <= found.proven_mu
+    quiet = watch("paper", calibration="published", horizon=4, delta="1e-6", epsilon=8.0, runs=300)
+    assert quiet.seen.high < found.seen.low
+
+
+def test_by_default_noisy_newton_and_all_calibrations_are_watched() -> None:
+    findings = audit_policies(runs=8, workers=1)
+    assert {(each.label, each.watcher, each.noise) for each in findings} == {
+        ("noisy-newton", "releases", "live"),
+        *((label, watcher, "simulated") for watcher in ("releases", "prices") for label in LABELS),
+    }
+    axes = audit_picture(findings).axes[0]
+    assert len(axes.get_yticklabels()) == len(findings)
+
+
+LABELS = ("noisy-newton", "paper (tight)", "paper (published)", "paper (printed)")
+
+
+def test_what_has_no_private_releases_is_left_out_or_refused() -> None:
+    assert release_watches(["nonprivate", "random"], 8, horizon=HORIZON) == []
+    with pytest.raises(InvalidInput, match=r"^policy must be one that watchers of releases can watch$"):
+        audit_policies(["nonprivate"], watchers=["releases"], runs=8)
+    with pytest.raises(InvalidInput, match=r"^watcher must be one of prices, releases, got 'timing'$"):
+        audit_policies(watchers=["timing"], runs=8)
+    with pytest.raises(InvalidInput, match="no private releases"):
+        worst_pair_of(prepare("nonprivate", horizon=HORIZON).policy, Logistic())
