@@ -2,6 +2,9 @@
 
 While the store is away, quotes are answered at once, buffered here, and stored when it is back; outcomes are refused,
 because a shop that was told "recorded" will not tell again. So are quotes with an Idempotency-Key, which may have one.
+
+Outcomes have a queue, transactions and a connection of their own: they are part of customers' records, and none may
+decide whether a later quote is stored. Whether the store is away is said by quotes and beats alone.
 """
 
 from __future__ import annotations
@@ -32,11 +35,12 @@ _Item = tuple[NewQuote | NewOutcome | Callable[[QuoterStore], Any], "asyncio.Fut
 class Writer:
     """Belongs to one event loop, which alone calls its methods; the thread alone uses the store."""
 
-    def __init__(self, store: QuoterStore, *, beats: bool = True) -> None:
-        self._store = store
+    def __init__(self, store: QuoterStore, outcome_store: QuoterStore, *, beats: bool = True) -> None:
+        self._store, self._outcome_store = store, outcome_store
         self._beats = beats
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Item] = deque()
+        self._outcomes: deque[_Item] = deque()
         self._buffer: deque[NewQuote] = deque()  # used by the thread alone, except for its length
         self._oldest = 0.0  # since when the store has something to do; 0: it has nothing
         self._wake = threading.Event()
@@ -45,13 +49,14 @@ class Writer:
         self._last_beat = 0.0
         self.away = False
         self._at_store: list[_Item] = []
+        self._telling: list[_Item] = []  # outcomes at the store
         self._watch = self._loop.call_later(PATIENCE / 4, self._give_up_waiting)
         self._thread = threading.Thread(target=self._run, name="hushprice-writer", daemon=True)
         self._thread.start()
 
     @property
     def backlog(self) -> int:
-        """How many items wait to be written."""
+        """How many items wait to be written, outcomes apart."""
         return len(self._waiting)
 
     @property
@@ -91,7 +96,8 @@ class Writer:
         if self.away:
             future.set_exception(StoreUnavailable("away"))
         else:
-            self._put((outcome, future, time.monotonic()))
+            self._outcomes.append((outcome, future, time.monotonic()))
+            self._wake.set()
         return future
 
     def call(self, work: Callable[[QuoterStore], Value]) -> asyncio.Future[Value]:
@@ -115,15 +121,26 @@ class Writer:
     def _give_up_waiting(self) -> None:
         """Let nobody wait for a store that hangs: answers go out, and the thread keeps what it has in hand."""
         self._watch = self._loop.call_later(PATIENCE / 4, self._give_up_waiting)
-        oldest = self._oldest
-        if oldest and time.monotonic() - oldest > PATIENCE:
+        now, oldest = time.monotonic(), self._oldest or self._held_up()
+        given_up: list[_Item] = []
+        if oldest and now - oldest > PATIENCE:
             self.away = True
-            for item, future, _ in (*self._at_store, *self._waiting):
-                if future is not None and not future.done():
-                    if _is_given_anyway(item):
-                        future.set_result(None)
-                    else:
-                        future.set_exception(StoreUnavailable("the store does not answer"))
+            given_up = [*self._at_store, *self._waiting]
+        if given_up or (self._telling and now - self._telling[0][2] > PATIENCE):
+            given_up += [*self._telling, *self._outcomes]
+        for item, future, _ in given_up:
+            if future is not None and not future.done():
+                if _is_given_anyway(item):
+                    future.set_result(None)
+                else:
+                    future.set_exception(StoreUnavailable("the store does not answer"))
+
+    def _held_up(self) -> float:
+        """Since when a quote waits while outcomes are at the store; 0: none does."""
+        try:
+            return self._waiting[0][2] if self._telling else 0.0
+        except IndexError:
+            return 0.0
 
     # What follows runs in the thread.
 
@@ -131,18 +148,23 @@ class Writer:
         while True:
             self._wake.wait(BEAT / 2)
             self._wake.clear()
+            outcomes = len(self._outcomes)  # counted first: the quotes they are about are among those that wait
             remaining = len(self._waiting)  # who comes later wakes this thread again, or is in no hurry
             while remaining > 0:
                 remaining -= self._step()
                 self._beat()
+            while outcomes > 0:
+                outcomes -= self._tell()
+                self._beat()
             if self._buffer or self.away:
                 self._retry()
             self._beat()
-            if self._stopping and not self._waiting:
+            if self._stopping and not self._waiting and not self._outcomes:
                 break
         if self._buffer:
             log.error("%d quotes were given and not stored: the store is away", len(self._buffer))
         self._store.close()
+        self._outcome_store.close()
 
     def _step(self) -> int:
         """Do one transaction with all that waits, or one call; returns how many items were taken."""
@@ -167,19 +189,41 @@ class Writer:
         except Exception as problem:
             if isinstance(problem, StoreUnavailable):
                 self._set_away(problem)
-            elif not callable(taken[0][0]):
-                log.error("the store refused a write: %s", type(problem).__name__)
             self._answer(taken, problem)
         finally:
             self._at_store, self._oldest = [], 0.0
         return len(taken)
 
-    def _write(self, items: Sequence[Any]) -> list[QuoteAnswer | OutcomeAnswer]:
-        quotes = [item for item in items if isinstance(item, NewQuote)]
-        outcomes = [item for item in items if isinstance(item, NewOutcome)]
-        given, recorded = self._store.write(quotes, outcomes)
-        of_quotes, of_outcomes = iter(given), iter(recorded)
-        return [next(of_quotes) if isinstance(item, NewQuote) else next(of_outcomes) for item in items]
+    def _tell(self) -> int:
+        """Do one transaction with outcomes that wait; returns how many were taken. No quote notices how it ends."""
+        taken = [self._outcomes.popleft() for _ in range(min(LARGEST, len(self._outcomes)))]
+        if self.away or self._buffer:  # their quotes may be in the buffer
+            self._answer(taken, StoreUnavailable("away"))
+            return len(taken)
+        self._telling = taken
+        try:
+            self._answer(taken, self._write([item for item, _, _ in taken]))
+        except StoreUnavailable as problem:
+            log.warning("outcomes were refused: %s", problem)
+            self._answer(taken, problem)
+        finally:
+            self._telling = []
+        return len(taken)
+
+    def _write(self, items: Sequence[Any]) -> list[Any]:
+        """The answers to quotes, or to outcomes. What the store refuses for itself does not keep it from the others."""
+        try:
+            if isinstance(items[0], NewQuote):
+                return list(self._store.write(items, [])[0])
+            return list(self._outcome_store.write([], items)[1])
+        except StoreUnavailable:
+            raise
+        except Exception as problem:
+            if len(items) > 1:
+                half = len(items) // 2
+                return [*self._write(items[:half]), *self._write(items[half:])]
+            log.error("the store refused a write: %s", type(problem).__name__)
+            return [problem]
 
     def _answer(self, taken: list[_Item], results: Sequence[Any] | Exception) -> None:
         """Tell those who wait, in one step of the event loop. Quotes of a failed write are kept."""
@@ -197,24 +241,18 @@ class Writer:
 
     def _retry(self) -> None:
         """Try the store again, with the quotes of the buffer first."""
-        batch: list[NewQuote] = []
         try:
             while self._buffer:
                 batch = [self._buffer[index] for index in range(min(LARGEST, len(self._buffer)))]
-                self._store.write(batch, [])
+                self._write(batch)
                 for _ in batch:
                     self._buffer.popleft()
-                batch = []
             if self.away:
                 self._probe()
             self._set_away(None)
         except StoreUnavailable as problem:
             self._set_away(problem)
             time.sleep(0.0 if self._stopping else _PAUSE)
-        except Exception as problem:  # quotes that no store will take must not hold up those after them
-            log.error("%d quotes could not be stored: %s", len(batch), type(problem).__name__)
-            for _ in batch:
-                self._buffer.popleft()
 
     def _probe(self) -> None:
         """A write where this process may write of its own accord, so that a read-only store does not count as back."""
