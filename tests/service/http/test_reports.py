@@ -125,3 +125,11 @@ def test_nothing_is_for_caches_to_keep(shared: Running) -> None:
     answer = shared.client("shop").post("/v1/quotes", json=ask())
     assert answer.headers["cache-control"] == "no-store"
     assert "server" not in answer.headers
+
+
+def test_a_budget_that_promises_little_is_warned_of(fresh: Running) -> None:
+    assert fresh.client("admin").get("/v1/products/umbrella").json()["warnings"] == []
+    weak = fresh.create(name="weak", epsilon=1000, delta=0.999)
+    assert weak["warnings"] == fresh.client().get("/v1/products/weak").json()["warnings"]
+    assert [each.split(" ")[0] for each in weak["warnings"]] == ["epsilon", "delta"]
+    assert fresh.create(name="same", policy="fixed", epsilon=1000, delta=0.999)["warnings"] == []

@@ -194,7 +194,7 @@ DECLARE
 BEGIN
     -- Outcomes wait for a lock less long than quotes have patience for the store: quotes may be behind them.
     IF jsonb_array_length(quotes) = 0 THEN
-        PERFORM set_config('lock_timeout', '1s', true);
+        PERFORM set_config('lock_timeout', '1500ms', true);
     END IF;
     PERFORM lock_clock(false);
     SELECT service INTO now FROM clock;
