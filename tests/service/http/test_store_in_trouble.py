@@ -187,6 +187,33 @@ def test_a_beat_that_hangs_delays_nobody_for_long(hasty: Running, monkeypatch: p
     eventually(lambda: hasty.quote()["recorded"])
 
 
+def test_outcomes_that_hang_are_refused_and_hold_up_no_quote_for_long(
+    hasty: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have a connection of their own, and the same thread."""
+    quote = eventually(lambda: next((each for each in [hasty.quote()] if each["recorded"]), None))
+    assert quote is not None
+    hangs, goes_on = threading.Event(), threading.Event()
+    store = hasty.service.writer._outcome_store
+    real = store.write
+
+    def write(*given: Any) -> Any:
+        hangs.set()
+        assert goes_on.wait(PATIENCE)
+        return real(*given)
+
+    monkeypatch.setattr(store, "write", write)
+    try:
+        assert tell(hasty, quote) == 503
+        assert hangs.is_set()
+        assert hasty.quote()["recorded"] is False
+    finally:
+        goes_on.set()
+        monkeypatch.undo()
+    eventually(lambda: tell(hasty, quote) == 200)
+    eventually(lambda: hasty.quote()["recorded"])
+
+
 def test_a_full_disk_loses_nothing_that_was_acknowledged(fresh: Running) -> None:
     quote = fresh.quote()
     limit = _on_writer(fresh, lambda store: store._connection.execute("PRAGMA max_page_count = 1").fetchone()[0])

@@ -25,6 +25,7 @@ from hushprice.service.shared.times import rfc3339
 
 MOST_STEPS = 48
 _STEPS = 24
+_LATER = {"prices": "too many price maps are being drawn"}
 _CURVE = 4  # tokens besides the one for asking: as long as so many other calls
 
 
@@ -113,9 +114,7 @@ def _read(path: str, name: str, summary: str, handler: object, answer: object, *
         roles=("auditor",),
         reads=True,
         answers={200: answer},
-        refusals={404: "unknown product", 503: "the store is away, or too many ask for this"}
-        if "{name}" in path
-        else {},
+        refusals={404: "unknown product", 503: _LATER.get(name, "the store is away")} if "{name}" in path else {},
         **more,  # type: ignore[arg-type]
     )
 
