@@ -107,6 +107,7 @@ def test_health_says_what_is_up(shared: Running) -> None:
 def test_metrics_are_prometheus_text_without_a_word_on_outcomes(fresh: Running) -> None:
     quote = fresh.quote(customer="c-1017")
     fresh.client("shop").post(f"/v1/quotes/{quote['id']}/outcome", json={"purchased": True})
+    fresh.look()
     assert fresh.client().get("/metrics").status_code == 401
     before = fresh.client("admin").get("/metrics")
     assert before.headers["content-type"].startswith("text/plain; version=0.0.4")
