@@ -92,7 +92,7 @@ def outage_buffer(folder: Path, tells: bool) -> Any:
         patch.setattr(writer, "BUFFER", 2)
         buyer = server.quote()
         leave(server)
-        refused = tell(server, buyer, 3 * tells)
+        refused = tell(server, buyer, (PREPAID + 2) * tells)  # not one of them is charged
         during = [server.quote() for _ in range(4)]
         with pytest.raises(StoreUnavailable):  # comes after them: all were looked at
             asyncio.run_coroutine_threadsafe(_nothing(server), server.loop).result()

@@ -57,6 +57,11 @@ class CheckedRequest:
         if wait:
             raise problems.too_many(wait)
 
+    def give_back(self) -> None:
+        """Give a prepaid token back, where the store is away: who tells again until it is back has told nothing."""
+        if self.bucket is not None and self.bucket.prepaid:
+            self.bucket.limits.give_back(self.bucket.name, self.started)
+
     @property
     def sender(self) -> ApiKey:
         """The key of a call that needs one."""

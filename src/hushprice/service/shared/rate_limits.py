@@ -43,12 +43,17 @@ class RateLimits:
         self._buckets[name] = (tokens - count, now)
         return 0.0
 
+    def give_back(self, name: str, now: float) -> None:
+        """Give one token back: what it was for could not be done."""
+        self.take(name, now, -1)
+
 
 class Bucket(NamedTuple):
     """What a request takes its tokens from."""
 
     limits: RateLimits
     name: str
+    prepaid: bool = False
 
 
 class Allowances:
@@ -71,7 +76,7 @@ class Allowances:
     def of_outcome(self, key: ApiKey, quote: str) -> Bucket:
         """For a call about one quote."""
         if quote_ids.is_given(self._secret, key.identity, quote):
-            return Bucket(self._prepaid, quote)
+            return Bucket(self._prepaid, quote, prepaid=True)
         return Bucket(self._unknown, key.name)
 
     def of_others(self, key: ApiKey) -> Bucket:

@@ -8,6 +8,7 @@ from hushprice.service.shared import problems
 from hushprice.service.shared.messages import Outcome, OutcomeRequest
 from hushprice.service.shared.problems import Problem
 from hushprice.service.store.decisions import quote_id
+from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.store.values import NewOutcome
 
 
@@ -20,7 +21,11 @@ async def outcome(service: Service, request: CheckedRequest) -> Answer:
     if (body.purchased is None) == (body.quantity is None):
         raise problems.invalid(None, "one of purchased and quantity must be given")
     demand = float(body.purchased if body.quantity is None else body.quantity)  # type: ignore[arg-type]
-    answer = await service.writer.outcome(NewOutcome(quote, request.sender.identity, demand))
+    try:
+        answer = await service.writer.outcome(NewOutcome(quote, request.sender.identity, demand))
+    except StoreUnavailable:
+        request.give_back()
+        raise
     if answer.status == "unknown":
         raise problems.unknown_quote()
     if answer.status == "too much":
