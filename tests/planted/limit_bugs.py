@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from tests.planted.planting import changed
 from tests.service.http import limit_worlds
 
 from hushprice.service.quoting.writer import Writer
 from hushprice.service.shared.rate_limits import Allowances, Bucket
-from hushprice.service.store.protocol import StoreUnavailable
 
 
 def _same(world: limit_worlds.World) -> None:
@@ -36,17 +33,6 @@ def failed_outcomes_are_no_outage() -> None:
     _same(limit_worlds.failing_outcomes)
 
 
-def _away_by_an_outcome(real: Callable[..., Any]) -> Callable[..., Any]:
-    def write(self: Writer, items: Any) -> Any:
-        try:
-            return real(self, items)
-        except StoreUnavailable as problem:
-            self._set_away(problem)
-            raise
-
-    return write
-
-
 outcome_takes_a_quotes_token = changed(
     Allowances, "of_outcome", lambda real: lambda self, key, quote: self.of_quotes(key)
 )
@@ -56,4 +42,6 @@ outcome_takes_anothers_token = changed(
 outcomes_lengthen_the_queue = changed(
     Writer, "backlog", lambda real: property(lambda self: len(self._waiting) + len(self._outcomes))
 )
-outcome_says_the_store_is_away = changed(Writer, "_write", _away_by_an_outcome)
+outcome_says_the_store_is_away = changed(
+    Writer, "_log_refused", lambda real: lambda self, problem: self._set_away(problem)
+)

@@ -113,7 +113,7 @@ def failing_outcomes(folder: Path, tells: bool) -> Any:
     with pytest.MonkeyPatch.context() as patch, serving(folder) as server:
         buyer = server.quote()
         patch.setattr(Writer, "_set_away", set_away)
-        server.service.writer._outcome_store._connection.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
+        server.service.writer._outcomes.store._connection.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
         assert tell(server, buyer, int(tells)) == [503] * tells
         key = {"idempotency-key": "a basket of the next customer"}
         answer = server.client("shop").post("/v1/quotes", json=ask(), headers=key)

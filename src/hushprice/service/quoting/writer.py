@@ -2,9 +2,7 @@
 
 While the store is away, quotes are answered at once, buffered here, and stored when it is back; outcomes are refused,
 because a shop that was told "recorded" will not tell again. So are quotes with an Idempotency-Key, which may have one.
-
-Outcomes have a queue, transactions and a connection of their own: they are part of customers' records, and none may
-decide whether a later quote is stored. Whether the store is away is said by quotes and beats alone.
+Outcomes wait apart (`outcome_queue.py`), and whether the store is away is said by quotes and beats alone.
 """
 
 from __future__ import annotations
@@ -17,6 +15,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard, TypeVar
 
+from hushprice.service.quoting.group_write import Answers, send_answers, write_apart
+from hushprice.service.quoting.outcome_queue import OutcomeQueue
 from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
 from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, QuoteAnswer
 
@@ -29,18 +29,18 @@ _PAUSE = 0.2  # seconds between two tries to reach the store
 
 log = logging.getLogger("hushprice.service")
 Value = TypeVar("Value")
-_Item = tuple[NewQuote | NewOutcome | Callable[[QuoterStore], Any], "asyncio.Future[Any] | None", float]
+_Item = tuple[NewQuote | Callable[[QuoterStore], Any], "asyncio.Future[Any] | None", float]
 
 
 class Writer:
     """Belongs to one event loop, which alone calls its methods; the thread alone uses the store."""
 
     def __init__(self, store: QuoterStore, outcome_store: QuoterStore, *, beats: bool = True) -> None:
-        self._store, self._outcome_store = store, outcome_store
+        self._store = store
         self._beats = beats
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Item] = deque()
-        self._outcomes: deque[_Item] = deque()
+        self._outcomes = OutcomeQueue(outcome_store, self._loop)
         self._buffer: deque[NewQuote] = deque()  # used by the thread alone, except for its length
         self._oldest = 0.0  # since when the store has something to do; 0: it has nothing
         self._wake = threading.Event()
@@ -49,7 +49,6 @@ class Writer:
         self._last_beat = 0.0
         self.away = False
         self._at_store: list[_Item] = []
-        self._telling: list[_Item] = []  # outcomes at the store
         self._watch = self._loop.call_later(PATIENCE / 4, self._give_up_waiting)
         self._thread = threading.Thread(target=self._run, name="hushprice-writer", daemon=True)
         self._thread.start()
@@ -92,12 +91,8 @@ class Writer:
 
     def outcome(self, outcome: NewOutcome) -> asyncio.Future[OutcomeAnswer]:
         """Store an outcome; StoreUnavailable where the store is away."""
-        future: asyncio.Future[OutcomeAnswer] = self._loop.create_future()
-        if self.away:
-            future.set_exception(StoreUnavailable("away"))
-        else:
-            self._outcomes.append((outcome, future, time.monotonic()))
-            self._wake.set()
+        future = self._outcomes.put(outcome, away=self.away)
+        self._wake.set()
         return future
 
     def call(self, work: Callable[[QuoterStore], Value]) -> asyncio.Future[Value]:
@@ -121,24 +116,23 @@ class Writer:
     def _give_up_waiting(self) -> None:
         """Let nobody wait for a store that hangs: answers go out, and the thread keeps what it has in hand."""
         self._watch = self._loop.call_later(PATIENCE / 4, self._give_up_waiting)
-        now, oldest = time.monotonic(), self._oldest or self._held_up()
-        given_up: list[_Item] = []
-        if oldest and now - oldest > PATIENCE:
+        before = time.monotonic() - PATIENCE
+        oldest = self._oldest or self._held_up()
+        if 0.0 < oldest < before or 0.0 < self._outcomes.since < before:
+            self._outcomes.give_up()
+        if 0.0 < oldest < before:
             self.away = True
-            given_up = [*self._at_store, *self._waiting]
-        if given_up or (self._telling and now - self._telling[0][2] > PATIENCE):
-            given_up += [*self._telling, *self._outcomes]
-        for item, future, _ in given_up:
-            if future is not None and not future.done():
-                if _is_given_anyway(item):
-                    future.set_result(None)
-                else:
-                    future.set_exception(StoreUnavailable("the store does not answer"))
+            for item, future, _ in (*self._at_store, *self._waiting):
+                if future is not None and not future.done():
+                    if _is_given_anyway(item):
+                        future.set_result(None)
+                    else:
+                        future.set_exception(StoreUnavailable("the store does not answer"))
 
     def _held_up(self) -> float:
         """Since when a quote waits while outcomes are at the store; 0: none does."""
         try:
-            return self._waiting[0][2] if self._telling else 0.0
+            return self._waiting[0][2] if self._outcomes.since else 0.0
         except IndexError:
             return 0.0
 
@@ -153,8 +147,9 @@ class Writer:
             while remaining > 0:
                 remaining -= self._step()
                 self._beat()
-            while outcomes > 0:
-                outcomes -= self._tell()
+            while outcomes > 0:  # not while their quotes may be in the buffer
+                refuse = bool(self.away or self._buffer)
+                outcomes -= self._outcomes.tell(LARGEST, refuse=refuse, failed=self._log_refused)
                 self._beat()
             if self._buffer or self.away:
                 self._retry()
@@ -164,7 +159,7 @@ class Writer:
         if self._buffer:
             log.error("%d quotes were given and not stored: the store is away", len(self._buffer))
         self._store.close()
-        self._outcome_store.close()
+        self._outcomes.store.close()
 
     def _step(self) -> int:
         """Do one transaction with all that waits, or one call; returns how many items were taken."""
@@ -194,40 +189,16 @@ class Writer:
             self._at_store, self._oldest = [], 0.0
         return len(taken)
 
-    def _tell(self) -> int:
-        """Do one transaction with outcomes that wait; returns how many were taken. No quote notices how it ends."""
-        taken = [self._outcomes.popleft() for _ in range(min(LARGEST, len(self._outcomes)))]
-        if self.away or self._buffer:  # their quotes may be in the buffer
-            self._answer(taken, StoreUnavailable("away"))
-            return len(taken)
-        self._telling = taken
-        try:
-            self._answer(taken, self._write([item for item, _, _ in taken]))
-        except StoreUnavailable as problem:
-            log.warning("outcomes were refused: %s", problem)
-            self._answer(taken, problem)
-        finally:
-            self._telling = []
-        return len(taken)
+    def _write(self, quotes: Sequence[Any]) -> list[Any]:
+        return write_apart(lambda items: self._store.write(items, [])[0], quotes)
 
-    def _write(self, items: Sequence[Any]) -> list[Any]:
-        """The answers to quotes, or to outcomes. What the store refuses for itself does not keep it from the others."""
-        try:
-            if isinstance(items[0], NewQuote):
-                return list(self._store.write(items, [])[0])
-            return list(self._outcome_store.write([], items)[1])
-        except StoreUnavailable:
-            raise
-        except Exception as problem:
-            if len(items) > 1:
-                half = len(items) // 2
-                return [*self._write(items[:half]), *self._write(items[half:])]
-            log.error("the store refused a write: %s", type(problem).__name__)
-            return [problem]
+    def _log_refused(self, problem: StoreUnavailable) -> None:
+        """Outcomes could not be stored. No quote notices, and nobody is told how many: that would be a release."""
+        log.warning("outcomes were refused: %s", problem)
 
     def _answer(self, taken: list[_Item], results: Sequence[Any] | Exception) -> None:
         """Tell those who wait, in one step of the event loop. Quotes of a failed write are kept."""
-        answers: list[tuple[asyncio.Future[Any], Any]] = []
+        answers: Answers = []
         for index, (item, future, _) in enumerate(taken):
             result = results if isinstance(results, Exception) else results[index]
             if isinstance(result, StoreUnavailable) and _is_given_anyway(item):
@@ -236,8 +207,7 @@ class Writer:
                     self._buffer.append(item)
             if future is not None:
                 answers.append((future, result))
-        if answers:
-            self._loop.call_soon_threadsafe(_set_results, answers)
+        send_answers(self._loop, answers)
 
     def _retry(self) -> None:
         """Try the store again, with the quotes of the buffer first."""
@@ -282,15 +252,6 @@ class Writer:
         self.away = problem is not None
 
 
-def _is_given_anyway(item: NewQuote | NewOutcome | Callable[[QuoterStore], Any]) -> TypeGuard[NewQuote]:
+def _is_given_anyway(item: NewQuote | Callable[[QuoterStore], Any]) -> TypeGuard[NewQuote]:
     """Is the item a quote that is given although the store is away?"""
     return isinstance(item, NewQuote) and item.idempotency is None
-
-
-def _set_results(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
-    for future, result in answers:
-        if not future.done():
-            if isinstance(result, Exception):
-                future.set_exception(result)
-            else:
-                future.set_result(result)
