@@ -10,6 +10,7 @@ from tests.planted import batch_bugs as batch
 from tests.planted import batch_checks as batches
 from tests.planted import customer_bugs as customer
 from tests.planted import engine_checks as engine
+from tests.planted import limit_bugs as limit
 from tests.planted import noise_bugs as noise
 from tests.planted import pair_bugs as pair
 from tests.planted import record_bugs as record
@@ -178,6 +179,26 @@ PLANTED = [
         "the stream's noise a fifth too small",
         watcher.stream_noise_a_fifth_smaller,
         watcher.covariances_keep_to_what_is_proven,
+    ),
+    Planted(
+        "an outcome that takes a quote's token",
+        limit.outcome_takes_a_quotes_token,
+        limit.purchases_take_no_quotes_token,
+    ),
+    Planted(
+        "an outcome that takes another outcome's token",
+        limit.outcome_takes_anothers_token,
+        limit.purchases_take_no_other_outcomes_token,
+    ),
+    Planted(
+        "outcomes in the queue of quotes",
+        limit.outcomes_lengthen_the_queue,
+        limit.purchases_are_not_in_the_queue_of_quotes,
+    ),
+    Planted(
+        "a failed outcome that is taken for an outage",
+        limit.outcome_says_the_store_is_away,
+        limit.failed_outcomes_are_no_outage,
     ),
 ]
 

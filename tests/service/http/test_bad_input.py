@@ -164,6 +164,9 @@ def test_the_largest_body_that_may_be_sent_is_read(shared: Running) -> None:
         ({"rules": {"floor": 99}}, "rules.floor"),
         ({"records_per_customer": 0}, "records_per_customer"),
         ({"unit_cost": 40}, "unit_cost"),
+        ({"family": "poisson", "slope": 1, "bound": 1e100}, "bound"),
+        ({"schema": {"attributes": [{"kind": "boolean", "name": "m" * 100_000}]}}, "schema"),
+        ({"schema": {"attributes": [{"kind": "category", "name": "m", "levels": ["a", "b" * 101]}]}}, "schema"),
         ({"extra": 1}, "extra"),
     ],
 )
@@ -185,6 +188,27 @@ def test_an_outcome_says_one_thing(shared: Running, body: Any) -> None:
     quote = shared.quote()
     answer = shared.client("shop").post(f"/v1/quotes/{quote['id']}/outcome", json=body)
     assert answer.status_code == 422
+
+
+def test_more_than_a_product_sells_to_one_customer_is_refused_by_its_bound(either: Running) -> None:
+    either.create(name="seeds", family="poisson", bound=5, slope=1)
+    shop = either.client("shop")
+    for product, largest in (("umbrella", 1), ("seeds", 5)):
+        path = f"/v1/quotes/{either.quote(product=product)['id']}/outcome"
+        for quantity in (1e6, largest + 0.5):
+            answer = shop.post(path, json={"quantity": quantity})
+            assert (answer.status_code, answer.json()["error"]["field"]) == (422, "quantity")
+            assert answer.json()["error"]["message"] == f"must be at most {largest}, the product's bound"
+        assert shop.post(path, json={"quantity": largest}).json()["repeat"] is False
+
+
+@pytest.mark.parametrize("end", ["%0b%0c", "%20%20", "%0A%0A", "%00%00", "zz"])
+def test_an_id_that_is_none_is_unknown_and_the_store_stays(either: Running, end: str) -> None:
+    for begin in ("0" * 30, "A" * 30):
+        answer = either.client("shop").post(f"/v1/quotes/{begin}{end}/outcome", json={"purchased": True})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "unknown_quote")
+    assert either.quote()["recorded"] is True
+    assert either.client().get("/readyz").json()["store"] == "up"
 
 
 @pytest.mark.parametrize("quantity", [-1, 1e9, "two", True])
@@ -212,6 +236,21 @@ def test_what_is_not_there_is_said_in_the_same_shape(shared: Running, method: st
     answer = shared.client("admin").request(method, path)
     assert answer.status_code == status
     check_shape(answer.json())
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/v1/products", "GET, HEAD, POST"),
+        ("GET", "/v1/quotes", "POST"),
+        ("PUT", f"/v1/quotes/{'0' * 32}/outcome", "POST"),
+        ("POST", "/v1/products/umbrella/rules", "PUT"),
+        ("POST", "/", "GET, HEAD"),
+    ],
+)
+def test_allow_lists_all_that_a_path_takes(shared: Running, method: str, path: str, allowed: str) -> None:
+    answer = shared.client("admin").request(method, path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
 
 
 def test_a_fault_of_ours_is_said_without_detail(fresh: Running, monkeypatch, caplog) -> None:

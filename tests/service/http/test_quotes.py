@@ -30,8 +30,8 @@ def test_an_outcome_is_recorded_once_repeated_the_same_and_refused_where_it_diff
     assert (first.status_code, first.json()) == (200, {"quote": quote["id"], "status": "recorded", "repeat": False})
     again = shop.post(path, json={"purchased": True})
     assert (again.status_code, again.json()) == (200, {"quote": quote["id"], "status": "recorded", "repeat": True})
-    capitals = shop.post(f"/v1/quotes/{quote['id'].upper()}/outcome", json={"purchased": True})
-    assert capitals.json() == again.json()
+    capitals = shop.post(f"/v1/quotes/{'A' * 32}/outcome", json={"purchased": True})
+    assert (capitals.status_code, capitals.json()["error"]["code"]) == (404, "unknown_quote")
     other = shop.post(path, json={"purchased": False})
     assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
 

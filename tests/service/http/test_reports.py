@@ -107,7 +107,9 @@ def test_health_says_what_is_up(shared: Running) -> None:
 def test_metrics_are_prometheus_text_without_a_word_on_outcomes(fresh: Running) -> None:
     quote = fresh.quote(customer="c-1017")
     fresh.client("shop").post(f"/v1/quotes/{quote['id']}/outcome", json={"purchased": True})
-    before = fresh.client().get("/metrics")
+    fresh.look()
+    assert fresh.client().get("/metrics").status_code == 401
+    before = fresh.client("admin").get("/metrics")
     assert before.headers["content-type"].startswith("text/plain; version=0.0.4")
     lines = [line for line in before.text.splitlines() if not line.startswith("#")]
     assert all(re.fullmatch(r'[a-z_]+(\{[a-z]+="[^"]*"\})? [0-9.e+-]+', line) for line in lines)
@@ -115,9 +117,20 @@ def test_metrics_are_prometheus_text_without_a_word_on_outcomes(fresh: Running) 
     assert "hushprice_store_up 1" in lines
     for word in ("outcome", "purchase", "bought", "late", "funnel", "revenue", "c-1017", *map(str, CUSTOMER.values())):
         assert word not in re.sub(r"hushprice_quote_seconds.*", "", before.text)
+    # How long quotes took depends on what customers are like: not for an auditor.
+    public = re.sub(r".*hushprice_quote_seconds.*\n", "", before.text)
+    assert fresh.client("auditor").get("/metrics").text == public
 
 
 def test_nothing_is_for_caches_to_keep(shared: Running) -> None:
     answer = shared.client("shop").post("/v1/quotes", json=ask())
     assert answer.headers["cache-control"] == "no-store"
     assert "server" not in answer.headers
+
+
+def test_a_budget_that_promises_little_is_warned_of(fresh: Running) -> None:
+    assert fresh.client("admin").get("/v1/products/umbrella").json()["warnings"] == []
+    weak = fresh.create(name="weak", epsilon=1000, delta=0.999)
+    assert weak["warnings"] == fresh.client().get("/v1/products/weak").json()["warnings"]
+    assert [each.split(" ")[0] for each in weak["warnings"]] == ["epsilon", "delta"]
+    assert fresh.create(name="same", policy="fixed", epsilon=1000, delta=0.999)["warnings"] == []

@@ -182,7 +182,9 @@ def test_a_learner_that_dies_is_started_again_and_readyz_says_so(served: Served)
 
 def test_no_secret_and_no_attribute_is_ever_printed(served: Served) -> None:
     table = tomllib.loads((served.folder / "shop.db.keys.toml").read_text())
-    printed = served.log() + served.public.get("/metrics").text
+    metrics = served.public.get("/metrics", headers=served.key("admin"))
+    assert metrics.status_code == 200
+    printed = served.log() + metrics.text
     for secret in (*table["keys"].values(), table["customers"]["secret"], "41", "north"):
         assert not re.search(rf"(?<![\d.:]){re.escape(secret)}(?!\d)", printed)
     assert str(served.folder / "shop.db.keys.toml") in printed

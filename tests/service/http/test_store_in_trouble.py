@@ -168,6 +168,31 @@ def test_a_locked_file_delays_nobody_for_long(hasty: Running) -> None:
     eventually(lambda: slots(hasty) == len(before) + 3)
 
 
+def test_outcomes_behind_a_quote_that_hangs_are_refused(hasty: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    quote = eventually(lambda: next((each for each in [hasty.quote()] if each["recorded"]), None))
+    assert quote is not None
+    hangs, goes_on = threading.Event(), threading.Event()
+    store = hasty.service.writer._store
+    real = store.write
+
+    def write(*given: Any) -> Any:
+        hangs.set()
+        assert goes_on.wait(PATIENCE)
+        return real(*given)
+
+    monkeypatch.setattr(store, "write", write)
+    asking = threading.Thread(target=hasty.quote)
+    asking.start()
+    try:
+        assert hangs.wait(PATIENCE)
+        assert tell(hasty, quote) == 503
+    finally:
+        goes_on.set()
+        monkeypatch.undo()
+        asking.join()
+    eventually(lambda: tell(hasty, quote) == 200)
+
+
 def test_a_beat_that_hangs_delays_nobody_for_long(hasty: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beats are written by the thread that writes quotes."""
     hangs, goes_on = threading.Event(), threading.Event()
@@ -184,6 +209,33 @@ def test_a_beat_that_hangs_delays_nobody_for_long(hasty: Running, monkeypatch: p
     finally:
         goes_on.set()
         monkeypatch.undo()
+    eventually(lambda: hasty.quote()["recorded"])
+
+
+def test_outcomes_that_hang_are_refused_and_hold_up_no_quote_for_long(
+    hasty: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have a connection of their own, and the same thread."""
+    quote = eventually(lambda: next((each for each in [hasty.quote()] if each["recorded"]), None))
+    assert quote is not None
+    hangs, goes_on = threading.Event(), threading.Event()
+    store = hasty.service.writer._outcomes.store
+    real = store.write
+
+    def write(*given: Any) -> Any:
+        hangs.set()
+        assert goes_on.wait(PATIENCE)
+        return real(*given)
+
+    monkeypatch.setattr(store, "write", write)
+    try:
+        assert tell(hasty, quote) == 503
+        assert hangs.is_set()
+        assert hasty.quote()["recorded"] is False
+    finally:
+        goes_on.set()
+        monkeypatch.undo()
+    eventually(lambda: tell(hasty, quote) == 200)
     eventually(lambda: hasty.quote()["recorded"])
 
 

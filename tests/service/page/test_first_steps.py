@@ -42,6 +42,13 @@ def test_from_an_empty_service_to_the_first_outcome(service: Any, visit: Any) ->
     tab.until("#health .changes", "freeze")
 
 
+def test_an_address_that_names_no_product_shows_the_first_one(service: Any, visit: Any) -> None:
+    tab = visit()
+    for end in ("/#%", "/#%E0%A4%A", "/#nothing"):
+        tab.open(f"{service.url}{end}")
+        tab.until("h1", "airport-transfer")
+
+
 def test_a_service_that_goes_away_is_said_and_asked_again(service: Any, visit: Any) -> None:
     tab = visit(expected=AWAY)
     page = tab.open(service.url)

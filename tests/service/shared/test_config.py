@@ -89,6 +89,13 @@ def test_secrets_do_not_print_and_reach_a_child_whole() -> None:
         "mysql://me:hunter2@host/db",
         "host=db user=me password=hunter2",
         "host=db PASSWORD = hunter2",
+        "postgres//me:hunter2@host/db",
+        "postgresql//me:hunter2@host/db",
+        "postgresq//hunter2@host/db",
+        "//me:hunter2@host/db",
+        "me:hunter2@host/db",
+        "me:hunter2@host:5432",
+        "postgres//host/db?user=me&passwd=hunter2",
     ],
 )
 def test_a_misspelt_address_is_not_taken_for_a_file_whose_name_is_shown(store: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.service.store.samples import PRODUCT, given, learn, pass_time, quote, tell
 
 from hushprice.service.store import decisions
@@ -172,3 +173,29 @@ def test_who_comes_back_after_being_forgotten_has_no_second_cap(quoter: QuoterSt
     given(quoter, 2, cap=3, customer=b"ann", window=5.0)
     pass_time(quoter, 10.0, start=2e6)
     assert [slot.counts for slot in learner.due(PRODUCT, 0, 10)] == [False] * 6 + [True, False]
+
+
+@pytest.mark.parametrize(
+    ("spec", "bound"),
+    [
+        (b'{"family": "logistic", "bound": null}', 1.0),
+        (b'{"family": "poisson", "bound": null}', decisions.DEFAULT_BOUND),
+        (b'{"family": "poisson", "bound": 3.0}', 3.0),
+    ],
+)
+def test_more_than_the_products_bound_is_not_stored(
+    quoter: QuoterStore, learner: LearnerStore, spec: bytes, bound: float
+) -> None:
+    learner.add_product("coat", spec, b"{}", 1000.0)
+    (name,) = given(quoter, product="coat")
+    assert tell(quoter, name, bound * 1.01) == OutcomeAnswer("too much", bound=bound)
+    assert tell(quoter, name, 1e6, key="other") == OutcomeAnswer("unknown")
+    assert learner.figures("coat").waiting == 1
+    assert tell(quoter, name, bound) == OutcomeAnswer("recorded")
+    assert tell(quoter, name, 1e6) == OutcomeAnswer("too much", bound=bound)
+    assert learner.figures("coat").personal_revenue == 0.5 * bound
+
+
+@pytest.mark.parametrize("name", ["0" * 30 + "\x0b\x0c", "0" * 31, "0" * 33, "A" * 32, "\u0661" * 32, "", "\x00" * 32])
+def test_what_is_no_id_is_an_unknown_quote(quoter: QuoterStore, learner: LearnerStore, name: str) -> None:
+    assert tell(quoter, name) == OutcomeAnswer("unknown")

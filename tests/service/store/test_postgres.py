@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +16,16 @@ from tests.service.store.samples import HOLDER, PRODUCT, give, given, learn, pas
 from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
+from hushprice.service.quoting.writer import PATIENCE
 from hushprice.service.store import open_store, postgres_setup
-from hushprice.service.store.protocol import GRACE, LearnerStore, LeaseLost, QuoterStore, StoreUnavailable
+from hushprice.service.store.protocol import (
+    GRACE,
+    LearnerStore,
+    LeaseLost,
+    QuoterStore,
+    StoreUnavailable,
+    ValueRefused,
+)
 from hushprice.service.store.values import OutcomeAnswer
 
 
@@ -144,8 +153,8 @@ def test_what_the_server_refuses_or_fails_at_is_one_line(postgres_uri: str, quot
     with pytest.raises(StoreUnavailable, match=r"refused: permission denied for table lease\Z"):
         learner.take_lease(HOLDER, 1.0)
     learner.close()
-    with pytest.raises(StoreUnavailable, match=r"failed: DivisionByZero \(22012\)\Z"):
-        quoter._connection.rows("SELECT 1 / 0")  # type: ignore[attr-defined]
+    with pytest.raises(StoreUnavailable, match=r"failed: UndefinedColumn \(42703\)\Z"):
+        quoter._connection.rows("SELECT nothing")  # type: ignore[attr-defined]
 
 
 # ---- durability, and coming back -------------------------------------------------------------------------------------
@@ -332,3 +341,27 @@ def test_functions_changed_in_the_program_are_changed_in_the_database(
 
 def test_the_database_knows_the_grace_of_the_protocol() -> None:
     assert f"grace CONSTANT float8 := {GRACE}" in postgres_setup.script("postgres_functions.sql")
+
+
+def test_a_value_that_the_database_refuses_is_no_outage(quoter: QuoterStore, learner: LearnerStore) -> None:
+    for query, value in (("SELECT decode(%s, 'hex')", "no digits"), ("SELECT %s::integer", "1e400")):
+        with pytest.raises(ValueRefused, match=r"^the store on PostgreSQL failed: [^\n]*$") as caught:
+            quoter._connection.rows(query, (value,))
+        assert value not in str(caught.value)
+    assert given(quoter)
+
+
+def test_outcomes_wait_for_a_lock_less_long_than_quotes_have_patience(
+    quoter: QuoterStore, owner: psycopg.Connection[Any]
+) -> None:
+    """Quotes of other products may be behind them, in the same thread."""
+    (name,) = given(quoter)
+    with owner.transaction():
+        owner.execute("SELECT 1 FROM hushprice.product FOR UPDATE")
+        with pytest.raises(StoreUnavailable, match="is locked by another process"):
+            tell(quoter, name)
+    set_to = re.search(r"'lock_timeout', '(\d+)ms'", postgres_setup.script("postgres_functions.sql"))
+    assert set_to is not None
+    assert int(set_to[1]) < PATIENCE * 1000
+    assert quoter._connection.rows("SHOW lock_timeout") == [("5s",)]
+    assert tell(quoter, name) == OutcomeAnswer("recorded")

@@ -19,7 +19,7 @@ from tests.waiting import PATIENCE, eventually
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import open_store, sqlite_file, sqlite_write_lock
-from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
+from hushprice.service.store.protocol import LearnerStore, StoreUnavailable, ValueRefused
 from hushprice.service.store.sqlite import SqliteStore
 
 ONE_LINE = r"\A[^\n]*\Z"
@@ -159,7 +159,7 @@ def _used(path: Path) -> None:
 
 
 def test_an_address_of_something_else_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"mysql://\.\.\."):
+    with pytest.raises(InvalidInput, match=r"\Astore: must be a file's path or postgresql://\.\.\.\Z"):
         open_store("mysql://user:password@host", "learner")
 
 
@@ -295,3 +295,12 @@ def _start(store: LearnerStore) -> None:
 def test_the_schema_is_one_statement_after_the_other() -> None:
     assert len(list(sqlite_file.statements("CREATE TABLE a (b); CREATE TABLE c (d);\n"))) == 1
     assert list(sqlite_file.statements("-- only a comment\n")) == []
+
+
+def test_a_value_that_the_database_refuses_is_no_outage(path: Path) -> None:
+    store = SqliteStore(path)
+    store._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1000)
+    with pytest.raises(ValueRefused, match=ONE_LINE):
+        store.add_product("long", b"x" * 2000, b"{}", 1.0)
+    store.add_product("short", b"{}", b"{}", 1.0)
+    store.close()

@@ -35,9 +35,10 @@ class Application:
         routes = [Route(call.path, endpoints[call.method, call.path], methods=[call.method]) for call in calls]
         routes.append(Route(document.path, Endpoint(document, service), methods=["GET"]))
         routes.extend(page_routes())
+        self._routes = routes
         self._router = Starlette(
             routes=routes,
-            exception_handlers={HTTPException: _unrouted},  # type: ignore[dict-item]
+            exception_handlers={HTTPException: self._unrouted},  # type: ignore[dict-item]
         )
         self._router.router.redirect_slashes = False
 
@@ -56,6 +57,23 @@ class Application:
             return
         await self._router(scope, receive, send)
 
+    async def _unrouted(self, request: Request, problem: HTTPException) -> Response:
+        """The answer where the router refuses: a path or a method that is not there."""
+        refusals = {
+            404: Problem(404, "not_found", "there is nothing at this path"),
+            405: Problem(
+                405,
+                "method_not_allowed",
+                "this path has another method",
+                headers={"allow": ", ".join(self._allowed(request.scope["path"]))},
+            ),
+        }
+        return _AnswerResponse(error_answer(refusals.get(problem.status_code, problems.internal())))
+
+    def _allowed(self, path: str) -> list[str]:
+        """The methods of all routes at a path; the router itself names those of the first."""
+        return sorted({each for route in self._routes if route.path_regex.match(path) for each in route.methods or ()})
+
 
 def _document_call(calls: Sequence[Call]) -> Call:
     content = openapi.document(calls)
@@ -71,15 +89,6 @@ def _document_call(calls: Sequence[Call]) -> Call:
         handler=openapi_document,
         answers={200: dict},
     )
-
-
-async def _unrouted(request: Request, problem: HTTPException) -> Response:
-    """The answer where the router refuses: a path or a method that is not there."""
-    refusals = {
-        404: Problem(404, "not_found", "there is nothing at this path"),
-        405: Problem(405, "method_not_allowed", "this path has another method", headers=dict(problem.headers or {})),
-    }
-    return _AnswerResponse(error_answer(refusals.get(problem.status_code, problems.internal())))
 
 
 class _AnswerResponse(Response):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
+from hushprice.service.shared import problems
+from hushprice.service.shared.rate_limits import Bucket
 from hushprice.service.store.values import ApiKey, Role
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ class Answer(NamedTuple):
 class CheckedRequest:
     """A request that passed the checks. Its body and query may hold a customer's values: it does not print."""
 
-    __slots__ = ("body", "idempotency", "key", "path", "query", "started")
+    __slots__ = ("body", "bucket", "idempotency", "key", "path", "query", "started")
 
     def __init__(
         self,
@@ -39,6 +41,7 @@ class CheckedRequest:
         body: Any,
         idempotency: bytes | None,
         started: float,
+        bucket: Bucket | None = None,
     ) -> None:
         self.key = key
         self.path = path
@@ -46,6 +49,18 @@ class CheckedRequest:
         self.body = body
         self.idempotency = idempotency
         self.started = started
+        self.bucket = bucket
+
+    def charge(self, count: int) -> None:
+        """Take more tokens for a request that is more work than one; a Problem where there are too few."""
+        wait = 0.0 if self.bucket is None else self.bucket.limits.take(self.bucket.name, self.started, count)
+        if wait:
+            raise problems.too_many(wait)
+
+    def give_back(self) -> None:
+        """Give a prepaid token back, where the store is away: who tells again until it is back has told nothing."""
+        if self.bucket is not None and self.bucket.prepaid:
+            self.bucket.limits.give_back(self.bucket.name, self.started)
 
     @property
     def sender(self) -> ApiKey:
@@ -78,6 +93,7 @@ class Call:
     handler: Handler
     answers: dict[int, Any]  # success: a message type, or a media type
     roles: tuple[Role, ...] = ()  # none: nobody has to sign in
+    takes: Literal["quotes", "outcomes", "others"] = "others"  # whose tokens a request of a key takes
     reads: bool = False
     body: Any = None
     decoder: msgspec.json.Decoder[Any] | None = None  # where it differs from the body's own

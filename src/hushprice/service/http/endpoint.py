@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hushprice.service.http import peer
 from hushprice.service.http.call import JSON, Answer, Call, CheckedRequest
 from hushprice.service.shared import problems
 from hushprice.service.shared.problems import ErrorBody, Problem
+from hushprice.service.shared.rate_limits import Bucket
 from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.store.values import ApiKey
 
@@ -71,8 +73,10 @@ class Endpoint:
                 idempotency = value
         service = self._service
         key = self._admit(api_key)
-        if self._roles:  # all who come without a key share one bucket
-            wait = service.limits.take("" if key is None else key.name, started)
+        bucket = None
+        if self._roles:
+            bucket = self._bucket(key, scope)
+            wait = bucket.limits.take(bucket.name, started)
             if wait:
                 raise problems.too_many(wait)
         body = None
@@ -87,8 +91,20 @@ class Endpoint:
             body=body,
             idempotency=idempotency,
             started=started,
+            bucket=bucket,
         )
         return await self._handler(service, request)
+
+    def _bucket(self, key: ApiKey | None, scope: Scope) -> Bucket:
+        """What the request takes its token from."""
+        allowances = self._service.allowances
+        if key is None:
+            return allowances.of_visitor(peer.reader_address(scope.get("client")))
+        if self._call.takes == "quotes":
+            return allowances.of_quotes(key)
+        if self._call.takes == "outcomes":
+            return allowances.of_outcome(key, scope["path_params"]["id"])
+        return allowances.of_others(key)
 
     def _admit(self, api_key: bytes | None) -> ApiKey | None:
         """Who asks. A key that is given must be known, also where none is needed: it is a mistake of its sender."""

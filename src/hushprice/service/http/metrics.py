@@ -1,7 +1,8 @@
 """Figures for Prometheus, written by hand: a counter and a histogram need no library.
 
-Public figures only. How many outcomes came and what they said is computed from customers' records, and a number read
-off them again and again is a release that nobody paid for: such figures are on the operator's port alone.
+Public figures, and for an admin how long quotes took. How many outcomes came and what they said is computed from
+customers' records, and a number read off them again and again is a release that nobody paid for: such figures are on
+the operator's port alone.
 """
 
 from __future__ import annotations
@@ -52,9 +53,9 @@ class Latencies:
 
 
 def render(
-    latencies: Latencies, products: Iterable[ProductFigures], *, store_up: bool, learner_up: bool, buffered: int
+    latencies: Latencies | None, products: Iterable[ProductFigures], *, store_up: bool, learner_up: bool, buffered: int
 ) -> str:
-    """Everything, as text."""
+    """Everything, as text; without `latencies` only what no record can move."""
     listed = list(products)
     text: list[str] = []
 
@@ -64,8 +65,9 @@ def render(
     def by_product(name: str, kind: str, help: str, field: str) -> None:
         family(name, kind, help, [f'{name}{{product="{each.name}"}} {getattr(each, field)}' for each in listed])
 
-    name = "hushprice_quote_seconds"
-    family(name, "histogram", "Time to answer a request for a quote.", latencies.lines(name))
+    if latencies is not None:
+        name = "hushprice_quote_seconds"
+        family(name, "histogram", "Time to answer a request for a quote.", latencies.lines(name))
     by_product("hushprice_quotes_total", "counter", "Slots given, over all quoters.", "slots")
     by_product("hushprice_releases_total", "counter", "Releases made.", "releases")
     by_product("hushprice_slots_learned_total", "counter", "Slots learned up to the last release.", "learned")

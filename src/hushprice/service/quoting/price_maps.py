@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,18 +33,44 @@ def map_features(priced: PricedProduct) -> dict[str, Feature]:
     return {f"x{i}": Number(name=f"x{i}", low=-1.0, high=1.0) for i in numbers}
 
 
-def price_map(priced: PricedProduct, x: str | None, y: str | None, steps: int) -> PriceMap:
-    """Prices charged over one or two features, the others in the middle."""
+class MapPlan(NamedTuple):
+    """Which prices a map has: over one feature, or over two."""
+
+    across: Axis
+    up: Axis | None
+
+    @property
+    def points(self) -> int:
+        """How many prices it has."""
+        return len(self.across.values) * (1 if self.up is None else len(self.up.values))
+
+    @property
+    def name(self) -> tuple[str, int, str, int]:
+        """What tells it from another map of the same product."""
+        up = Axis("", []) if self.up is None else self.up
+        return self.across.name, len(self.across.values), up.name, len(up.values)
+
+
+def plan_map(priced: PricedProduct, x: str | None, y: str | None, steps: int) -> MapPlan:
+    """The plan of a map over the features x and y, or a Problem that names what cannot be drawn."""
     declared = map_features(priced)
     names = list(declared)
     across = _chosen(declared, "x", x or (names[0] if names else None))
     up = _chosen(declared, "y", y) if y else None
     if up is not None and up.name == across.name:
         raise problems.invalid("y", "must be another feature than x")
-    columns, rows = _values(across, steps), [None] if up is None else _values(up, steps)
-    prices = [[_price(priced, declared, _point(across, value, up, other)) for value in columns] for other in rows]
-    down = None if up is None else Axis(up.name, _values(up, steps))
-    return PriceMap(Axis(across.name, columns), down, prices, priced.product.currency, priced.label)
+    return MapPlan(Axis(across.name, _values(across, steps)), None if up is None else Axis(up.name, _values(up, steps)))
+
+
+def draw_map(priced: PricedProduct, plan: MapPlan, rest: Callable[[float], None] = lambda took: None) -> PriceMap:
+    """Prices charged over one or two features, the others in the middle. `rest` is told what each row took."""
+    declared, prices = map_features(priced), []
+    for other in [None] if plan.up is None else plan.up.values:
+        began = time.perf_counter()
+        row = {} if plan.up is None or other is None else {plan.up.name: other}
+        prices.append([_price(priced, declared, {**row, plan.across.name: value}) for value in plan.across.values])
+        rest(time.perf_counter() - began)
+    return PriceMap(plan.across, plan.up, prices, priced.product.currency, priced.label)
 
 
 def demand_curve(priced: PricedProduct, given: Mapping[str, str]) -> DemandCurve:
@@ -85,10 +113,6 @@ def _values(feature: Feature, steps: int) -> list[Value]:
     if isinstance(feature, Boolean):
         return [False, True]
     return list(_numbers(np.linspace(feature.low, feature.high, steps)))
-
-
-def _point(across: Feature, value: Value, up: Feature | None, other: Value | None) -> dict[str, Value]:
-    return {across.name: value} if up is None or other is None else {across.name: value, up.name: other}
 
 
 def _price(priced: PricedProduct, declared: dict[str, Feature], point: Mapping[str, Value]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -17,6 +18,7 @@ from hushprice.service.shared.tariff import Charged, PriceRules, Tariff
 from hushprice.service.store.decisions import digest
 from hushprice.service.store.values import SeenRelease, StoredProduct, StoredRelease
 
+_SERIALS = itertools.count(1)
 Ended = Literal["horizon", "policy fixed"]
 _product = msgspec.json.Decoder(Product).decode
 _rules = msgspec.json.Decoder(PriceRules).decode
@@ -56,6 +58,7 @@ class PricedProduct:
         history: tuple[ReleaseSummary, ...] = (),
         clipped: ClippedCustomers | None = None,
     ) -> None:
+        self.serial = next(_SERIALS)  # of what is made of it: never another product's, nor another release's
         self.stored = stored
         self.release = release
         self.history = history  # up to `release`, which is noted before it is used: nothing else is shown

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from hushprice.service.http.metrics import Latencies
 from hushprice.service.quoting.learner_process import LearnerProcess
+from hushprice.service.quoting.map_cache import MapCache
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.quoting.reader import Reader
 from hushprice.service.quoting.recent_keys import RecentKeys
 from hushprice.service.quoting.writer import Writer
 from hushprice.service.shared.config import Settings
-from hushprice.service.shared.rate_limits import RateLimits
+from hushprice.service.shared.rate_limits import Allowances
 from hushprice.service.store.protocol import QuoterStore
 
 
@@ -25,9 +26,10 @@ class Service:
     product_table: ProductTable
     reader: Reader
     writer: Writer
-    limits: RateLimits
+    allowances: Allowances
     latencies: Latencies
     recent: RecentKeys = field(default_factory=RecentKeys)
+    maps: MapCache = field(default_factory=MapCache)
     learner: LearnerProcess | None = None  # the child, where this process started one
 
     @property
@@ -42,6 +44,7 @@ class Service:
 
     async def stop(self) -> None:
         """Store what waits, and close the store."""
+        self.maps.close()
         await self.reader.close()
         await self.writer.close()
 
@@ -54,10 +57,9 @@ async def start(
     *,
     quotes: bool = True,
 ) -> Service:
-    """Open the store twice, for reading and for writing, and look at it once. `quotes`: does this process quote?"""
-    writer = Writer(open_store(), beats=quotes)
+    """Open the store for reading, for quotes and for outcomes, and look at it once. `quotes`: does this one quote?"""
+    writer = Writer(open_store(), open_store(), beats=quotes)
     reader = Reader(open_store(), product_table)
     await reader.start()
-    return Service(
-        settings, customer_secret, product_table, reader, writer, RateLimits(settings.rate_per_second), Latencies()
-    )
+    allowances = Allowances(settings.rate_per_second, customer_secret)
+    return Service(settings, customer_secret, product_table, reader, writer, allowances, Latencies())

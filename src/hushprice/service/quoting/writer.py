@@ -2,6 +2,7 @@
 
 While the store is away, quotes are answered at once, buffered here, and stored when it is back; outcomes are refused,
 because a shop that was told "recorded" will not tell again. So are quotes with an Idempotency-Key, which may have one.
+Outcomes wait apart (`outcome_queue.py`), and whether the store is away is said by quotes and beats alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard, TypeVar
 
+from hushprice.service.quoting.group_write import Answers, send_answers, write_apart
+from hushprice.service.quoting.outcome_queue import OutcomeQueue
 from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
 from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, QuoteAnswer
 
@@ -26,17 +29,18 @@ _PAUSE = 0.2  # seconds between two tries to reach the store
 
 log = logging.getLogger("hushprice.service")
 Value = TypeVar("Value")
-_Item = tuple[NewQuote | NewOutcome | Callable[[QuoterStore], Any], "asyncio.Future[Any] | None", float]
+_Item = tuple[NewQuote | Callable[[QuoterStore], Any], "asyncio.Future[Any] | None", float]
 
 
 class Writer:
     """Belongs to one event loop, which alone calls its methods; the thread alone uses the store."""
 
-    def __init__(self, store: QuoterStore, *, beats: bool = True) -> None:
+    def __init__(self, store: QuoterStore, outcome_store: QuoterStore, *, beats: bool = True) -> None:
         self._store = store
         self._beats = beats
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Item] = deque()
+        self._outcomes = OutcomeQueue(outcome_store, self._loop)
         self._buffer: deque[NewQuote] = deque()  # used by the thread alone, except for its length
         self._oldest = 0.0  # since when the store has something to do; 0: it has nothing
         self._wake = threading.Event()
@@ -51,7 +55,7 @@ class Writer:
 
     @property
     def backlog(self) -> int:
-        """How many items wait to be written."""
+        """How many items wait to be written, outcomes apart."""
         return len(self._waiting)
 
     @property
@@ -87,11 +91,8 @@ class Writer:
 
     def outcome(self, outcome: NewOutcome) -> asyncio.Future[OutcomeAnswer]:
         """Store an outcome; StoreUnavailable where the store is away."""
-        future: asyncio.Future[OutcomeAnswer] = self._loop.create_future()
-        if self.away:
-            future.set_exception(StoreUnavailable("away"))
-        else:
-            self._put((outcome, future, time.monotonic()))
+        future = self._outcomes.put(outcome, away=self.away)
+        self._wake.set()
         return future
 
     def call(self, work: Callable[[QuoterStore], Value]) -> asyncio.Future[Value]:
@@ -115,8 +116,11 @@ class Writer:
     def _give_up_waiting(self) -> None:
         """Let nobody wait for a store that hangs: answers go out, and the thread keeps what it has in hand."""
         self._watch = self._loop.call_later(PATIENCE / 4, self._give_up_waiting)
-        oldest = self._oldest
-        if oldest and time.monotonic() - oldest > PATIENCE:
+        before = time.monotonic() - PATIENCE
+        oldest = self._oldest or self._held_up()
+        if 0.0 < oldest < before or 0.0 < self._outcomes.since < before:
+            self._outcomes.give_up()
+        if 0.0 < oldest < before:
             self.away = True
             for item, future, _ in (*self._at_store, *self._waiting):
                 if future is not None and not future.done():
@@ -125,24 +129,37 @@ class Writer:
                     else:
                         future.set_exception(StoreUnavailable("the store does not answer"))
 
+    def _held_up(self) -> float:
+        """Since when a quote waits while outcomes are at the store; 0: none does."""
+        try:
+            return self._waiting[0][2] if self._outcomes.since else 0.0
+        except IndexError:
+            return 0.0
+
     # What follows runs in the thread.
 
     def _run(self) -> None:
         while True:
             self._wake.wait(BEAT / 2)
             self._wake.clear()
+            outcomes = len(self._outcomes)  # counted first: the quotes they are about are among those that wait
             remaining = len(self._waiting)  # who comes later wakes this thread again, or is in no hurry
             while remaining > 0:
                 remaining -= self._step()
                 self._beat()
+            while outcomes > 0:  # not while their quotes may be in the buffer
+                refuse = bool(self.away or self._buffer)
+                outcomes -= self._outcomes.tell(LARGEST, refuse=refuse, failed=self._log_refused)
+                self._beat()
             if self._buffer or self.away:
                 self._retry()
             self._beat()
-            if self._stopping and not self._waiting:
+            if self._stopping and not self._waiting and not self._outcomes:
                 break
         if self._buffer:
             log.error("%d quotes were given and not stored: the store is away", len(self._buffer))
         self._store.close()
+        self._outcomes.store.close()
 
     def _step(self) -> int:
         """Do one transaction with all that waits, or one call; returns how many items were taken."""
@@ -167,23 +184,21 @@ class Writer:
         except Exception as problem:
             if isinstance(problem, StoreUnavailable):
                 self._set_away(problem)
-            elif not callable(taken[0][0]):
-                log.error("the store refused a write: %s", type(problem).__name__)
             self._answer(taken, problem)
         finally:
             self._at_store, self._oldest = [], 0.0
         return len(taken)
 
-    def _write(self, items: Sequence[Any]) -> list[QuoteAnswer | OutcomeAnswer]:
-        quotes = [item for item in items if isinstance(item, NewQuote)]
-        outcomes = [item for item in items if isinstance(item, NewOutcome)]
-        given, recorded = self._store.write(quotes, outcomes)
-        of_quotes, of_outcomes = iter(given), iter(recorded)
-        return [next(of_quotes) if isinstance(item, NewQuote) else next(of_outcomes) for item in items]
+    def _write(self, quotes: Sequence[Any]) -> list[Any]:
+        return write_apart(lambda items: self._store.write(items, [])[0], quotes)
+
+    def _log_refused(self, problem: StoreUnavailable) -> None:
+        """Outcomes could not be stored. No quote notices, and nobody is told how many: that would be a release."""
+        log.warning("outcomes were refused: %s", problem)
 
     def _answer(self, taken: list[_Item], results: Sequence[Any] | Exception) -> None:
         """Tell those who wait, in one step of the event loop. Quotes of a failed write are kept."""
-        answers: list[tuple[asyncio.Future[Any], Any]] = []
+        answers: Answers = []
         for index, (item, future, _) in enumerate(taken):
             result = results if isinstance(results, Exception) else results[index]
             if isinstance(result, StoreUnavailable) and _is_given_anyway(item):
@@ -192,29 +207,22 @@ class Writer:
                     self._buffer.append(item)
             if future is not None:
                 answers.append((future, result))
-        if answers:
-            self._loop.call_soon_threadsafe(_set_results, answers)
+        send_answers(self._loop, answers)
 
     def _retry(self) -> None:
         """Try the store again, with the quotes of the buffer first."""
-        batch: list[NewQuote] = []
         try:
             while self._buffer:
                 batch = [self._buffer[index] for index in range(min(LARGEST, len(self._buffer)))]
-                self._store.write(batch, [])
+                self._write(batch)
                 for _ in batch:
                     self._buffer.popleft()
-                batch = []
             if self.away:
                 self._probe()
             self._set_away(None)
         except StoreUnavailable as problem:
             self._set_away(problem)
             time.sleep(0.0 if self._stopping else _PAUSE)
-        except Exception as problem:  # quotes that no store will take must not hold up those after them
-            log.error("%d quotes could not be stored: %s", len(batch), type(problem).__name__)
-            for _ in batch:
-                self._buffer.popleft()
 
     def _probe(self) -> None:
         """A write where this process may write of its own accord, so that a read-only store does not count as back."""
@@ -244,15 +252,6 @@ class Writer:
         self.away = problem is not None
 
 
-def _is_given_anyway(item: NewQuote | NewOutcome | Callable[[QuoterStore], Any]) -> TypeGuard[NewQuote]:
+def _is_given_anyway(item: NewQuote | Callable[[QuoterStore], Any]) -> TypeGuard[NewQuote]:
     """Is the item a quote that is given although the store is away?"""
     return isinstance(item, NewQuote) and item.idempotency is None
-
-
-def _set_results(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
-    for future, result in answers:
-        if not future.done():
-            if isinstance(result, Exception):
-                future.set_exception(result)
-            else:
-                future.set_result(result)

@@ -23,7 +23,9 @@ PREFIX = "HUSHPRICE_"
 _OF_THE_CLIENT = frozenset({"HUSHPRICE_URL", "HUSHPRICE_KEY"})
 
 # A misspelt address of a database. As a file's name it would be shown, with the password in it.
-_ADDRESS = re.compile(r"://|^postgres(ql)?:|password *=", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"://|^postgres\w*(:|//)|:[^/]*@|^\w*//.*[:@]|\b(password|passwd|pwd|user|host|dbname) *=", re.IGNORECASE
+)
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 

@@ -11,7 +11,7 @@ from hushprice.service.shared.product_view import ProductView
 from hushprice.service.shared.rate_limits import LARGEST_BATCH
 
 QuoteId = Annotated[
-    str, Meta(pattern="^[0-9a-f]{32}$", description="128 random bits", examples=["9f86d081884c7d65" * 2])
+    str, Meta(pattern="^[0-9a-f]{32}$", description="96 random bits and a mark", examples=["9f86d081884c7d65" * 2])
 ]
 Attributes = Annotated[
     dict[str, float | bool | str],
@@ -81,7 +81,7 @@ class OutcomeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What became of a quote: `purchased`, or `quantity` where several can be bought."""
 
     purchased: bool | None = None
-    quantity: Annotated[float, Meta(ge=0, le=1e6)] | None = None
+    quantity: Annotated[float, Meta(ge=0, le=1e6, description="at most the product's bound")] | None = None
 
     def __repr__(self) -> str:
         return "OutcomeRequest(<sensitive>)"

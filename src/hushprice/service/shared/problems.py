@@ -87,6 +87,11 @@ def store_away() -> Problem:
     return Problem(503, "store_unavailable", "the store is away; try again", headers={"retry-after": "1"})
 
 
+def busy() -> Problem:
+    """So many ask for what takes long that more would only wait."""
+    return Problem(503, "busy", "too many price maps are being drawn; try again", headers={"retry-after": "1"})
+
+
 def key_not_looked_up() -> Problem:
     """The store is away, and this process does not remember the key."""
     message = "the store is away, and this key may have a quote there already; ask again, or without a key"

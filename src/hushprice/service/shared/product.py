@@ -26,6 +26,7 @@ from hushprice.policies.protocol import Policy
 from hushprice.privacy.delta import parse_delta
 from hushprice.service.shared.contexts import ContextReader
 from hushprice.service.shared.tariff import PriceRules, Tariff, lowest_units, units
+from hushprice.service.store.decisions import DEFAULT_BOUND
 from hushprice.settings import PolicySettings, Settings
 from hushprice.types import FloatArray
 
@@ -70,9 +71,9 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         "logistic"
     )
     slope: Annotated[float | None, Meta(description="of demand. Default: 4 for logistic demand, 1 for poisson")] = None
-    bound: Annotated[float | None, Meta(description="poisson only: the largest quantity that counts. Default: 10")] = (
-        None
-    )
+    bound: Annotated[
+        float | None, Meta(description="poisson only: the largest quantity that can be told. Default: 10")
+    ] = None
     quote_seconds: Annotated[float, Meta(description="how long a price holds")] = 900.0
     outcome_seconds: Annotated[float, Meta(description="the deadline for outcomes; at least quote_seconds")] = 3600.0
     holdout: Annotated[float, Meta(description="share of quotes at the reference price, by a secret coin")] = 0.0
@@ -102,7 +103,10 @@ def schema_of(product: Product) -> Schema | None:
 def demand_of(product: Product) -> Logistic | Poisson:
     """The demand family."""
     if product.family == "poisson":
-        slope, bound = 1.0 if product.slope is None else product.slope, 10.0 if product.bound is None else product.bound
+        slope, bound = (
+            1.0 if product.slope is None else product.slope,
+            DEFAULT_BOUND if product.bound is None else product.bound,
+        )
         return Poisson(slope=slope, bound=bound)
     if product.bound is not None:
         raise InvalidInput(f"bound is for family 'poisson', got {checks.shown(product.bound)}")

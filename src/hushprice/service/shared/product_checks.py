@@ -6,6 +6,7 @@ import re
 
 from hushprice import checks
 from hushprice.demand.features import MAPS
+from hushprice.demand.schema import Category
 from hushprice.errors import InvalidInput
 from hushprice.policies.newton.statements import MOST_RECORDS
 from hushprice.service.shared.product import (
@@ -25,6 +26,8 @@ from hushprice.service.shared.tariff import HIGHEST, MOST_DECIMALS, check_rules,
 MOST_FEATURES = 32  # a release has half their square numbers; a quote reads all of them
 LONGEST = 366 * 86400.0  # seconds that a quote or its outcome may take
 MOST_QUOTES = 10**12  # of a horizon
+MOST_UNITS = 1e6  # of one quote
+LONGEST_NAME = 100  # characters of an attribute or a level: errors and pages show it
 
 
 def check(product: Product) -> None:
@@ -47,6 +50,8 @@ def check(product: Product) -> None:
         checks.within(1, MOST_RECORDS, records_per_customer=product.records_per_customer)
     check_rules(product.rules, product, reference_price_of(product))
     _check_contexts(product)
+    if product.bound is not None:
+        checks.within(1.0, MOST_UNITS, bound=product.bound)
     demand_of(product)
     checks.positive(epsilon=product.epsilon)
     delta_of(product)
@@ -83,7 +88,13 @@ def _check_contexts(product: Product) -> None:
     if product.contexts is not None:
         checks.whole(0, contexts=product.contexts)
         checks.within(0, MOST_FEATURES, contexts=product.contexts)  # before any array is made
-    schema_of(product)
+    schema = schema_of(product)
+    for each in () if schema is None else schema.attributes:
+        for name in (each.name, *(each.levels if isinstance(each, Category) else ())):
+            if len(name) > LONGEST_NAME:
+                raise InvalidInput(
+                    f"schema must have names of at most {LONGEST_NAME} characters, got {checks.shown(name)}"
+                )
     dimension = features_of(product).dimension
     if dimension > MOST_FEATURES:
         field = "contexts" if product.schema is None else "schema"

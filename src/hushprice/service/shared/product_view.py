@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from hushprice.service.shared.product import Product, delta_of, demand_of, reference_price_of
 from hushprice.service.shared.tariff import PriceRules
 from hushprice.service.store.values import StoredProduct
+
+LARGE_EPSILON = 10.0  # odds of 22,000 to 1 between two worlds
 
 
 class ProductView(Product, frozen=True, kw_only=True):
@@ -23,6 +26,17 @@ class ProductView(Product, frozen=True, kw_only=True):
     status: Literal["open", "frozen"]
     quotes: int  # given
     created: float  # wall-clock, seconds since 1970
+    warnings: Annotated[list[str], Meta(description="what is allowed and promises little")]
+
+
+def warnings_of(product: Product) -> list[str]:
+    """What an admin should think about again: a budget under which a record is hardly hidden."""
+    found, delta = [], delta_of(product)
+    if product.policy != "fixed" and product.epsilon > LARGE_EPSILON:
+        found.append(f"epsilon {product.epsilon:g} is above {LARGE_EPSILON:g}: one record may move prices a lot")
+    if product.policy != "fixed" and delta * product.horizon >= 1.0:
+        found.append(f"delta {delta:g} is not below 1/horizon: it allows to publish a record as it is")
+    return found
 
 
 def product_of(stored: StoredProduct) -> Product:
@@ -52,5 +66,6 @@ def view_of(stored: StoredProduct, *, with_cost: bool = False) -> ProductView:
         "status": stored.status,
         "quotes": stored.slots,
         "created": stored.created,
+        "warnings": warnings_of(product),
     }
     return ProductView(**declared | now)

@@ -24,7 +24,7 @@ def open_store(uri: str, role: Literal["learner", "quoter"]) -> LearnerStore | Q
 
         return PostgresQuoterStore(uri)
     if "://" in uri:
-        raise InvalidInput(f"store: must be a file's path or postgresql://..., got {uri.split('://')[0]}://...")
+        raise InvalidInput("store: must be a file's path or postgresql://...")  # what it is instead may hold a password
     from hushprice.service.store.sqlite import SqliteStore
     from hushprice.service.store.sqlite_file import LEARNER_PAGES, QUOTER_PAGES
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import time
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -27,6 +28,8 @@ from hushprice.service.store.values import (
 )
 
 WAITING, RECORDED, LATE, FORGOTTEN = range(4)
+DEFAULT_BOUND = 10.0  # of a Poisson product that declares none
+_IS_ID = re.compile("[0-9a-f]{32}")
 
 COUNTED = (
     "quoted",
@@ -92,6 +95,23 @@ def check_written(quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]) ->
         raise InvalidInput("demand: must be a finite number")
     if not all(math.isfinite(quote.price) and math.isfinite(quote.window) for quote in quotes):
         raise InvalidInput("price, window: must be finite numbers")
+
+
+def largest_demand(spec: bytes) -> float:
+    """The largest outcome that a quote of the product can have, by its declaration.
+
+    >>> largest_demand(b'{"family": "logistic"}'), largest_demand(b'{"family": "poisson", "bound": 5}')
+    (1.0, 5.0)
+    """
+    declared = msgspec.json.decode(spec, type=_DeclaredDemand)
+    if declared.family == "poisson":
+        return DEFAULT_BOUND if declared.bound is None else declared.bound
+    return 1.0 if declared.family == "logistic" else math.inf
+
+
+class _DeclaredDemand(msgspec.Struct, frozen=True):
+    family: str | None = None
+    bound: float | None = None
 
 
 def fresh_answer(quote: NewQuote) -> QuoteAnswer:
@@ -186,10 +206,7 @@ def restore_details(seen: SeenRelease, at: Progress, known: int) -> list[str]:
 
 def quote_id(text: str) -> bytes | None:
     """The 16 bytes of a quote's id; None where it is no such id."""
-    try:
-        return bytes.fromhex(text) if len(text) == 32 else None
-    except ValueError:
-        return None
+    return bytes.fromhex(text) if _IS_ID.fullmatch(text) else None  # `fromhex` alone passes over blanks
 
 
 def today() -> int:

@@ -11,7 +11,7 @@ import psycopg
 from psycopg import errors
 
 from hushprice.errors import InvalidInput, first_line
-from hushprice.service.store.protocol import StoreUnavailable
+from hushprice.service.store.protocol import StoreUnavailable, ValueRefused
 
 _log = logging.getLogger("hushprice.service")
 # Nothing may wait for ever: not for a server that is gone, a lock, or a process that hangs in its transaction.
@@ -113,6 +113,8 @@ class PostgresConnection:
             yield
         except (errors.UniqueViolation, errors.NoDataFound):
             raise
+        except (psycopg.DataError, psycopg.IntegrityError) as problem:  # of one request, and no outage for the others
+            raise ValueRefused(f"the store on PostgreSQL {_meaning(problem, self._uri)}") from None
         except psycopg.Error as problem:
             if self._connection is not None and self._connection.closed:
                 self.close()

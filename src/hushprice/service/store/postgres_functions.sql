@@ -139,6 +139,14 @@ BEGIN
     RETURN to_jsonb(given);
 END $$;
 
+-- decisions.largest_demand in Python says the same.
+CREATE OR REPLACE FUNCTION hushprice.largest_demand(number integer) RETURNS float8 LANGUAGE sql
+SET search_path = pg_catalog, hushprice, pg_temp AS $$
+    SELECT CASE declared ->> 'family' WHEN 'poisson' THEN coalesce((declared ->> 'bound')::float8, 10.0)
+        WHEN 'logistic' THEN 1.0 ELSE 'infinity'::float8 END
+    FROM (SELECT convert_from(spec, 'UTF8')::jsonb AS declared FROM product WHERE id = number) AS specs;
+$$;
+
 CREATE OR REPLACE FUNCTION hushprice.store_outcomes(outcomes jsonb, clock float8) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, hushprice, pg_temp AS $$
 DECLARE
@@ -153,6 +161,8 @@ BEGIN
         SELECT * INTO q FROM quote WHERE id = decode(o.quote, 'hex') AND quote.key = o.key AND status <> 3;
         IF NOT FOUND THEN
             told := told || '{"status": "unknown"}'::jsonb;
+        ELSIF o.demand > 1.0 AND o.demand > largest_demand(q.product) THEN
+            told := told || jsonb_build_object('status', 'too much', 'bound', largest_demand(q.product));
         ELSIF q.status = 0 AND clock < q.deadline THEN
             UPDATE quote SET status = 1, demand = o.demand WHERE product = q.product AND slot = q.slot;
             told := told || '{"status": "recorded"}'::jsonb;
@@ -182,6 +192,10 @@ DECLARE
     concerned integer[];
     given jsonb;
 BEGIN
+    -- Outcomes wait for a lock less long than quotes have patience for the store: quotes may be behind them.
+    IF jsonb_array_length(quotes) = 0 THEN
+        PERFORM set_config('lock_timeout', '1500ms', true);
+    END IF;
     PERFORM lock_clock(false);
     SELECT service INTO now FROM clock;
     -- Arrays, so that the index is used whatever the planner believes about the table.

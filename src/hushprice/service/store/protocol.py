@@ -43,6 +43,10 @@ class StoreUnavailable(Exception):
     """The database cannot be reached, or is locked, read-only or full. The message is one line without any record."""
 
 
+class ValueRefused(Exception):
+    """The database does not take a value: a fault of who sent it. The database itself is there for all others."""
+
+
 class LeaseLost(Exception):
     """Another learner holds the lease; this one must forget what it holds and release nothing."""
 

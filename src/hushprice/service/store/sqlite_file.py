@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from hushprice.errors import InvalidInput, first_line
-from hushprice.service.store.protocol import StoreUnavailable
+from hushprice.service.store.protocol import StoreUnavailable, ValueRefused
 from hushprice.service.store.sqlite_write_lock import WAIT
 
 APPLICATION = 0x68757368  # "hush"
@@ -40,6 +40,8 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.IntegrityError:
         raise
+    except (sqlite3.DataError, sqlite3.InterfaceError) as problem:  # of one request, and no outage for the others
+        raise ValueRefused(f"the store {path} refused a value: {type(problem).__name__}") from None
     except sqlite3.Error as problem:
         code = getattr(problem, "sqlite_errorcode", 0) & 0xFF  # without the extension
         raise StoreUnavailable(f"the store {path} {_MEANINGS.get(code, 'failed: ' + first_line(problem))}") from None

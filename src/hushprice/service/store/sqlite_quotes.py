@@ -155,6 +155,11 @@ def _store_outcome(connection: sqlite3.Connection, outcome: NewOutcome, clock: f
     if row is None or row[2] != outcome.key or row[3] == FORGOTTEN:
         return OutcomeAnswer("unknown")
     product, slot, _, status, demand, deadline, price, holdout, day = row
+    if outcome.demand > 1.0:  # what every product can have
+        (spec,) = connection.execute("SELECT spec FROM product WHERE id = ?", (product,)).fetchone()
+        bound = decisions.largest_demand(spec)
+        if outcome.demand > bound:
+            return OutcomeAnswer("too much", bound=bound)
     if status == WAITING:
         if not decisions.in_time(clock, deadline):
             connection.execute(_SET_OUTCOME, (LATE, outcome.demand, product, slot))

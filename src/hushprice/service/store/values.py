@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 Role = Literal["shop", "auditor", "admin"]
-OutcomeStatus = Literal["recorded", "late", "conflict", "unknown"]
+OutcomeStatus = Literal["recorded", "late", "conflict", "unknown", "too much"]
 
 
 class ApiKey(msgspec.Struct, frozen=True):
@@ -49,7 +49,7 @@ class Change(msgspec.Struct, frozen=True):
 class NewQuote(msgspec.Struct, frozen=True):
     """A quote to be stored, price rules applied."""
 
-    id: str  # 32 hexadecimal digits: 128 random bits
+    id: str  # 32 hexadecimal digits, of service.shared.quote_ids
     product: str
     key: str  # the identity of the API key that asked
     context: bytes  # little-endian float64, the product's number of them
@@ -95,6 +95,7 @@ class OutcomeAnswer(msgspec.Struct, frozen=True):
 
     status: OutcomeStatus
     repeat: bool = False
+    bound: float | None = None  # "too much": the largest demand of the quote's product. Nothing was stored
 
 
 class StoredRelease(msgspec.Struct, frozen=True):

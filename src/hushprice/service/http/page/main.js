@@ -46,7 +46,7 @@ chooser.addEventListener("change", () => {
   start();
 });
 window.addEventListener("hashchange", () => {
-  const wanted = decodeURIComponent(location.hash.slice(1));
+  const wanted = named();
   if (![...chooser.options].some((each) => each.value === wanted) || chooser.value === wanted) return;
   chooser.value = wanted;
   start();
@@ -142,10 +142,19 @@ function failed(error) {
 }
 
 const offer = memo((names) => {
-  const wanted = chooser.value || decodeURIComponent(location.hash.slice(1));
+  const wanted = chooser.value || named();
   chooser.replaceChildren(...names.map((each) => new Option(each)));
   if (names.includes(wanted)) chooser.value = wanted;
 });
+
+// The product in the address; what nobody could have written there names none.
+function named() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return "";
+  }
+}
 
 function view(id) {
   for (const each of VIEWS) show(byId(each), each === id);

@@ -29,7 +29,10 @@ def _up_or_away(up: bool) -> Literal["up", "away"]:
 
 
 async def prometheus(service: Service, request: CheckedRequest) -> Answer:
-    """The answer with public figures, as Prometheus reads them."""
+    """The answer with public figures, as Prometheus reads them; for an admin also how long quotes took.
+
+    That depends on what customers are like, so it is not public: a number out of its bounds takes longer to read.
+    """
     figures = []
     for name, priced in service.product_table.products.items():
         claimed, proven = priced.policy.claimed, priced.policy.proven
@@ -37,7 +40,8 @@ async def prometheus(service: Service, request: CheckedRequest) -> Answer:
         epsilon = 0.0 if claimed is None else claimed.epsilon
         figures.append(metrics.ProductFigures(name, priced.slots, priced.sequence, priced.learned, epsilon, spent))
     up, learner = service.store_up, service.learner_up
-    text = metrics.render(service.latencies, figures, store_up=up, learner_up=learner, buffered=service.writer.buffered)
+    latencies = service.latencies if request.sender.role == "admin" else None
+    text = metrics.render(latencies, figures, store_up=up, learner_up=learner, buffered=service.writer.buffered)
     return Answer(200, text.encode(), _TEXT)
 
 
@@ -65,8 +69,9 @@ READS = (
         path="/metrics",
         name="metrics",
         tag="health",
-        summary="Figures for Prometheus",
+        summary="Figures for Prometheus; with an admin key also how long quotes took",
         handler=prometheus,
+        roles=("auditor",),
         answers={200: "text/plain"},
     ),
 )

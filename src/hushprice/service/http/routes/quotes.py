@@ -15,7 +15,7 @@ from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.quoting.randomness import random_bytes
 from hushprice.service.quoting.service_state import Service
 from hushprice.service.quoting.writer import BUFFER
-from hushprice.service.shared import problems
+from hushprice.service.shared import problems, quote_ids
 from hushprice.service.shared.keys import customer_digest
 from hushprice.service.shared.messages import Batch, BatchRequest, Quote, QuoteRequest, RawBatch
 from hushprice.service.shared.problems import Complaint, ErrorBody, Problem
@@ -89,7 +89,7 @@ def new_quote(
     holdout = _uniform(drawn[16:24]) < product.holdout
     charged = priced.reference if holdout else priced.price(context, _uniform(drawn[24:]))
     return NewQuote(
-        drawn[:16].hex(),
+        quote_ids.new_id(service.customer_secret, key, drawn[:16]),
         product.name,
         key,
         context,
@@ -133,9 +133,7 @@ async def batch(service: Service, request: CheckedRequest) -> Answer:
     if request.idempotency is not None:  # ignored, it would be a promise not kept
         raise problems.invalid("Idempotency-Key", "is for single quotes; a batch has none")
     items: list[msgspec.Raw] = request.body.quotes
-    wait = service.limits.take(request.sender.name, request.started, len(items) - 1)
-    if wait:
-        raise problems.too_many(wait)
+    request.charge(len(items) - 1)
     pending: list[tuple[PricedProduct, NewQuote, Future[QuoteAnswer | None]] | Complaint] = []
     for index, raw in enumerate(items):
         try:
@@ -174,6 +172,7 @@ CALLS = (
         summary="A price for one customer",
         handler=quote,
         roles=("shop",),
+        takes="quotes",
         body=QuoteRequest,
         answers={201: Quote, 200: Quote},
         refusals={
@@ -191,6 +190,7 @@ CALLS = (
         summary=f"Prices for up to {LARGEST_BATCH} customers, each answered in its place",
         handler=batch,
         roles=("shop",),
+        takes="quotes",
         body=BatchRequest,
         decoder=msgspec.json.Decoder(RawBatch),
         answers={200: Batch},

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from urllib.parse import parse_qsl
 
 from hushprice.service.http.call import Answer, Call, CheckedRequest, Query
 from hushprice.service.http.routes.products import find
-from hushprice.service.quoting.price_maps import demand_curve, price_map
+from hushprice.service.quoting.price_maps import demand_curve, plan_map
 from hushprice.service.quoting.privacy_figures import privacy_of, privacy_of_all
 from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared import problems
@@ -26,6 +25,8 @@ from hushprice.service.shared.times import rfc3339
 
 MOST_STEPS = 48
 _STEPS = 24
+_LATER = {"prices": "too many price maps are being drawn"}
+_CURVE = 4  # tokens besides the one for asking: as long as so many other calls
 
 
 async def all_privacy(service: Service, request: CheckedRequest) -> Answer:
@@ -84,12 +85,13 @@ async def prices(service: Service, request: CheckedRequest) -> Answer:
     steps = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
     if not 2 <= steps <= MOST_STEPS:
         raise problems.invalid("steps", f"must be a whole number from 2 to {MOST_STEPS}")
-    # In a thread: a map is thousands of prices, and quotes must not wait for it.
-    return Answer(200, await asyncio.to_thread(price_map, priced, query.get("x"), query.get("y"), steps))
+    plan = plan_map(priced, query.get("x"), query.get("y"), steps)
+    return Answer(200, await service.maps.get(priced, plan, request.charge))
 
 
 async def demand(service: Service, request: CheckedRequest) -> Answer:
     """The answer with believed demand over price."""
+    request.charge(_CURVE)
     return Answer(200, demand_curve(find(service, request), _query(request)))
 
 
@@ -112,7 +114,7 @@ def _read(path: str, name: str, summary: str, handler: object, answer: object, *
         roles=("auditor",),
         reads=True,
         answers={200: answer},
-        refusals={404: "unknown product", 503: "the store is away"} if "{name}" in path else {},
+        refusals={404: "unknown product", 503: _LATER.get(name, "the store is away")} if "{name}" in path else {},
         **more,  # type: ignore[arg-type]
     )
 

@@ -1,0 +1,32 @@
+"""Ids of quotes: 96 random bits, and 32 by which a process knows, without the store, that the key was given the quote.
+
+So an outcome call can be told from one about a quote that never was before anything is looked up. To guess the 32 bits
+gains a look in the store; the wrong guesses are counted.
+"""
+
+from __future__ import annotations
+
+import hmac
+
+from hushprice.service.store.decisions import quote_id
+
+_RANDOM, _MARK = 12, 4  # bytes
+
+
+def new_id(secret: bytes, key: str, drawn: bytes) -> str:
+    """The id of a quote for the API key of this identity, from 12 random bytes.
+
+    >>> is_given(b"secret", "shop", new_id(b"secret", "shop", bytes(12)))
+    True
+    """
+    return (drawn[:_RANDOM] + _mark(secret, key, drawn[:_RANDOM])).hex()
+
+
+def is_given(secret: bytes, key: str, quote: str) -> bool:
+    """Was this id made for this API key?"""
+    number = quote_id(quote)
+    return number is not None and hmac.compare_digest(_mark(secret, key, number[:_RANDOM]), number[_RANDOM:])
+
+
+def _mark(secret: bytes, key: str, random: bytes) -> bytes:
+    return hmac.digest(secret, b"quote " + key.encode() + b" " + random, "sha256")[:_MARK]

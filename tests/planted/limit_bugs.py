@@ -1,0 +1,47 @@
+"""Bugs in the service's limits, by which a purchase decides who gets a slot, and the checks that catch them."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from tests.planted.planting import changed
+from tests.service.http import limit_worlds
+
+from hushprice.service.quoting.writer import Writer
+from hushprice.service.shared.rate_limits import Allowances, Bucket
+
+
+def _same(world: limit_worlds.World) -> None:
+    with tempfile.TemporaryDirectory() as told, tempfile.TemporaryDirectory() as silent:
+        assert world(Path(told), True) == world(Path(silent), False)
+
+
+def purchases_take_no_quotes_token() -> None:
+    _same(limit_worlds.rate_limit)
+
+
+def purchases_take_no_other_outcomes_token() -> None:
+    _same(limit_worlds.outcome_calls)
+
+
+def purchases_are_not_in_the_queue_of_quotes() -> None:
+    _same(limit_worlds.writer_queue)
+
+
+def failed_outcomes_are_no_outage() -> None:
+    _same(limit_worlds.failing_outcomes)
+
+
+outcome_takes_a_quotes_token = changed(
+    Allowances, "of_outcome", lambda real: lambda self, key, quote: self.of_quotes(key)
+)
+outcome_takes_anothers_token = changed(
+    Allowances, "of_outcome", lambda real: lambda self, key, quote: Bucket(self._unknown, key.name)
+)
+outcomes_lengthen_the_queue = changed(
+    Writer, "backlog", lambda real: property(lambda self: len(self._waiting) + len(self._outcomes))
+)
+outcome_says_the_store_is_away = changed(
+    Writer, "_log_refused", lambda real: lambda self, problem: self._set_away(problem)
+)

@@ -1,0 +1,200 @@
+"""Two worlds at the edge of every limit: a buyer tells of a purchase or does not. Each returns what others see."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.service.http.running import Running, ask, running
+from tests.service.store.samples import quote as new_quote
+from tests.waiting import PATIENCE, eventually
+
+from hushprice.service.quoting import recent_keys, writer
+from hushprice.service.quoting.writer import Writer
+from hushprice.service.shared.rate_limits import LARGEST_BATCH, PREPAID
+from hushprice.service.store import open_store
+from hushprice.service.store.protocol import StoreUnavailable
+from hushprice.service.store.values import NewOutcome
+
+World = Callable[[Path, bool], Any]
+NO_REFILL = 1e-4  # tokens a second: none comes back while a test runs, on whatever machine
+
+
+@contextmanager
+def serving(folder: Path, **settings: Any) -> Iterator[Running]:
+    with running(str(folder / "shop.db"), folder, **settings) as server:
+        server.create()
+        yield server
+
+
+def tell(server: Running, quote: dict[str, Any], times: int = 1, key: str = "shop") -> list[int]:
+    client, path = server.client(key), f"/v1/quotes/{quote['id']}/outcome"
+    return [client.post(path, json={"purchased": True}).status_code for _ in range(times)]
+
+
+def use_up(server: Running, tokens: int) -> int:
+    """A batch of so many quotes."""
+    return server.client("shop").post("/v1/quotes/batch", json={"quotes": [ask()] * tokens}).status_code
+
+
+def ask_again(server: Running, times: int, **headers: str) -> list[int]:
+    client = server.client("shop")
+    return [client.post("/v1/quotes", json=ask(), headers=headers).status_code for _ in range(times)]
+
+
+def rate_limit(folder: Path, tells: bool) -> Any:
+    """A key's bucket holds 100 quotes, and nothing but quotes takes from it."""
+    with serving(folder, rate_per_second=NO_REFILL) as server:
+        buyer = server.quote()
+        use_up(server, LARGEST_BATCH - 6)
+        tell(server, buyer, 3 * tells)
+        return ask_again(server, 6)
+
+
+def batch_size(folder: Path, tells: bool) -> Any:
+    """A batch that takes the last tokens there are."""
+    with serving(folder, rate_per_second=NO_REFILL) as server:
+        buyer = server.quote()
+        tell(server, buyer, int(tells))
+        return use_up(server, LARGEST_BATCH - 1), ask_again(server, 1)
+
+
+def outcome_calls(folder: Path, tells: bool) -> Any:
+    """What one quote's outcome calls take, no other quote's do; nor do calls about quotes that never were."""
+    with serving(folder, rate_per_second=NO_REFILL) as server:
+        buyer, other = server.quote(), server.quote()
+        use_up(server, LARGEST_BATCH - 4)
+        tell(server, buyer, 2 * PREPAID * tells)
+        tell(server, {"id": "0" * 32}, (LARGEST_BATCH + 1) * tells)
+        return tell(server, other, PREPAID), ask_again(server, 4)
+
+
+def idempotency_memory(folder: Path, tells: bool) -> Any:
+    """A process that remembers two keys is asked for them while the store is away."""
+    with pytest.MonkeyPatch.context() as patch, serving(folder) as server:
+        patch.setattr(recent_keys, "REMEMBERED", 2)
+        path, keys = "/v1/quotes", [{"idempotency-key": f"basket {n}"} for n in range(4)]
+        given = [server.client("shop").post(path, json=ask(), headers=each).json() for each in keys[:3]]
+        for each in given:
+            tell(server, each, int(tells))
+        leave(server)
+        return [server.client("shop").post(path, json=ask(), headers=each).status_code for each in keys]
+
+
+def outage_buffer(folder: Path, tells: bool) -> Any:
+    """While the store is away two quotes are kept for it, and outcomes are refused."""
+    with pytest.MonkeyPatch.context() as patch, serving(folder) as server:
+        patch.setattr(writer, "BUFFER", 2)
+        buyer = server.quote()
+        leave(server)
+        refused = tell(server, buyer, (PREPAID + 2) * tells)  # not one of them is charged
+        during = [server.quote() for _ in range(4)]
+        with pytest.raises(StoreUnavailable):  # comes after them: all were looked at
+            asyncio.run_coroutine_threadsafe(_nothing(server), server.loop).result()
+        come_back(server)
+        eventually(lambda: tell(server, buyer) == [200])
+        assert refused == [503] * len(refused)
+        return [tell(server, each) for each in during]
+
+
+def failing_outcomes(folder: Path, tells: bool) -> Any:
+    """An outcome that cannot be stored does not make the store count as away, not even for a moment."""
+    left, real = [], Writer._set_away
+
+    def set_away(self: Writer, problem: Any) -> None:
+        left.append(problem is not None)
+        real(self, problem)
+
+    with pytest.MonkeyPatch.context() as patch, serving(folder) as server:
+        buyer = server.quote()
+        patch.setattr(Writer, "_set_away", set_away)
+        server.service.writer._outcomes.store._connection.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
+        assert tell(server, buyer, int(tells)) == [503] * tells
+        key = {"idempotency-key": "a basket of the next customer"}
+        answer = server.client("shop").post("/v1/quotes", json=ask(), headers=key)
+        return answer.status_code, answer.json()["recorded"], any(left)
+
+
+async def _nothing(server: Running) -> None:
+    await server.service.writer.call(lambda store: None)
+
+
+class SlowStore:
+    """The real store, whose first write waits until it may; it notes which quotes were written together."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.may, self.began = threading.Event(), threading.Event()
+        self.together: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def write(self, quotes: Sequence[Any], outcomes: Sequence[Any]) -> Any:
+        self.began.set()
+        assert self.may.wait(PATIENCE)
+        if quotes:
+            self.together.append(len(quotes))
+        return self._store.write(quotes, outcomes)
+
+
+def writer_queue(folder: Path, tells: bool) -> Any:
+    """Three items a transaction: which quotes are stored together, and how many are seen to wait."""
+    path = str(folder / "shop.db")
+    with open_sqlite(path) as store, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "LARGEST", 3)
+        patch.setattr(writer, "PATIENCE", PATIENCE)
+        slow = SlowStore(store)
+
+        async def main() -> Any:
+            made = Writer(slow, open_store(path, "quoter"))
+            first = new_quote()
+            futures: list[Any] = [made.quote(first)]
+            await asyncio.to_thread(slow.began.wait, PATIENCE)
+            backlogs = []
+            for _ in range(5):
+                futures.append(made.quote(new_quote()))
+                futures += [made.outcome(NewOutcome(first.id, "shop", 1.0)) for _ in range(2 * tells)]
+                backlogs.append(made.backlog)
+            # One that no store takes is refused alone.
+            bad = [made.outcome(NewOutcome(first.id, "shop", float("nan"))) for _ in range(tells)]
+            slow.may.set()
+            await asyncio.gather(*futures)
+            await asyncio.gather(*bad, return_exceptions=True)
+            await made.close()
+            return backlogs, slow.together
+
+        return asyncio.run(main())
+
+
+@contextmanager
+def open_sqlite(path: str) -> Iterator[Any]:
+    store = open_store(path, "learner")
+    store.add_product("jacket", b"{}", b"{}", 1000.0)
+    yield store
+
+
+def leave(server: Running) -> None:
+    """The store leaves: its next write fails, which is a quote's."""
+    server.service.writer._store._connection.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
+    eventually(lambda: server.service.writer.away)
+
+
+def come_back(server: Running) -> None:
+    server.service.writer._store._connection.execute("PRAGMA query_only = OFF")  # type: ignore[attr-defined]
+
+
+WORLDS: tuple[World, ...] = (
+    rate_limit,
+    batch_size,
+    outcome_calls,
+    writer_queue,
+    idempotency_memory,
+    outage_buffer,
+    failing_outcomes,
+)
