@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from hushprice.service.http.connections import Connections, EdgeLimits
 from hushprice.service.http.metrics import Latencies
 from hushprice.service.quoting.learner_process import LearnerProcess
 from hushprice.service.quoting.product_table import ProductTable
@@ -27,6 +28,7 @@ class Service:
     writer: Writer
     limits: RateLimits
     latencies: Latencies
+    connections: Connections
     recent: RecentKeys = field(default_factory=RecentKeys)
     learner: LearnerProcess | None = None  # the child, where this process started one
 
@@ -59,5 +61,12 @@ async def start(
     reader = Reader(open_store(), product_table)
     await reader.start()
     return Service(
-        settings, customer_secret, product_table, reader, writer, RateLimits(settings.rate_per_second), Latencies()
+        settings,
+        customer_secret,
+        product_table,
+        reader,
+        writer,
+        RateLimits(settings.rate_per_second),
+        Latencies(),
+        Connections(EdgeLimits(connections=settings.connections)),
     )
