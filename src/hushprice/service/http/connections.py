@@ -17,6 +17,7 @@ from hushprice.service.http import refusals
 from hushprice.service.http.refusals import Refusal
 
 log = logging.getLogger("hushprice.service")
+_TURN = 0.01  # seconds from one pipelined request without a key to the next, over all connections
 _QUIET = 60.0  # seconds between two lines about the same thing
 
 
@@ -69,6 +70,7 @@ class Connections:
         self.places = self.limits.connections  # of each kind; fewer where the machine has fewer descriptors
         self.strangers, self.with_key, self.tellers = Kind("without key"), Kind("with key"), Kind("outcomes")
         self.ended: Counter[str] = Counter({each.code: 0 for each in refusals.ALL})
+        self._turn = 0.0
         self._said: dict[str, tuple[float, int]] = {}  # when, and how many so far
 
     def made(self, place: Place) -> bool:
@@ -107,6 +109,11 @@ class Connections:
         kind.members[place] = None
         kind.by_key[key] += 1
         return True
+
+    def next_turn(self, now: float) -> float:
+        """When the next pipelined request without a key may start: a key has a rate limit, and these have this."""
+        self._turn = max(self._turn + _TURN, now)
+        return self._turn
 
     def note(self, refusal: Refusal, kind: Kind | None) -> None:
         """Count, and say so at most once a minute. Those who only tell of outcomes are in the log alone:

@@ -50,6 +50,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._rest = b""  # read, and not parsed: an earlier request is being answered
         self._framing = 0  # bytes since the last that was a body's
         self._in_head = self._in_body = False
+        self._has_turn = True  # else the next of several requests waits for it
         self._deadline = math.inf
         self._unread_until = math.inf
         self._refusal: Refusal | None = None
@@ -57,13 +58,13 @@ class LimitedProtocol(HttpToolsProtocol):
     @property
     def answering(self) -> bool:
         """Is a request being answered? One whose body is still to come is not."""
-        if self._unread_until < math.inf or self._refusal is not None:
+        if self._unread_until < math.inf or self._refusal is not None or not self._has_turn:
             return False
         return bool(self.pipeline) or not (self.cycle is None or self.cycle.response_complete or self._in_body)
 
     def signed(self, key: str, *, tells: bool) -> bool:
         """This request came with a valid key; False where the key has too many connections."""
-        return self._everybody.signed(self, key, tells=tells)
+        return self.transport.is_closing() or self._everybody.signed(self, key, tells=tells)
 
     # What the transport calls.
 
@@ -78,6 +79,10 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._everybody.lost(self)
         super().connection_lost(exc)
+        self.pipeline.clear()
+        # No ring of references that keeps what was sent until the collector comes.
+        self.cycle = self.scope = None  # type: ignore[assignment]
+        self.headers, self._rest = [], b""
 
     def data_received(self, data: bytes) -> None:
         if len(data) <= _PIECE and not self.flow.held:
@@ -139,9 +144,14 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             self._deadline = self.loop.time() + self._limits.unread_seconds
             return
+        if self.pipeline and self.kind is self._everybody.strangers:
+            self._has_turn = False
+            self.loop.call_at(self._everybody.next_turn(self.loop.time()), self._start_next)
+            return
         if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
-        elif self._refusal is not None:
+            self._start_next()
+            return
+        if self._refusal is not None:
             self._send_refusal()
         elif not self._in_head and not self._in_body:
             self._wait(self._limits.idle_seconds)
@@ -149,6 +159,13 @@ class LimitedProtocol(HttpToolsProtocol):
             self._go_on()
         else:
             self.flow.resume_reading()
+
+    def _start_next(self) -> None:
+        self._has_turn = True
+        if self.pipeline and not self.transport.is_closing():
+            self._start_asgi_task(*self.pipeline.pop())
+            if not self.pipeline:
+                self._go_on()
 
     def send_400_response(self, msg: str) -> None:
         """The parser gave up: on what is no HTTP, or because of a refusal of ours."""
