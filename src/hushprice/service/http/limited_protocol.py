@@ -5,12 +5,13 @@ It reaches into uvicorn, whose versions pyproject.toml bounds for that; other ve
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hushprice.errors import InvalidInput
 from hushprice.service.http import refusals
@@ -50,7 +51,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._rest = b""  # read, and not parsed: an earlier request is being answered
         self._framing = 0  # bytes since the last that was a body's
         self._in_head = self._in_body = False
-        self._has_turn = True  # else the next of several requests waits for it
+        self._running: RequestResponseCycle | None = None  # while `cycle` is the last that was read
         self._deadline = math.inf
         self._unread_until = math.inf
         self._refusal: Refusal | None = None
@@ -58,9 +59,10 @@ class LimitedProtocol(HttpToolsProtocol):
     @property
     def answering(self) -> bool:
         """Is a request being answered? One whose body is still to come is not."""
-        if self._unread_until < math.inf or self._refusal is not None or not self._has_turn:
+        running = self._running
+        if running is None or running.response_complete or self._unread_until < math.inf:
             return False
-        return bool(self.pipeline) or not (self.cycle is None or self.cycle.response_complete or self._in_body)
+        return not (self._in_body and running is self.cycle)
 
     def signed(self, key: str, *, tells: bool) -> bool:
         """This request came with a valid key; False where the key has too many connections."""
@@ -80,8 +82,10 @@ class LimitedProtocol(HttpToolsProtocol):
         self._everybody.lost(self)
         super().connection_lost(exc)
         self.pipeline.clear()
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
         # No ring of references that keeps what was sent until the collector comes.
-        self.cycle = self.scope = None  # type: ignore[assignment]
+        self.cycle = self.scope = self._running = None  # type: ignore[assignment]
         self.headers, self._rest = [], b""
 
     def data_received(self, data: bytes) -> None:
@@ -145,7 +149,6 @@ class LimitedProtocol(HttpToolsProtocol):
             self._deadline = self.loop.time() + self._limits.unread_seconds
             return
         if self.pipeline and self.kind is self._everybody.strangers:
-            self._has_turn = False
             self.loop.call_at(self._everybody.next_turn(self.loop.time()), self._start_next)
             return
         if self.pipeline:
@@ -160,8 +163,11 @@ class LimitedProtocol(HttpToolsProtocol):
         else:
             self.flow.resume_reading()
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
     def _start_next(self) -> None:
-        self._has_turn = True
         if self.pipeline and not self.transport.is_closing():
             self._start_asgi_task(*self.pipeline.pop())
             if not self.pipeline:
@@ -191,10 +197,11 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def make_room(self) -> None:
         """End now, for somebody else."""
-        if (self._in_head or self._in_body) and self._refusal is None and not self._answers_due():
-            self.transport.write(refusals.DISPLACED.answer())
-        self._drop_request()
-        self._end()
+        with contextlib.suppress(RuntimeError):  # it has just ended, and was not told so yet
+            if (self._in_head or self._in_body) and self._refusal is None and not self._answers_due():
+                self.transport.write(refusals.DISPLACED.answer())
+            self._drop_request()
+            self._end()
 
     def _wait(self, seconds: float) -> None:
         """Wait for the client, from now on; who has waited longer makes room first."""

@@ -70,7 +70,8 @@ async def _look_at_all(server: uvicorn.Server) -> None:
         await asyncio.sleep(_LOOK)
         now = asyncio.get_running_loop().time()
         for each in list(server.server_state.connections):
-            each.look(now)  # type: ignore[union-attr]
+            with contextlib.suppress(RuntimeError):  # it has just ended, and was not told so yet
+                each.look(now)  # type: ignore[union-attr]
 
 
 def on_signals(stop: asyncio.Event) -> None:
