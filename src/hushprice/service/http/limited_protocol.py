@@ -18,7 +18,7 @@ from hushprice.service.http import refusals
 from hushprice.service.http.connections import Connections, Kind
 from hushprice.service.http.refusals import Refusal
 
-KNOWN = ((0, 30), (0, 54))  # uvicorn's oldest and newest version that this was tried with
+KNOWN = ((0, 50), (0, 54))  # uvicorn's oldest and newest version that this was tried with
 LINGER = 2.0  # seconds for a refusal to be read; closing at once would throw it away with what was sent
 _PIECE = 1024  # bytes parsed at a time: so few that not many requests can be in them
 
