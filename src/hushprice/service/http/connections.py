@@ -52,8 +52,7 @@ class Place(Protocol):
 class Kind:
     """Connections of one kind, those that wait longest first."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self) -> None:
         self.members: OrderedDict[Place, None] = OrderedDict()
         self.by_key: Counter[str] = Counter()
 
@@ -68,7 +67,7 @@ class Connections:
     def __init__(self, limits: EdgeLimits | None = None) -> None:
         self.limits = limits or EdgeLimits()
         self.places = self.limits.connections  # of each kind; fewer where the machine has fewer descriptors
-        self.strangers, self.with_key, self.tellers = Kind("without key"), Kind("with key"), Kind("outcomes")
+        self.strangers, self.with_key, self.tellers = Kind(), Kind(), Kind()  # the last: outcomes alone
         self.ended: Counter[str] = Counter({each.code: 0 for each in refusals.ALL})
         self._turn = 0.0
         self._said: dict[str, tuple[float, int]] = {}  # when, and how many so far

@@ -87,11 +87,7 @@ def render(
         "Quotes that wait for the store.",
         [f"hushprice_quotes_buffered {buffered}"],
     )
-    name = "hushprice_connections"
-    shown = (connections.strangers, connections.with_key)  # not those for outcomes alone: purchases make them
-    kinds = [f'{name}{{kind="{each.name}"}} {len(each.members)}' for each in shown]
-    family(name, "gauge", "Connections that are open.", kinds)
-    name = "hushprice_connections_ended_total"
+    name = "hushprice_connections_ended_total"  # not how many are open: purchases and deletions are told on some
     ended = [f'{name}{{why="{why}"}} {count}' for why, count in connections.ended.items()]
     family(name, "counter", "Connections that the service ended, by the limit they met.", ended)
     return "\n".join(text) + "\n"
