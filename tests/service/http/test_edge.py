@@ -11,6 +11,7 @@ from contextlib import ExitStack
 
 import httpx
 import pytest
+from tests.planted.planting import Bug, changed
 from tests.service.http.hostile import MEBIBYTE, answer, connect, ended, exchange, pour, readable, wire
 from tests.service.http.running import Running, ask, running
 from tests.waiting import eventually
@@ -173,6 +174,18 @@ def test_outcomes_take_no_place_from_a_quote(calm: Running) -> None:
     counted = Counted(calm)
     assert alive(0) == alive(8) == [True] * 5
     assert counted["displaced"] == 0  # the outcomes' own are in the log alone
+
+
+OUTCOMES_AMONG_QUOTES = changed(
+    Connections, "signed", lambda real: lambda self, place, key, tells: real(self, place, key, tells=False)
+)
+OUTCOMES_COUNTED = changed(Connections, "note", lambda real: lambda self, refusal, kind: real(self, refusal, None))
+
+
+@pytest.mark.parametrize("bug", [OUTCOMES_AMONG_QUOTES, OUTCOMES_COUNTED], ids=["among quotes", "counted"])
+def test_planted_bugs_in_the_places_are_caught(calm: Running, bug: Bug) -> None:
+    with bug(), pytest.raises(AssertionError):
+        test_outcomes_take_no_place_from_a_quote(calm)
 
 
 def test_half_sent_heads_and_bodies_are_ended(hasty: Running) -> None:
