@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup pins demo shop test lint types contracts compiled unit coverage crash test-gpu bench peers load docs clean
+.PHONY: setup pins demo shop test lint types contracts compiled unit coverage crash test-gpu bench peers load fuzz docs clean
 
 setup: $(VENV)/.ready
 
@@ -85,6 +85,10 @@ $(PEERS)/.ready: benchmarks/peers/requirements.txt
 
 peers: setup $(PEERS)/.ready
 	$(BIN)/python benchmarks/peers/run_all.py --python $(PEERS)/bin/python
+
+# 5,000 calls that follow from each other by the OpenAPI document's links, on either store; `make test` has 40 of each.
+fuzz: setup compiled
+	HTTP_CASES=5000 $(BIN)/python -m pytest -n 0 --timeout 3600 tests/service/http/test_stateful.py
 
 # The service beside a bare echo; about a quarter of an hour, ten minutes of it a soak. MINUTES=0 leaves that out.
 load: setup

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 import running
+import siege
 import uvloop
 from load import Slice, closed, open_loop, request
 from running import Running
@@ -165,6 +166,7 @@ async def _steady(server: Running, seconds: float) -> tuple[Row, Slice]:
     return await stretch(server, lambda: open_loop(server.port, running.wires(server), MANY, seconds, STEADY))
 
 
+SIEGE = 10.0  # seconds of one of its stretches
 STEADY = 1000.0  # quotes a second beside a refit, and at most in the soak
 FULL = "full.db"  # the store of the refit, and of the soak: caches that fill with records are full at once
 
@@ -281,6 +283,10 @@ def measure(given: argparse.Namespace, results: Row, folder: Path) -> None:
     if wanted("soak") and given.minutes > 0:
         with running.service(str(folder / FULL), folder) as server:
             results["soak"] = uvloop.run(soak(server, given.minutes))
+    if wanted("siege"):
+        with ExitStack() as stack:
+            server = ready(stack, folder, "siege")
+            results["siege"] = uvloop.run(siege.besieged(server, given.rounds, SIEGE))
 
 
 def postgres(stack: ExitStack, folder: Path) -> str:
@@ -302,7 +308,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1.5, help="of one stretch")
     parser.add_argument("--records", type=int, default=RECORDS, help="that the refit learns")
-    parser.add_argument("--only", choices=["quotes", "refit", "soak"])
+    parser.add_argument("--only", choices=["quotes", "refit", "soak", "siege"])
     parser.add_argument("--no-postgres", dest="postgres", action="store_false")
     parser.add_argument("--table", action="store_true", help="write the tables of the last run again")
     given = parser.parse_args()

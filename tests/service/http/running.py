@@ -16,6 +16,7 @@ from tests.waiting import PATIENCE
 
 from hushprice.service.http import server, sockets
 from hushprice.service.http.app import Application
+from hushprice.service.http.connections import Connections, EdgeLimits
 from hushprice.service.http.routes.table import CALLS
 from hushprice.service.quoting import service_state, writer
 from hushprice.service.quoting.precompile import precompile
@@ -94,7 +95,13 @@ def add_keys(store: str) -> None:
 
 @contextmanager
 def running(
-    store: str, folder: Path, quoter: str | None = None, *, patience: float = PATIENCE, **settings: Any
+    store: str,
+    folder: Path,
+    quoter: str | None = None,
+    *,
+    patience: float = PATIENCE,
+    limits: EdgeLimits | None = None,
+    **settings: Any,
 ) -> Iterator[Running]:
     """A quoting process's server, without a learner. `quoter` is the quoter's own address of the store.
 
@@ -102,10 +109,12 @@ def running(
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "PATIENCE", patience)
-        yield from _running(store, folder, quoter, settings)
+        yield from _running(store, folder, quoter, limits, settings)
 
 
-def _running(store: str, folder: Path, quoter: str | None, settings: dict[str, Any]) -> Iterator[Running]:
+def _running(
+    store: str, folder: Path, quoter: str | None, limits: EdgeLimits | None, settings: dict[str, Any]
+) -> Iterator[Running]:
     precompile()  # as a real start does, before it listens
     add_keys(store)
     chosen = build({"store": quoter or store, "rate_per_second": 1e6, **settings})
@@ -117,8 +126,15 @@ def _running(store: str, folder: Path, quoter: str | None, settings: dict[str, A
         found["stop"], found["loop"] = asyncio.Event(), asyncio.get_running_loop()
         board = ProductTable(SeenReleasesFile(folder / "seen.json"))
         service = await service_state.start(chosen, lambda: open_store(quoter or store, "quoter"), SECRET, board)
+        service.connections = Connections(limits) if limits else service.connections
         found["service"] = service
-        await server.serve(Application(service, CALLS), listening, started=ready.set, stop=found["stop"])
+        await server.serve(
+            Application(service, CALLS),
+            listening,
+            started=ready.set,
+            stop=found["stop"],
+            connections=service.connections,
+        )
         await service.stop()
 
     thread = threading.Thread(target=lambda: uvloop.run(main()))

@@ -44,6 +44,7 @@ class Endpoint:
         self._service = service
         self._handler = call.handler
         self._roles = call.roles
+        self._tells = call.name == "outcome"
         self._decode = None if call.body is None else (call.decoder or msgspec.json.Decoder(call.body)).decode
         self._needs_key = bool(call.roles) and not (call.reads and service.settings.open_page)
 
@@ -73,6 +74,8 @@ class Endpoint:
                 idempotency = value
         service = self._service
         key = self._admit(api_key)
+        if key is not None and not scope["connection"].signed(key.name, tells=self._tells):
+            raise problems.too_many_connections()
         bucket = None
         if self._roles:
             bucket = self._bucket(key, scope)

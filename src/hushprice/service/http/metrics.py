@@ -11,6 +11,8 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from hushprice.service.http.connections import Connections
+
 _BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
@@ -53,7 +55,13 @@ class Latencies:
 
 
 def render(
-    latencies: Latencies | None, products: Iterable[ProductFigures], *, store_up: bool, learner_up: bool, buffered: int
+    latencies: Latencies | None,
+    products: Iterable[ProductFigures],
+    connections: Connections,
+    *,
+    store_up: bool,
+    learner_up: bool,
+    buffered: int,
 ) -> str:
     """Everything, as text; without `latencies` only what no record can move."""
     listed = list(products)
@@ -81,4 +89,7 @@ def render(
         "Quotes that wait for the store.",
         [f"hushprice_quotes_buffered {buffered}"],
     )
+    name = "hushprice_connections_ended_total"  # not how many are open: purchases and deletions are told on some
+    ended = [f'{name}{{why="{why}"}} {count}' for why, count in connections.ended.items()]
+    family(name, "counter", "Connections that the service ended, by the limit they met.", ended)
     return "\n".join(text) + "\n"

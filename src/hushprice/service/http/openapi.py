@@ -39,7 +39,7 @@ def document(calls: Sequence[Call]) -> bytes:
     by_type = {id(each): schema for each, schema in zip(types, schemas, strict=True)}
     paths: dict[str, dict[str, Any]] = {}
     for call in calls:
-        paths.setdefault(call.path, {})[call.method.lower()] = _operation(call, by_type)
+        paths.setdefault(call.path, {})[call.method.lower()] = _operation(call, by_type, _links(call, calls))
     whole = {
         "openapi": "3.1.0",
         "info": {
@@ -68,13 +68,23 @@ def _message_types(calls: Iterable[Call]) -> list[Any]:
     return types
 
 
-def _operation(call: Call, by_type: dict[int, Any]) -> dict[str, Any]:
+def _links(call: Call, calls: Sequence[Call]) -> dict[str, Any]:
+    """The calls that what this one made can be named in: a quote's outcome, and everything of a product."""
+    field = {"quote": "id", "create_product": "name"}.get(call.name)
+    return {
+        each.name: {"operationId": each.name, "parameters": {field: f"$response.body#/{field}"}}
+        for each in calls
+        if field is not None and f"{{{field}}}" in each.path
+    }
+
+
+def _operation(call: Call, by_type: dict[int, Any], links: dict[str, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": call.name,
         "summary": call.summary,
         "tags": [call.tag],
         "parameters": [*_in_path(call.path), *_in_query(call), *_in_header(call)],
-        "responses": _responses(call, by_type),
+        "responses": _responses(call, by_type, links),
     }
     if call.body is not None:
         operation["requestBody"] = {"required": True, "content": _json(by_type[id(call.body)])}
@@ -128,11 +138,13 @@ def _in_header(call: Call) -> list[dict[str, Any]]:
     return [{"name": "Idempotency-Key", "in": "header", "description": says, "schema": schema}]
 
 
-def _responses(call: Call, by_type: dict[int, Any]) -> dict[str, Any]:
+def _responses(call: Call, by_type: dict[int, Any], links: dict[str, Any]) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     for status, kind in call.answers.items():
         content = {kind: {"schema": {"type": "string"}}} if isinstance(kind, str) else _json(by_type[id(kind)])
         answers[str(status)] = {"description": _STATUS_TEXTS[status], "content": content}
+        if links:
+            answers[str(status)]["links"] = links
     for status, says in {**{status: _STATUS_TEXTS[status] for status in _refusals(call)}, **call.refusals}.items():
         answers[str(status)] = {"description": says, "content": _json(by_type[id(ErrorBody)])}
         if status in (429, 503):

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import msgspec
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from hushprice.service.shared.problems import Complaint, ErrorBody
+from hushprice.service.http import descriptors
+from hushprice.service.http.connections import Connections
+from hushprice.service.http.limited_protocol import LimitedProtocol, check_version
 
-KEEP_ALIVE = 75  # seconds an idle connection is kept
 FAREWELL = 5  # seconds that requests in progress have when the service ends
-
-
-_NOT_HTTP = msgspec.json.encode(ErrorBody(Complaint("invalid_http", "this is no HTTP that can be read")))
-_REFUSED = (
-    b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b"
-)
-
-
-class _Protocol(HttpToolsProtocol):
-    def send_400_response(self, msg: str) -> None:
-        """What cannot be read is refused in the shape of every other refusal; uvicorn's way would be plain text."""
-        self.transport.write(_REFUSED % (len(_NOT_HTTP), _NOT_HTTP))
-        self.transport.close()
+_LOOK = 1.0  # seconds between two looks at what is overdue
 
 
 class _Server(uvicorn.Server):
@@ -41,24 +29,32 @@ class _Server(uvicorn.Server):
 
 
 async def serve(
-    application: Any, listening: socket.socket, *, started: Callable[[], None], stop: asyncio.Event
+    application: Any,
+    listening: socket.socket,
+    *,
+    started: Callable[[], None],
+    stop: asyncio.Event,
+    connections: Connections | None = None,
 ) -> None:
     """Serve until `stop` is set; `started` is called when requests are taken."""
+    check_version()
+    connections = connections or Connections()
+    descriptors.fit(connections)
     config = uvicorn.Config(
         application,
-        http=_Protocol,
+        http=functools.partial(LimitedProtocol, connections),  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=FAREWELL,
     )
     logging.getLogger("uvicorn.access").disabled = True  # whatever handlers somebody attaches to it
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # its warnings are of odd requests
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listening]))
+    looking = asyncio.create_task(_look_at_all(server))
     while not server.started and not task.done():
         await asyncio.sleep(0.005)
     if not task.done():
@@ -66,6 +62,16 @@ async def serve(
         await asyncio.wait({task, asyncio.ensure_future(stop.wait())}, return_when=asyncio.FIRST_COMPLETED)
     server.should_exit = True
     await task
+    looking.cancel()
+
+
+async def _look_at_all(server: uvicorn.Server) -> None:
+    while True:
+        await asyncio.sleep(_LOOK)
+        now = asyncio.get_running_loop().time()
+        for each in list(server.server_state.connections):
+            with contextlib.suppress(RuntimeError):  # it has just ended, and was not told so yet
+                each.look(now)  # type: ignore[union-attr]
 
 
 def on_signals(stop: asyncio.Event) -> None:

@@ -7,6 +7,7 @@ import socket
 
 from hushprice.errors import InvalidInput, first_line
 
+_BUFFER = 64 * 1024  # bytes the system holds of what either side has not read; it would let them grow to megabytes
 _MEANINGS = {errno.EADDRINUSE: "is in use", errno.EACCES: "may not be used by this user"}
 
 
@@ -19,6 +20,8 @@ def listen(host: str, port: int, setting: str) -> socket.socket:
         meaning = _MEANINGS.get(problem.errno or 0)
         why = f"port {port} {meaning}" if meaning else first_line(problem)
         raise InvalidInput(f"{setting}: {why} on {host!r}") from None
+    for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):  # connections get them from here
+        listening.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
     listening.setblocking(False)
     return listening
 

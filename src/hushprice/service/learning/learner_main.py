@@ -72,7 +72,8 @@ def _run(
                 settings, lambda: open_store(address, "learner"), b"", ProductTable(seen_file), quotes=False
             )
             figures = operator_calls(learning, lambda: open_store(address, "learner"), clipped)
-            await server.serve(Application(service, (*READS, *figures)), listening, started=started, stop=stop)
+            application = Application(service, (*READS, *figures))
+            await server.serve(application, listening, started=started, stop=stop, connections=service.connections)
             await service.stop()
         finally:
             stopping.set()

@@ -83,7 +83,9 @@ async def _serve(
             say(f"serving {urls}; keys are in {setup.keys_file(settings)}")
 
         reporting = asyncio.create_task(_report_clipped(learner, service.product_table))
-        await server.serve(Application(service, CALLS), public, started=started, stop=stop)
+        await server.serve(
+            Application(service, CALLS), public, started=started, stop=stop, connections=service.connections
+        )
         reporting.cancel()
     finally:
         if learner is not None:

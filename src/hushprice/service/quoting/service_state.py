@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from hushprice.service.http.connections import Connections, EdgeLimits
 from hushprice.service.http.metrics import Latencies
 from hushprice.service.quoting.learner_process import LearnerProcess
 from hushprice.service.quoting.map_cache import MapCache
@@ -28,6 +29,7 @@ class Service:
     writer: Writer
     allowances: Allowances
     latencies: Latencies
+    connections: Connections
     recent: RecentKeys = field(default_factory=RecentKeys)
     maps: MapCache = field(default_factory=MapCache)
     learner: LearnerProcess | None = None  # the child, where this process started one
@@ -61,5 +63,13 @@ async def start(
     writer = Writer(open_store(), open_store(), beats=quotes)
     reader = Reader(open_store(), product_table)
     await reader.start()
-    allowances = Allowances(settings.rate_per_second, customer_secret)
-    return Service(settings, customer_secret, product_table, reader, writer, allowances, Latencies())
+    return Service(
+        settings,
+        customer_secret,
+        product_table,
+        reader,
+        writer,
+        Allowances(settings.rate_per_second, customer_secret),
+        Latencies(),
+        Connections(EdgeLimits(connections=settings.connections)),
+    )

@@ -47,6 +47,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     role: Literal["all", "quoter", "learner"] = "all"
     open_page: bool = True  # may public figures be read without a key?
     rate_per_second: Annotated[float, msgspec.Meta(gt=0)] = 500.0  # requests a key
+    connections: Annotated[int, msgspec.Meta(ge=2)] = 1000  # at once: without a key, with one, for outcomes alone
     state_dir: str | None = None  # this machine's own files, apart from the store; see own_dir
     quotes: Quotes = Quotes()
     customer_secret: Secret | None = None  # environment only; otherwise it is in the keys file
@@ -87,6 +88,7 @@ _NAMES = {
     "role",
     "open_page",
     "rate_per_second",
+    "connections",
     "state_dir",
 }
 NAMES = frozenset({*_NAMES, *_ENVIRONMENT_ONLY, "quotes.durable"})

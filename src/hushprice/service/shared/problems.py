@@ -62,6 +62,12 @@ def too_many(seconds: float) -> Problem:
     return Problem(429, "too_many_requests", "too many requests with this key", headers={"retry-after": str(wait)})
 
 
+def too_many_connections() -> Problem:
+    """All connections that the key may have are in use."""
+    message = "too many connections with this key; use fewer, or try again"
+    return Problem(503, "too_many_connections", message, headers={"retry-after": "1", "connection": "close"})
+
+
 def too_large(limit: int) -> Problem:
     """The body passes the limit; the server drops the rest as it comes."""
     return Problem(413, "too_large", f"a body may have {limit} bytes")

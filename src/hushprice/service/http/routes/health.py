@@ -40,8 +40,14 @@ async def prometheus(service: Service, request: CheckedRequest) -> Answer:
         epsilon = 0.0 if claimed is None else claimed.epsilon
         figures.append(metrics.ProductFigures(name, priced.slots, priced.sequence, priced.learned, epsilon, spent))
     up, learner = service.store_up, service.learner_up
-    latencies = service.latencies if request.sender.role == "admin" else None
-    text = metrics.render(latencies, figures, store_up=up, learner_up=learner, buffered=service.writer.buffered)
+    text = metrics.render(
+        service.latencies if request.sender.role == "admin" else None,
+        figures,
+        service.connections,
+        store_up=up,
+        learner_up=learner,
+        buffered=service.writer.buffered,
+    )
     return Answer(200, text.encode(), _TEXT)
 
 

@@ -1,0 +1,84 @@
+"""Calls that follow from each other by the document's links: products, quotes of them, their outcomes.
+
+A few calls in `make test`; `make fuzz` makes 5,000 on either store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections import Counter
+from itertools import count
+from typing import Any
+
+import schemathesis
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.errors import FlakyStrategyDefinition
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.failures import FailureGroup
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from tests.service.http.running import CUSTOMER, KEYS, PRODUCT, Running
+
+from hushprice.service.http import openapi
+from hushprice.service.http.routes.table import CALLS
+
+CASES = int(os.environ.get("HTTP_CASES", "40"))
+MANY = 1000  # below that only quotes and their outcomes: to read what a product may be takes the tool half a minute
+RUN, STEPS = 5, 10  # sequences with one seed, calls in a sequence
+CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance]
+
+
+def test_no_sequence_of_calls_breaks_the_service(either: Running) -> None:
+    document: Any = json.loads(openapi.document(CALLS))
+    answered: Counter[tuple[str, int]] = Counter()
+    failures: list[str] = []
+
+    schema = schemathesis.openapi.from_dict(document)
+    if CASES < MANY:
+        schema = schema.include(operation_id=["quote", "outcome"])
+
+    class Shop(schema.as_state_machine()):  # type: ignore[misc,name-defined]
+        def before_call(self, case: Any) -> None:
+            """Now and then what was made up is something that exists, so that more than refusals is met."""
+            total = sum(answered.values())
+            if case.path == "/v1/quotes" and isinstance(case.body, dict) and total % 4:
+                case.body = {"product": "umbrella", "attributes": CUSTOMER}
+            if case.path == "/v1/products" and case.method == "POST" and total % 2:
+                case.body = {**PRODUCT, "name": f"p-{total}"}
+            if case.path.endswith("/outcome") and total % 4:
+                case.body = {"purchased": bool(total % 8)}
+
+        def get_call_kwargs(self, case: Any) -> dict[str, Any]:
+            key = KEYS["shop" if case.path.startswith("/v1/quotes") else "admin"]
+            return {"base_url": either.url, "headers": {"authorization": f"Bearer {key}"}}
+
+        def validate_response(self, response: Any, case: Any, **more: Any) -> None:
+            answered[case.operation.definition.raw["operationId"], response.status_code] += 1
+            checks = CHECKS if case.path == "/readyz" else [*CHECKS, not_a_server_error]  # its 503 is no fault
+            try:
+                case.validate_response(response, checks=checks)
+            except FailureGroup as group:
+                failures.extend(f"{each.title}: {each.message}" for each in group.exceptions)
+
+    chosen = settings(
+        max_examples=RUN,
+        stateful_step_count=STEPS,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    for number in count():
+        # A store remembers what a run before it did, so the same calls may be answered differently.
+        with contextlib.suppress(FlakyStrategyDefinition):
+            seed(number)(Shop).run(settings=chosen)
+        if sum(answered.values()) >= CASES:
+            break
+    assert not failures
+    assert answered["outcome", 200], answered
+    assert answered["quote", 201], answered
