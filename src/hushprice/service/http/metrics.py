@@ -51,9 +51,17 @@ class Latencies:
         return [*written, f"{name}_sum {self._seconds:.3f}", f"{name}_count {total}"]
 
 
-def render(
-    latencies: Latencies, products: Iterable[ProductFigures], *, store_up: bool, learner_up: bool, buffered: int
-) -> str:
+class HealthFigures(NamedTuple):
+    """How the service does."""
+
+    store_up: bool
+    learner_up: bool
+    buffered: int
+    overdue: float
+    looked: float
+
+
+def render(latencies: Latencies, products: Iterable[ProductFigures], health: HealthFigures) -> str:
     """Everything, as text."""
     listed = list(products)
     text: list[str] = []
@@ -71,12 +79,12 @@ def render(
     by_product("hushprice_slots_learned_total", "counter", "Slots learned up to the last release.", "learned")
     by_product("hushprice_epsilon_claimed", "gauge", "The budget.", "claimed")
     by_product("hushprice_epsilon_spent", "gauge", "What of it is spent.", "spent")
-    family("hushprice_store_up", "gauge", "1 while the store answers.", [f"hushprice_store_up {int(store_up)}"])
-    family("hushprice_learner_up", "gauge", "1 while a learner works.", [f"hushprice_learner_up {int(learner_up)}"])
-    family(
-        "hushprice_quotes_buffered",
-        "gauge",
-        "Quotes that wait for the store.",
-        [f"hushprice_quotes_buffered {buffered}"],
-    )
+    for name, help, value in (
+        ("hushprice_store_up", "1 while the store answers.", int(health.store_up)),
+        ("hushprice_learner_up", "1 while a learner works, and what is due is learned.", int(health.learner_up)),
+        ("hushprice_quotes_buffered", "Quotes that wait for the store.", health.buffered),
+        ("hushprice_overdue_seconds", "How long a slot has been due and is not learned.", round(health.overdue, 1)),
+        ("hushprice_look_age_seconds", "Since this process last saw the store.", round(health.looked, 1)),
+    ):
+        family(name, "gauge", help, [f"{name} {value}"])
     return "\n".join(text) + "\n"

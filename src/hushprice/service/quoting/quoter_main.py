@@ -22,6 +22,7 @@ from hushprice.service.quoting.precompile import precompile
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import setup
 from hushprice.service.shared.config import Settings
+from hushprice.service.shared.leaving import leave
 from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
@@ -49,9 +50,11 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
             say(f"compiled the price search in {took:.0f} s; it is kept for the next start")
         logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
         try:
-            uvloop.run(_serve(settings, Sockets(public, operator), secret, seen_file, say))
+            ended = uvloop.run(_serve(settings, Sockets(public, operator), secret, seen_file, say))
         except StoreUnavailable as problem:
             raise InvalidInput(f"store: {problem}") from None
+        if not ended:
+            leave()
 
 
 class Sockets(NamedTuple):
@@ -63,14 +66,15 @@ class Sockets(NamedTuple):
 
 async def _serve(
     settings: Settings, listening: Sockets, secret: bytes, seen_file: SeenReleasesFile, say: Callable[[str], None]
-) -> None:
+) -> bool:
+    """Returns whether everything that was started has ended."""
     public, operator = listening
     stop = asyncio.Event()
     server.on_signals(stop)
     learner = None if operator is None else LearnerProcess(settings, operator)
     if learner is not None:
         learner.start()
-    service = None
+    service, ended = None, True
     try:
         service = await service_state.start(
             settings, lambda: open_store(settings.store.reveal(), "quoter"), secret, ProductTable(seen_file)
@@ -85,11 +89,16 @@ async def _serve(
         reporting = asyncio.create_task(_report_clipped(learner, service.product_table))
         await server.serve(Application(service, CALLS), public, started=started, stop=stop)
         reporting.cancel()
-    finally:
-        if learner is not None:
-            await learner.stop()
+    finally:  # at once, so that the end takes no longer than the longest of them
+        learner_ends = asyncio.create_task(_nothing() if learner is None else learner.stop())
         if service is not None:
-            await service.stop()
+            ended = await service.stop()
+        await learner_ends
+    return ended
+
+
+async def _nothing() -> None:
+    """Where there is no learner to stop."""
 
 
 async def _report_clipped(learner: LearnerProcess | None, product_table: ProductTable) -> None:
