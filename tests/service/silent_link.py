@@ -10,6 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
+import pytest
+
+from hushprice.service.store import postgres_connection
+
+HASTE = 1.0  # seconds that a statement waits while the link is silent: only then, as this machine may be slow
+
 
 class SilentLink:
     """Forwards until `fall_silent`; `speak` lets new connections through, those from before stay dead."""
@@ -24,17 +30,20 @@ class SilentLink:
         self.uri = urlunsplit(parts._replace(query=urlencode(query, doseq=True)))
         self._forwards = threading.Event()
         self._forwards.set()
+        self._haste = pytest.MonkeyPatch()
         self._sockets: list[socket.socket] = []
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
 
     def fall_silent(self) -> None:
         """From now on nothing comes through, on these connections for good."""
+        self._haste.setattr(postgres_connection, "DEADLINE", HASTE)
         self._forwards.clear()
         self._forwards = threading.Event()
 
     def speak(self) -> None:
         """Let connections made from now on through."""
+        self._haste.undo()
         self._forwards.set()
 
     def _accept(self) -> None:
@@ -53,6 +62,7 @@ class SilentLink:
                     self._threads[-1].start()
 
     def close(self) -> None:
+        self._haste.undo()
         for each in (self._listening, *self._sockets):
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)

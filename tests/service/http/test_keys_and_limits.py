@@ -25,7 +25,7 @@ ALLOWED = {
     "shop": {"quote", "quote_batch", "outcome", "products", "product"},
     "auditor": {"products", "product", "all_privacy", "privacy", "certificate", "report", "prices", "demand"},
 }
-FREE = {"healthz", "readyz", "metrics"}
+FREE = {"healthz", "readyz", "readyz_learning", "metrics"}
 
 
 @pytest.fixture(scope="module")

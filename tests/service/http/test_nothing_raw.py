@@ -44,7 +44,7 @@ def public(client: httpx.Client) -> dict[str, str]:
     found = {}
     for call in READS:
         answer = client.get(call.path.replace("{name}", "umbrella"))
-        text = re.sub(r"hushprice_quote_seconds\S* \S+", "", answer.text)
+        text = re.sub(r"hushprice_(quote|look_age)_seconds\S* \S+", "", answer.text)
         found[call.path] = f"{answer.status_code} {text}"
     return found
 

@@ -84,8 +84,7 @@ def _run(
             await server.serve(Application(service, (*READS, *figures)), listening, started=started, stop=stop)
         finally:
             stopping.set()
-            served = await service.stop()
-            await asyncio.to_thread(thread.join, _FAREWELL_OF_LOOP)
+            served, _ = await asyncio.gather(service.stop(), asyncio.to_thread(thread.join, _FAREWELL_OF_LOOP))
         if thread.is_alive():
             _log.error("the learner hangs: it ends without storing what it has not stored; nobody has seen that")
             return False

@@ -16,7 +16,7 @@ from hushprice.service.quoting.product_table import POLL, ProductTable
 from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
 
 PATIENCE = 10.0  # seconds a question waits for its answer, and a look may be old
-FAREWELL = 4.0  # seconds that the thread has to end
+FAREWELL = 3.0  # seconds that the thread has to end
 
 log = logging.getLogger("hushprice.service")
 Value = TypeVar("Value")

@@ -23,7 +23,7 @@ from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, 
 
 BEAT = 0.5  # seconds between two beats of the service's clock
 PATIENCE = 2.0  # seconds a request waits for the store before the store counts as away
-FAREWELL = 4.0  # seconds that what waits has to be stored when the service ends
+FAREWELL = 3.0  # seconds that what waits has to be stored when the service ends
 BUFFER = 10_000  # quotes held for the store; those beyond them are answered and not stored. As many outcomes, besides
 CALLS = 100  # changes by an admin that wait for the store
 GATHER = 0.02  # seconds that quotes which nobody waits for are gathered
@@ -222,7 +222,7 @@ class Writer:
                 self._count_of(item).let_go()
             if future is not None:
                 answers.append((future, result))
-        if answers:
+        if answers and not self._loop.is_closed():  # it is where this thread was given up: see `close`
             self._loop.call_soon_threadsafe(_set_results, answers)
 
     def _retry(self) -> None:

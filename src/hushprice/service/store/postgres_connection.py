@@ -27,10 +27,11 @@ _CONNECT: dict[str, Any] = {
     "keepalives_interval": 2,
 }
 _ESCAPES = "signs like @ / ? & % in a password are written %40 %2F %3F %26 %25"
+# Who is gone in the middle of a transaction loses its locks before who waits for one gives up.
 # A plan made while a table was empty reads all of it, and would be kept when it is not: indexes, always.
 _SESSION = """SELECT set_config('enable_seqscan', 'off', false),
     set_config('lock_timeout', '5s', false), set_config('statement_timeout', '10s', false),
-    set_config('idle_in_transaction_session_timeout', '10s', false),
+    set_config('idle_in_transaction_session_timeout', '4s', false),
     set_config('default_transaction_isolation', 'read committed', false),
     set_config('synchronous_commit',
         CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
