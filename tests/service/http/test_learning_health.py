@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from tests.service.http.running import Running
 from tests.waiting import eventually
 
 from hushprice.service.learning.loop import LearningLoop
+from hushprice.service.quoting.learner_process import LearnerProcess
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
 
@@ -120,8 +122,17 @@ def test_a_loop_that_fails_at_every_pass_is_seen(either: Running, store: Learner
     clock[0] += 100.0
     fails.turn()  # and takes the lease first
     status, body = learning(either)
-    assert (status, body["learner"], body["since_look_seconds"]) == (503, "behind", 100.0)
+    assert (status, body["learner"], body["since_look_seconds"]) == (503, "behind", 100.0)  # in tens
     assert body["behind"] == body["set_aside"] == 0
+
+
+def test_a_learner_that_died_too_often_is_said_to_be_stopped(fresh: Running) -> None:
+    with socket.socket() as listening:
+        learner = LearnerProcess(fresh.service.settings, listening)
+        fresh.service.learner = learner
+        assert learning(fresh)[1]["learner"] == "away"
+        learner.stopped = True
+        assert learning(fresh)[1]["learner"] == "stopped"
 
 
 def test_a_damaged_page_of_the_learners_is_its_trouble_alone(fresh: Running, caplog: pytest.LogCaptureFixture) -> None:

@@ -603,16 +603,16 @@ def test_the_lease_says_when_all_was_looked_at_and_what_is_set_aside(shop: Shop,
         learning.turn()
         return shop.store.learning_progress(shop.time).report
 
-    assert report() == LearnerReport(LEASE, 0)  # it has looked at nothing yet
-    shop.wait(1.0)
-    assert report() == LearnerReport(1.0, 0)
+    assert report() == LearnerReport(0.0, 0)
+    shop.wait(11.0)
+    assert report() == LearnerReport(10.0, 0)
     shop.quote(6)
     shop.wait(WINDOW)
     with monkeypatch.context() as patch:
         patch.setattr(ProductLearner, "_records", lambda self, slots: 1 / 0)
         assert report() == LearnerReport(WINDOW, 0)
         shop.wait(1.0)
-        assert report() == LearnerReport(1.0, 1)
+        assert report() == LearnerReport(0.0, 1)
     shop.time -= 3600.0
     assert report() == LearnerReport(0.0, 1)
 

@@ -83,7 +83,7 @@ def render(latencies: Latencies, products: Iterable[ProductFigures], health: Hea
         ("hushprice_store_up", "1 while the store answers.", int(health.store_up)),
         ("hushprice_learner_up", "1 while a learner works, and what is due is learned.", int(health.learner_up)),
         ("hushprice_quotes_buffered", "Quotes that wait for the store.", health.buffered),
-        ("hushprice_overdue_seconds", "How long a slot has been due and is not learned.", round(health.overdue, 1)),
+        ("hushprice_overdue_seconds", "How long a slot has been due and is not learned.", health.overdue),
         ("hushprice_look_age_seconds", "Since this process last saw the store.", round(health.looked, 1)),
     ):
         family(name, "gauge", help, [f"{name} {value}"])

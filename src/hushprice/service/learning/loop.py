@@ -24,6 +24,7 @@ from hushprice.errors import HushpriceError
 from hushprice.service.learning.certifier import Certifier
 from hushprice.service.learning.learner_state import Clipped
 from hushprice.service.learning.product_learner import ProductLearner
+from hushprice.service.store import decisions
 from hushprice.service.store.protocol import LEASE, LearnerStore, LeaseLost, StoreUnavailable
 from hushprice.service.store.values import LearnerReport, SeenRelease, StoredProduct
 
@@ -201,7 +202,7 @@ class LearningLoop:
         if 0.0 <= now - self._renewed < RENEW:
             return
         aside = sum(now < until for until in self.set_aside.values())
-        if not self._store.take_lease(self.holder, now, LearnerReport(max(0.0, now - self._looked), aside)):
+        if not self._store.take_lease(self.holder, now, LearnerReport(decisions.coarse(now - self._looked), aside)):
             raise LeaseLost("another learner holds the lease")
         if not 0.0 <= now - self._renewed < LEASE:
             self._learners.clear()  # another may have held it in between, and have released

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from hushprice.service.store.decisions import coarse
 from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
 
 LATE = 60.0  # seconds that a slot may be due, or a pass take, before learning counts as behind
@@ -58,5 +59,5 @@ def _health_of(store: QuoterStore) -> LearningHealth:
     report = progress.report
     troubled = behind or report.set_aside or report.since_look > LATE
     status: LearnerStatus = "away" if not progress.held else "behind" if troubled else "up"
-    overdue = max(progress.overdue.values(), default=0.0)
+    overdue = coarse(max(progress.overdue.values(), default=0.0))
     return LearningHealth(status, behind, report.set_aside, overdue, report.since_look)

@@ -45,15 +45,17 @@ class Reader:
 
     async def call(self, work: Callable[[QuoterStore], Value]) -> Value:
         """Ask the store something. Who has waited long enough is answered, and asks no more if it has not begun."""
-        asked = asyncio.get_running_loop().run_in_executor(self._thread, work, self._store)
         try:
-            return await asyncio.wait_for(asked, PATIENCE)
+            return await asyncio.wait_for(self._ask(work), PATIENCE)
         except TimeoutError:
             raise StoreUnavailable("the store does not answer") from None
 
+    def _ask(self, work: Callable[[QuoterStore], Value]) -> asyncio.Future[Value]:
+        return asyncio.get_running_loop().run_in_executor(self._thread, work, self._store)
+
     async def refresh(self) -> None:
         """Look at the store now."""
-        await self.call(self._product_table.refresh)
+        await self._ask(self._product_table.refresh)
         self._looked, self._failed = time.monotonic(), False
 
     async def catch_up(self) -> None:

@@ -148,7 +148,7 @@ class Readiness(msgspec.Struct, frozen=True):
 
 
 class LearningReadiness(msgspec.Struct, frozen=True):
-    """Is learned what is due?"""
+    """Is what is due learned? Seconds are in tens: how long a fit takes is not for everybody."""
 
     ready: bool
     learner: LearnerWord

@@ -67,6 +67,15 @@ def held_until(now: float) -> tuple[float, float]:
     return now, now + LEASE + SKEW
 
 
+def coarse(seconds: float) -> float:
+    """Seconds that anybody may be told: in tens, and never below zero. How long a fit takes depends on records.
+
+    >>> coarse(-3600.0), coarse(9.9), coarse(75.2)
+    (0.0, 0.0, 70.0)
+    """
+    return max(0.0, seconds // 10.0 * 10.0)
+
+
 def within_cap(counted: int, cap: int | None, known: bool) -> bool:
     """Does one more record count? A customer without a key cannot be held to a cap, so no record of theirs counts."""
     return cap is None or (known and counted < cap)

@@ -140,7 +140,7 @@ class LearnerState(msgspec.Struct, frozen=True):
 class LearnerReport(msgspec.Struct, frozen=True):
     """What the holder of the lease says of its work."""
 
-    since_look: float = 0.0  # seconds since it had looked at all products
+    since_look: float = 0.0  # seconds since it had looked at all products; see decisions.coarse
     set_aside: int = 0  # products that failed
 
 

@@ -27,8 +27,8 @@ async def readyz(service: Service, request: CheckedRequest) -> Answer:
 async def learning(service: Service, request: CheckedRequest) -> Answer:
     """The answer whether what is due is learned."""
     known, status = service.product_table.learning, service.learner_status
-    seconds = (round(known.overdue, 1), round(known.since_look, 1))
-    body = LearningReadiness(status == "up", status, known.behind, known.set_aside, *seconds)
+    counts = (known.behind, known.set_aside, known.overdue, known.since_look)
+    body = LearningReadiness(status == "up", status, *counts)
     return Answer(200 if body.ready else 503, body)
 
 
