@@ -66,7 +66,9 @@ def test_one_that_finds_no_store_is_started_until_it_does(
     assert set(caplog.messages) == {"the learner finds no store; starting it again in 0 s"}
 
 
-def test_one_that_does_not_end_when_it_is_told_to_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_does_not_end_when_it_is_told_to_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(learner_process, "_FAREWELL", 0.05)
     _, begun = kept_running(tmp_path, monkeypatch, "exec sleep 3600", lambda learner, begun: begun == 1)
-    assert begun == 1
+    assert (begun, caplog.messages) == (1, ["the learner's process does not end, and is killed"])

@@ -113,17 +113,23 @@ class LearnerProcess:
         if self.running and process is not None and process.stdin is not None and not process.stdin.is_closing():
             process.stdin.write(msgspec.json.encode(clipped) + b"\n")
 
-    async def stop(self) -> None:
-        """Close the pipe and wait; a child that does not end is killed: it loses nothing that was released."""
+    async def stop(self) -> bool:
+        """Close the pipe and wait; returns whether it ended by itself.
+
+        A child that does not is killed: it loses nothing that was released.
+        """
         if self._task is not None:
             self._task.cancel()
         process = self._process
         if process is None or process.returncode is not None:
-            return
+            return True
         assert process.stdin is not None
         process.stdin.close()
         try:
             await asyncio.wait_for(process.wait(), _FAREWELL)
         except TimeoutError:
+            log.error("the learner's process does not end, and is killed")
             process.kill()
             await process.wait()
+            return False
+        return True

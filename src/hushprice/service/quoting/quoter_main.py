@@ -74,7 +74,7 @@ async def _serve(
     learner = None if operator is None else LearnerProcess(settings, operator)
     if learner is not None:
         learner.start()
-    service, ended = None, True
+    service = None
     try:
         service = await service_state.start(
             settings, lambda: open_store(settings.store.reveal(), "quoter"), secret, ProductTable(seen_file)
@@ -90,15 +90,8 @@ async def _serve(
         await server.serve(Application(service, CALLS), public, started=started, stop=stop)
         reporting.cancel()
     finally:  # at once, so that the end takes no longer than the longest of them
-        learner_ends = asyncio.create_task(_nothing() if learner is None else learner.stop())
-        if service is not None:
-            ended = await service.stop()
-        await learner_ends
-    return ended
-
-
-async def _nothing() -> None:
-    """Where there is no learner to stop."""
+        ended = await asyncio.gather(*(each.stop() for each in (learner, service) if each is not None))
+    return all(ended)
 
 
 async def _report_clipped(learner: LearnerProcess | None, product_table: ProductTable) -> None:

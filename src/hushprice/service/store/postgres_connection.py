@@ -62,8 +62,7 @@ class SilentLink(psycopg.OperationalError):
 
 
 class BoundedConnection(psycopg.Connection[Any]):
-    """A connection that waits for no statement longer than `deadline` seconds, and is closed by the first that takes
-    longer.
+    """A connection that waits for no statement longer than `deadline` seconds: the first that takes longer closes it.
 
     The server's own limits do not help where the link is dead, and neither do TCP's where a proxy or a load balancer
     still answers for the server.
@@ -86,10 +85,9 @@ class BoundedConnection(psycopg.Connection[Any]):
         try:
             wanted = next(gen)
             while True:
-                ready = yield wanted
-                if not ready and time.monotonic() > until:
+                wanted = gen.send((yield wanted))  # first, for what is there may be all
+                if time.monotonic() > until:
                     raise SilentLink(seconds)
-                wanted = gen.send(ready)
         except StopIteration as done:
             value: Value = done.value
             return value
