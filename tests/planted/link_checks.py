@@ -88,7 +88,5 @@ def a_learner_that_dies_again_and_again_stays_down() -> None:
     """Every death may depend on a record, and noise is drawn again after it: a person decides whether to go on."""
     most = learner_process.RESTARTS + 1
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        learner, begun = kept_running(
-            Path(folder), patch, "exit 1", lambda learner, begun: learner.stopped or begun > most
-        )
+        learner, begun = kept_running(Path(folder), patch, "exit 1", most)
     assert (begun, learner.stopped, learner.running) == (most, True, False)

@@ -173,6 +173,17 @@ def test_a_child_without_a_store_says_so_in_one_line(
     assert re.fullmatch(r"hushprice: learner: store: the store \S+ cannot be opened[^\n]*\n", capsys.readouterr().err)
 
 
+def test_a_child_that_cannot_sign_says_so_in_one_line(
+    settings: Settings, exits: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.beside_store(".signing.pem").write_text("no key")
+    listening = sockets.listen("127.0.0.1", 0, "operator_port")
+    with pytest.raises(SystemExit) as caught:
+        learner_main.run_child(encode(ChildSettings(settings, listening.detach())), child.Parent())
+    assert (caught.value.code, exits) == (2, [])  # which counts as a death
+    assert re.fullmatch(r"hushprice: learner: [^\n]*\n", capsys.readouterr().err)
+
+
 def test_a_learner_of_its_own_without_a_store_says_so(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(address: str, role: str) -> None:
         raise StoreUnavailable("the store is gone since")
