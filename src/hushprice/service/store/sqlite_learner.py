@@ -35,9 +35,10 @@ def progress(connection: sqlite3.Connection, now: float) -> LearningProgress:
         "SELECT holder IS NOT NULL AND until > ? AND until <= ?, since_look, set_aside FROM lease",
         decisions.held_until(now),
     ).fetchone()
-    overdue = connection.execute(
-        """SELECT name, service - deadline FROM clock, product LEFT JOIN learner ON learner.product = product.id
-        JOIN quote ON quote.product = product.id AND quote.slot = max(ifnull(learned, 0), skipped_slots) + 1
+    overdue = connection.execute(  # CROSS JOIN: in this order, so that one quote of each product is read
+        """SELECT name, service - deadline FROM clock CROSS JOIN product
+        LEFT JOIN learner ON learner.product = product.id
+        CROSS JOIN quote ON quote.product = product.id AND quote.slot = max(ifnull(learned, 0), skipped_slots) + 1
         WHERE deadline <= service"""
     )
     return LearningProgress(bool(held), LearnerReport(*report), dict(overdue.fetchall()))
