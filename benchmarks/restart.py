@@ -1,7 +1,8 @@
 """How long the service takes to be back after kill -9, with few and with very many quotes in its store.
 
-Ready is what /readyz says: the store answers and somebody learns. Compiled code is on disk, as after any first start.
-Machines are noisy, so the same is measured with an empty store, and the processor's seconds stand beside the clock's.
+Ready is what /readyz/learning says: the store answers and somebody learns. Compiled code is on disk, as after any
+first start. Machines are noisy, so the same is measured with an empty store, and the processor's seconds stand beside
+the clock's.
 
     python -m benchmarks.restart                       # 1e6 quotes, both stores
     python -m benchmarks.restart --quotes 100000

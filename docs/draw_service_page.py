@@ -140,7 +140,7 @@ def wait_until_ready(client: httpx.Client) -> None:
     """Both sides of the service are up."""
     for _ in range(600):
         try:
-            if client.get("/readyz").status_code == 200:
+            if client.get("/readyz/learning").status_code == 200:
                 return
         except httpx.TransportError:
             pass

@@ -45,7 +45,7 @@ def serve(folder: Path, free_ports: bool = False) -> Iterator[Service]:
     command = [str(Path(sys.executable).with_name("hushprice")), "serve"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=others | own)
     try:
-        _wait_until_ready(f"http://127.0.0.1:{port}/readyz", process)
+        _wait_until_ready(f"http://127.0.0.1:{port}/readyz/learning", process)
         keys_file = folder / "shop.db.keys.toml"
         keys = tomllib.loads(keys_file.read_text())["keys"]
         yield Service(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{operator_port}", keys_file, keys, process)

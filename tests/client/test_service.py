@@ -55,7 +55,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 def _ready(probe: Client) -> bool:
     try:
-        return bool(probe._call("GET", "/readyz")["ready"])
+        return bool(probe._call("GET", "/readyz/learning")["ready"])
     except ServiceAway:
         return False
 

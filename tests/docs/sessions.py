@@ -20,7 +20,7 @@ SERVICE = """
 {command} > service.log 2>&1 &
 trap 'kill $! && wait $!' EXIT
 for _ in $(seq 1200); do
-  curl -sf http://127.0.0.1:8787/readyz > ready.json && break
+  curl -sf http://127.0.0.1:8787/readyz/learning > ready.json && break
   kill -0 $! || {{ cat service.log >&2; exit 1; }}
   sleep 0.2
 done

@@ -11,11 +11,11 @@ from tests.planted import batch_checks as batches
 from tests.planted import customer_bugs as customer
 from tests.planted import engine_checks as engine
 from tests.planted import limit_bugs as limit
+from tests.planted import link_bugs, link_checks, service_bugs, service_checks
 from tests.planted import noise_bugs as noise
 from tests.planted import pair_bugs as pair
 from tests.planted import record_bugs as record
 from tests.planted import release_checks as release
-from tests.planted import service_bugs, service_checks
 from tests.planted import watcher_checks as watcher
 from tests.planted import world_checks as world
 from tests.planted.planting import Bug
@@ -199,6 +199,21 @@ PLANTED = [
         "a failed outcome that is taken for an outage",
         limit.outcome_says_the_store_is_away,
         limit.failed_outcomes_are_no_outage,
+    ),
+    Planted(
+        "outcomes and quotes counted together",
+        link_bugs.outcomes_counted_with_quotes,
+        link_checks.purchases_take_no_place_of_a_quote,
+    ),
+    Planted(
+        "the last of two learners wins",
+        link_bugs.last_learner_wins,
+        link_checks.learners_at_odds_about_the_time_release_once,
+    ),
+    Planted(
+        "a learner that dies started for ever",
+        link_bugs.restarted_for_ever,
+        link_checks.a_learner_that_dies_again_and_again_stays_down,
     ),
 ]
 

@@ -115,7 +115,7 @@ _EMPTY = b"".join(
     for table in b"record quote used_cap release learner certificate change seen tally product api_key".split()
 ) + (
     b"UPDATE hushprice.clock SET service = 0.0, beat = NULL, behind = NULL;"
-    b"UPDATE hushprice.lease SET holder = NULL, until = 0.0;"
+    b"UPDATE hushprice.lease SET holder = NULL, until = 0.0, since_look = 0.0, set_aside = 0;"
     b"UPDATE hushprice.identity SET id = uuid_send(gen_random_uuid());"
 )
 

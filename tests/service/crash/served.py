@@ -88,7 +88,7 @@ class Served:
 
     def _until_ready(self, began: float, *processes: subprocess.Popen[bytes]) -> float:
         """Ready is what the service says; who kills again waits for the learner, too, which may start under a lease."""
-        self._until(self.port, "/readyz", processes)
+        self._until(self.port, "/readyz/learning", processes)
         took = time.monotonic() - began
         self._until(self._operator_port, "/healthz", processes)
         return took

@@ -18,7 +18,7 @@ from hushprice.service.http import server, sockets
 from hushprice.service.http.app import Application
 from hushprice.service.http.connections import Connections, EdgeLimits
 from hushprice.service.http.routes.table import CALLS
-from hushprice.service.quoting import service_state, writer
+from hushprice.service.quoting import reader, service_state, writer
 from hushprice.service.quoting.precompile import precompile
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import keys
@@ -109,6 +109,7 @@ def running(
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "PATIENCE", patience)
+        patch.setattr(reader, "PATIENCE", PATIENCE)
         yield from _running(store, folder, quoter, limits, settings)
 
 

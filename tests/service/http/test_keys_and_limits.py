@@ -35,7 +35,7 @@ ALLOWED = {
         "metrics",
     },
 }
-FREE = {"healthz", "readyz"}
+FREE = {"healthz", "readyz", "readyz_learning"}
 
 
 @pytest.fixture(scope="module")

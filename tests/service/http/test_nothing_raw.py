@@ -44,7 +44,8 @@ def public(client: httpx.Client) -> dict[str, str]:
     found = {}
     for call in READS:
         answer = client.get(call.path.replace("{name}", "umbrella"))
-        found[call.path] = f"{answer.status_code} {answer.text}"
+        text = re.sub(r"hushprice_(quote|look_age)_seconds\S* \S+", "", answer.text)
+        found[call.path] = f"{answer.status_code} {text}"
     return found
 
 

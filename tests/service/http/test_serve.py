@@ -104,7 +104,7 @@ def sold(served: Served) -> Served:
     A fixture, because the tests of a file may be divided between processes, each with a service of its own.
     """
     public, admin, shop = served.public, served.key("admin"), served.key("shop")
-    eventually(lambda: public.get("/readyz").status_code == 200)
+    eventually(lambda: public.get("/readyz/learning").status_code == 200)
     spec = {**PRODUCT, "holdout": 0.1, "epsilon": 5.0}
     assert public.post("/v1/products", json=spec, headers=admin).status_code == 201
     body = {"quotes": [{"product": "umbrella", "attributes": CUSTOMER}] * 50}
@@ -176,7 +176,7 @@ def test_a_learner_that_dies_is_started_again_and_readyz_says_so(served: Served)
     eventually(away_when_killed)
     assert served.public.get("/healthz").status_code == 200
     eventually(lambda: served.learner() not in (None, before))
-    eventually(lambda: served.public.get("/readyz").status_code == 200)
+    eventually(lambda: served.public.get("/readyz/learning").status_code == 200)
     assert "the learner's process ended" in served.log()
 
 
@@ -204,7 +204,7 @@ def test_a_learner_ends_with_a_quoter_that_was_killed(tmp_path: Path) -> None:
     served = Served(tmp_path)
     try:
         learner = eventually(served.learner)
-        eventually(lambda: served.public.get("/readyz").status_code == 200)
+        eventually(lambda: served.public.get("/readyz/learning").status_code == 200)
         served.process.kill()
         served.process.wait()
         eventually(lambda: not alive(learner))
@@ -231,7 +231,7 @@ def test_on_postgresql_quoters_and_a_learner_are_processes_of_their_own(
         found = eventually(lambda: re.search(r"serving (http\S+);", (tmp_path / "log.txt").read_text()))
         table = tomllib.loads((tmp_path / "hushprice.keys.toml").read_text())["keys"]
         with httpx.Client(base_url=found[1], timeout=PATIENCE, trust_env=False) as client:
-            eventually(lambda: client.get("/readyz").status_code == 200)
+            eventually(lambda: client.get("/readyz/learning").status_code == 200)
             made = client.post("/v1/products", json=PRODUCT, headers={"x-api-key": table["admin"]})
             assert made.status_code == 201
             body = {"product": "umbrella", "attributes": CUSTOMER}

@@ -72,7 +72,7 @@ def test_the_service_quotes_and_learns_without_them(python: Path, tmp_path: Path
         assert served.public.post("/v1/products", json=PRODUCT, headers=served.key("admin")).status_code == 201
         asked = {"product": "umbrella", "attributes": CUSTOMER}
         assert served.public.post("/v1/quotes", json=asked, headers=served.key("shop")).status_code == 201
-        eventually(lambda: served.public.get("/readyz").status_code == 200)
+        eventually(lambda: served.public.get("/readyz/learning").status_code == 200)
         eventually(lambda: served.public.get("/v1/products/umbrella/certificate").status_code == 200)
     finally:
         served.close()

@@ -239,6 +239,29 @@ def test_outcomes_that_hang_are_refused_and_hold_up_no_quote_for_long(
     eventually(lambda: hasty.quote()["recorded"])
 
 
+def test_a_look_that_hangs_delays_nobody_for_long_and_is_seen(hasty: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quotes go on; who asks something of the store is refused; and the service is not ready, however it is asked."""
+    hangs, goes_on = threading.Event(), threading.Event()
+    table = hasty.service.product_table
+
+    def refresh(store: object) -> None:
+        hangs.set()
+        assert goes_on.wait(PATIENCE)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(table, "refresh", refresh)
+        patch.setattr("hushprice.service.quoting.reader.PATIENCE", 0.2)
+        try:
+            assert hangs.wait(PATIENCE)
+            eventually(lambda: hasty.client().get("/readyz").status_code == 503)
+            assert "hushprice_store_up 0" in hasty.client().get("/metrics").text
+            assert hasty.client().get("/v1/products/umbrella/certificate").status_code == 503
+            assert hasty.quote()["id"]
+        finally:
+            goes_on.set()
+    eventually(lambda: hasty.client().get("/readyz").status_code == 200)
+
+
 def test_a_full_disk_loses_nothing_that_was_acknowledged(fresh: Running) -> None:
     quote = fresh.quote()
     limit = _on_writer(fresh, lambda store: store._connection.execute("PRAGMA max_page_count = 1").fetchone()[0])

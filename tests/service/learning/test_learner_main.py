@@ -19,13 +19,15 @@ import pytest
 from tests.service.learning_runs import spec
 from tests.waiting import PATIENCE, eventually
 
+from hushprice.errors import InvalidInput
 from hushprice.service.http import sockets
 from hushprice.service.learning import child, learner_main
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.shared import setup
-from hushprice.service.shared.child_settings import ChildSettings, encode
+from hushprice.service.shared.child_settings import STORE_AWAY, ChildSettings, encode
 from hushprice.service.shared.config import Settings, build
 from hushprice.service.store import open_store
+from hushprice.service.store.protocol import StoreUnavailable
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ def test_a_learner_of_its_own_learns_until_a_signal_ends_it(settings: Settings) 
     def use() -> None:
         url = eventually(lambda: re.search(r"for the operator (\S+)", " ".join(said)))[1]
         with httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False) as client:
-            eventually(lambda: client.get("/readyz").status_code == 200)
+            eventually(lambda: client.get("/readyz/learning").status_code == 200)
             eventually(lambda: client.get("/v1/products/tea/certificate").status_code == 200)
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -130,7 +132,7 @@ def test_a_child_serves_raw_figures_and_ends_with_its_parent(
             def figures() -> Any:
                 return client.get("/v1/operator/products/tea/figures").json()
 
-            eventually(lambda: client.get("/readyz").status_code == 200)
+            eventually(lambda: client.get("/readyz/learning").status_code == 200)
             assert figures()["clipped"]["attributes"] is None  # no quoter has said so far
             pipe.send(b'{"tea": 3}\n{"te')
             eventually(lambda: figures()["clipped"]["attributes"] == 3)
@@ -167,8 +169,51 @@ def test_a_child_without_a_store_says_so_in_one_line(
     line = encode(ChildSettings(build({"store": str(tmp_path / "folder")}), listening.detach()))
     with pytest.raises(SystemExit) as caught:
         learner_main.run_child(line, child.Parent())
-    assert (caught.value.code, exits) == (2, [])
+    assert (caught.value.code, exits) == (STORE_AWAY, [])
     assert re.fullmatch(r"hushprice: learner: store: the store \S+ cannot be opened[^\n]*\n", capsys.readouterr().err)
+
+
+def test_a_child_that_cannot_sign_says_so_in_one_line(
+    settings: Settings, exits: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.beside_store(".signing.pem").write_text("no key")
+    listening = sockets.listen("127.0.0.1", 0, "operator_port")
+    with pytest.raises(SystemExit) as caught:
+        learner_main.run_child(encode(ChildSettings(settings, listening.detach())), child.Parent())
+    assert (caught.value.code, exits) == (2, [])  # which counts as a death
+    assert re.fullmatch(r"hushprice: learner: [^\n]*\n", capsys.readouterr().err)
+
+
+def test_a_learner_of_its_own_without_a_store_says_so(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(address: str, role: str) -> None:
+        raise StoreUnavailable("the store is gone since")
+
+    monkeypatch.setattr(learner_main, "open_store", away)
+    with pytest.raises(InvalidInput, match="store: the store is gone since"):
+        learner_main.run(settings, lambda line: None)
+
+
+def test_a_learner_that_hangs_is_left_behind_when_its_process_ends(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun, goes_on, left = threading.Event(), threading.Event(), []
+
+    def hangs(self: LearningLoop, stop: threading.Event) -> None:
+        begun.set()
+        goes_on.wait(PATIENCE)
+
+    monkeypatch.setattr(LearningLoop, "run", hangs)
+    monkeypatch.setattr(learner_main, "_FAREWELL_OF_LOOP", 0.0)
+    monkeypatch.setattr(learner_main, "leave", lambda: left.append(True))
+
+    def use() -> None:
+        assert begun.wait(PATIENCE)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    beside(lambda: learner_main.run(settings, lambda line: None), use)
+    goes_on.set()
+    assert left == [True]
+    assert "the learner hangs" in caplog.text
 
 
 def test_a_loop_that_fails_ends_the_process_and_tells_no_record(

@@ -21,7 +21,7 @@ from hushprice.service.learning.loop import NICE, RETRY, LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.store.protocol import LEASE, LearnerStore, LeaseLost, StoreUnavailable
 from hushprice.service.store.sqlite import SqliteStore
-from hushprice.service.store.values import SeenRelease
+from hushprice.service.store.values import LearnerReport, SeenRelease
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -437,6 +437,18 @@ def test_a_learner_whose_lease_was_taken_stores_nothing(shop: Shop) -> None:
     assert first._learners == {}
 
 
+def test_a_learner_goes_on_at_once_after_one_whose_clock_was_fast_crashed(shop: Shop) -> None:
+    shop.serve(stop=20)
+    shop.wait(WINDOW)
+    shop.learning(now=lambda: shop.time + 3600.0).turn()  # and the process dies, and the clock is put right
+    held = shop.releases()
+    shop.serve(20, 40)
+    shop.wait(WINDOW)
+    shop.learning().turn()
+    assert shop.learned() == 40
+    assert shop.releases()[: len(held)] == held
+
+
 def test_a_product_found_at_run_time_is_learned(shop: Shop) -> None:
     learning = shop.learning()
     learning.turn()
@@ -577,6 +589,32 @@ def test_no_log_line_has_a_record_in_it(shop: Shop, caplog: pytest.LogCaptureFix
     shop.learning().turn()
     assert "product tea is set aside: ValueError" in caplog.text
     assert "[" not in caplog.text.split("set aside")[1]
+
+
+def test_the_lease_says_when_all_was_looked_at_and_what_is_set_aside(shop: Shop, monkeypatch: Any) -> None:
+    shop.serve(stop=5)
+    shop.wait(WINDOW)
+    learning, waiting = shop.learning(), shop.learning()
+    waiting.turn()
+    learning.turn()  # waits for the lease
+    shop.wait(LEASE)
+
+    def report() -> LearnerReport:
+        learning.turn()
+        return shop.store.learning_progress(shop.time).report
+
+    assert report() == LearnerReport(0.0, 0)
+    shop.wait(11.0)
+    assert report() == LearnerReport(10.0, 0)
+    shop.quote(6)
+    shop.wait(WINDOW)
+    with monkeypatch.context() as patch:
+        patch.setattr(ProductLearner, "_records", lambda self, slots: 1 / 0)
+        assert report() == LearnerReport(WINDOW, 0)
+        shop.wait(1.0)
+        assert report() == LearnerReport(0.0, 1)
+    shop.time -= 3600.0
+    assert report() == LearnerReport(0.0, 1)
 
 
 def test_a_learner_that_waits_for_the_lease_says_so_once(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:

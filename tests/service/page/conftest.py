@@ -56,7 +56,7 @@ class Service:
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
         for url in self._urls:
-            self._until_ready(f"{url}/readyz")
+            self._until_ready(f"{url}/readyz/learning")
 
     def stop(self) -> None:
         if self._process is not None:

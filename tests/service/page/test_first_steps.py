@@ -41,6 +41,11 @@ def test_from_an_empty_service_to_the_first_outcome(service: Any, visit: Any) ->
     tab.until("#summary .pill", "frozen")
     tab.until("#health .changes", "freeze")
 
+    stopped = {"ready": True, "store": "up", "learner": "stopped", "products": 1}
+    page.route("**/readyz", lambda route: route.fulfill(json=stopped))
+    tab.until("#health .lights [data-state=bad]", "stopped: it died too often")
+    assert page.locator("#health .lights [data-state=good]").count() == 2  # quotes go on
+
 
 def test_an_address_that_names_no_product_shows_the_first_one(service: Any, visit: Any) -> None:
     tab = visit()

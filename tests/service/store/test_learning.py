@@ -11,13 +11,14 @@ from hushprice.errors import InvalidInput
 from hushprice.service.store import decisions, open_store
 from hushprice.service.store.protocol import (
     LEASE,
+    SKEW,
     DuplicateProduct,
     LearnerStore,
     LeaseLost,
     QuoterStore,
     UnknownProduct,
 )
-from hushprice.service.store.values import ApiKey, Figures, SeenRelease
+from hushprice.service.store.values import ApiKey, Figures, LearnerReport, LearningProgress, SeenRelease
 
 
 def test_one_learner_has_the_lease_until_it_runs_out_or_is_dropped(learner: LearnerStore, quoter: QuoterStore) -> None:
@@ -32,6 +33,31 @@ def test_one_learner_has_the_lease_until_it_runs_out_or_is_dropped(learner: Lear
     assert not learner.take_lease("a", 108.0)
     learner.drop_lease("b")
     assert learner.take_lease("a", 108.0)
+
+
+def test_a_lease_further_ahead_than_any_can_be_has_expired(learner: LearnerStore, quoter: QuoterStore) -> None:
+    """Its holder's clock was an hour fast, and it crashed: nobody waits for that hour."""
+    assert learner.take_lease("fast", 100.0 + 3600.0)
+    assert not quoter.learner_alive(100.0)
+    assert not quoter.learning_progress(100.0).held
+    assert learner.take_lease("right", 100.0)
+    assert not learner.take_lease("a little slow", 100.0 - SKEW)
+    assert quoter.learner_alive(100.0 - SKEW)
+    assert learner.take_lease("slow", 100.0 - SKEW - 0.01)
+
+
+def test_progress_is_what_the_holder_says_and_what_is_due(learner: LearnerStore, quoter: QuoterStore) -> None:
+    learner.add_product("coat", b"{}", b"{}", 1000.0)
+    given(quoter, 3, window=10.0)
+    assert quoter.learning_progress(100.0) == LearningProgress(False, LearnerReport(), {})
+    assert learner.take_lease("a", 100.0, LearnerReport(7.5, 2))
+    pass_time(quoter, 14.0)
+    progress = quoter.learning_progress(101.0)
+    assert (progress.held, progress.report) == (True, LearnerReport(7.5, 2))
+    assert progress.overdue == {PRODUCT: pytest.approx(4.0)}
+    learner.drop_lease("a")
+    learn(learner, 3)
+    assert learner.learning_progress(1000.0).overdue == {}
 
 
 def test_a_release_is_stored_with_the_state_that_made_it(quoter: QuoterStore, learner: LearnerStore) -> None:

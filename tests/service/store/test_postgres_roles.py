@@ -56,7 +56,7 @@ def test_a_quoter_calls_the_functions_of_quoting_only(as_role: psycopg.Connectio
         """SELECT proname, prosecdef, proconfig FROM pg_proc WHERE pronamespace = 'hushprice'::regnamespace
         AND has_function_privilege(oid, 'execute')"""
     ).fetchall()
-    expected = "write beat report_seen forget add_product set_status set_rules set_reference_price"
+    expected = "write beat overdue report_seen forget add_product set_status set_rules set_reference_price"
     assert sorted(row[0] for row in allowed) == sorted(expected.split())
     # Run with the owner's rights, and find nothing but what the owner put there.
     assert all(row[1] and row[2] == ["search_path=pg_catalog, hushprice, pg_temp"] for row in allowed)

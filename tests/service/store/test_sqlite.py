@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from hushprice.errors import InvalidInput
 from hushprice.service.store import open_store, sqlite_file, sqlite_write_lock
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable, ValueRefused
 from hushprice.service.store.sqlite import SqliteStore
+from hushprice.service.store.values import LearnerReport, LearningProgress
 
 ONE_LINE = r"\A[^\n]*\Z"
 
@@ -136,6 +138,19 @@ def test_a_file_of_a_newer_version_is_refused(store: SqliteStore, path: Path) ->
     store._connection.execute("PRAGMA user_version = 99")
     with pytest.raises(InvalidInput, match="version 99"):
         SqliteStore(path)
+
+
+def test_a_file_of_the_version_before_is_upgraded_and_keeps_what_it_has(path: Path) -> None:
+    old = sqlite3.connect(path)
+    old.executescript(resources.files("hushprice.service.store").joinpath("sqlite_1.sql").read_text())
+    old.execute(f"PRAGMA application_id = {sqlite_file.APPLICATION}")
+    old.execute("PRAGMA user_version = 1")
+    old.execute("UPDATE lease SET holder = 'old', until = 50.0")
+    old.commit()
+    old.close()
+    store = SqliteStore(path)
+    assert store.learning_progress(49.0) == LearningProgress(True, LearnerReport(0.0, 0), {})
+    store.close()
 
 
 def test_a_damaged_file_is_said_to_be_damaged(path: Path) -> None:

@@ -54,14 +54,21 @@ class Latencies:
         return [*written, f"{name}_sum {self._seconds:.3f}", f"{name}_count {total}"]
 
 
+class HealthFigures(NamedTuple):
+    """How the service does."""
+
+    store_up: bool
+    learner_up: bool
+    buffered: int
+    overdue: float
+    looked: float
+
+
 def render(
     latencies: Latencies | None,
     products: Iterable[ProductFigures],
     connections: Connections,
-    *,
-    store_up: bool,
-    learner_up: bool,
-    buffered: int,
+    health: HealthFigures,
 ) -> str:
     """Everything, as text; without `latencies` only what no record can move."""
     listed = list(products)
@@ -81,14 +88,14 @@ def render(
     by_product("hushprice_slots_learned_total", "counter", "Slots learned up to the last release.", "learned")
     by_product("hushprice_epsilon_claimed", "gauge", "The budget.", "claimed")
     by_product("hushprice_epsilon_spent", "gauge", "What of it is spent.", "spent")
-    family("hushprice_store_up", "gauge", "1 while the store answers.", [f"hushprice_store_up {int(store_up)}"])
-    family("hushprice_learner_up", "gauge", "1 while a learner works.", [f"hushprice_learner_up {int(learner_up)}"])
-    family(
-        "hushprice_quotes_buffered",
-        "gauge",
-        "Quotes that wait for the store.",
-        [f"hushprice_quotes_buffered {buffered}"],
-    )
+    for name, help, value in (
+        ("hushprice_store_up", "1 while the store answers.", int(health.store_up)),
+        ("hushprice_learner_up", "1 while a learner works, and what is due is learned.", int(health.learner_up)),
+        ("hushprice_quotes_buffered", "Quotes that wait for the store.", health.buffered),
+        ("hushprice_overdue_seconds", "How long a slot has been due and is not learned.", health.overdue),
+        ("hushprice_look_age_seconds", "Since this process last saw the store.", round(health.looked, 1)),
+    ):
+        family(name, "gauge", help, [f"{name} {value}"])
     name = "hushprice_connections_ended_total"  # not how many are open: purchases and deletions are told on some
     ended = [f'{name}{{why="{why}"}} {count}' for why, count in connections.ended.items()]
     family(name, "counter", "Connections that the service ended, by the limit they met.", ended)

@@ -26,17 +26,24 @@ from hushprice.service.quoting import service_state
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import child_settings, setup
 from hushprice.service.shared.config import Settings
+from hushprice.service.shared.leaving import leave
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
 
 _FAREWELL = 10.0  # seconds to end cleanly after the parent is gone
+_FAREWELL_OF_LOOP = 3.0  # seconds for a chunk at hand: what is not stored by then is learned again
+
+_log = logging.getLogger("hushprice.service")
 
 
 def run(settings: Settings, say: Callable[[str], None]) -> None:
     """Learn until a signal ends it: role learner."""
     with sockets.listen(settings.host, settings.operator_port, "operator_port") as listening:
         setup.customer_secret(settings, say)
-        _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"))
+        try:
+            _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"))
+        except StoreUnavailable as problem:
+            raise InvalidInput(f"store: {problem}") from None
 
 
 def _run(
@@ -51,7 +58,8 @@ def _run(
     stopping = threading.Event()
     clipped = {} if parent is None else parent.clipped  # by the quoter beside this process, where there is one
 
-    async def main() -> None:
+    async def main() -> bool:
+        """Returns whether everything that was started has ended."""
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         if parent is not None:
@@ -64,33 +72,35 @@ def _run(
         seen_file = setup.seen_file(settings, store)
         store.report_seen(seen_file.all())  # before anything is learned
         learning = LearningLoop(store, signing_key=key)
-        thread = threading.Thread(target=_learn, args=(learning, stopping), name="hushprice-learner")
+        # It notes what it shows like a quoter: a release on the operator's page is seen as well.
+        service = await service_state.start(
+            settings, lambda: open_store(address, "learner"), b"", ProductTable(seen_file), quotes=False
+        )
+        figures = operator_calls(learning, lambda: open_store(address, "learner"), clipped)
+        # Last: up to here no record is read, so that a store which is away ends this process and tells nothing.
+        thread = threading.Thread(target=_learn, args=(learning, stopping), name="hushprice-learner", daemon=True)
         thread.start()
         try:
-            # It notes what it shows like a quoter: a release on the operator's page is seen as well.
-            service = await service_state.start(
-                settings, lambda: open_store(address, "learner"), b"", ProductTable(seen_file), quotes=False
-            )
-            figures = operator_calls(learning, lambda: open_store(address, "learner"), clipped)
             application = Application(service, (*READS, *figures))
             await server.serve(application, listening, started=started, stop=stop, connections=service.connections)
-            await service.stop()
         finally:
             stopping.set()
-            await asyncio.to_thread(thread.join)
-            store.close()
+            served, _ = await asyncio.gather(service.stop(), asyncio.to_thread(thread.join, _FAREWELL_OF_LOOP))
+        if thread.is_alive():
+            _log.error("the learner hangs: it ends without storing what it has not stored; nobody has seen that")
+            return False
+        store.close()
+        return served
 
-    try:
-        uvloop.run(main())
-    except StoreUnavailable as problem:
-        raise InvalidInput(f"store: {problem}") from None
+    if not uvloop.run(main()):
+        leave()
 
 
 def _learn(learning: LearningLoop, stopping: threading.Event) -> None:
     try:
         learning.run(stopping)
     except BaseException as problem:  # what it says may come from a record
-        logging.getLogger("hushprice.service").error("the learner failed: %s", type(problem).__name__)
+        _log.error("the learner failed: %s", type(problem).__name__)
         os._exit(1)  # started again, it reads everything back
 
 
@@ -116,6 +126,9 @@ def run_child(line: bytes, parent: Parent) -> None:
     try:
         with socket.socket(fileno=child.listening) as listening:
             _run(child.settings, listening, lambda: None, parent)
+    except StoreUnavailable as problem:
+        sys.stderr.write(f"hushprice: learner: store: {problem}\n")
+        sys.exit(child_settings.STORE_AWAY)
     except HushpriceError as problem:
         sys.stderr.write(f"hushprice: learner: {problem}\n")
         sys.exit(2)

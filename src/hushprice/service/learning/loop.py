@@ -24,8 +24,9 @@ from hushprice.errors import HushpriceError
 from hushprice.service.learning.certifier import Certifier
 from hushprice.service.learning.learner_state import Clipped
 from hushprice.service.learning.product_learner import ProductLearner
+from hushprice.service.store import decisions
 from hushprice.service.store.protocol import LEASE, LearnerStore, LeaseLost, StoreUnavailable
-from hushprice.service.store.values import SeenRelease, StoredProduct
+from hushprice.service.store.values import LearnerReport, SeenRelease, StoredProduct
 
 # While a chunk is stored, quotes wait. With one commit a chunk and a pause after it, about one quote in a hundred meets
 # one, and a small chunk is soon stored: so a refit hardly moves the slowest hundredth of quotes.
@@ -72,6 +73,7 @@ class LearningLoop:
         self._now = now
         self._chunk = chunk
         self._renewed = -math.inf
+        self._looked = now()  # when it had looked at all products, last
         self._logged = ""  # why it starts over, as it stands in the log
         self._learners: dict[str, ProductLearner] = {}
         # Reading and fitting give way to quotes. Storing does not: who holds the store and waits for a processor makes
@@ -96,12 +98,14 @@ class LearningLoop:
         try:
             self._keep_lease()
             more = [self._try_product(product) for product in self._store.products()]
-            self._logged = ""
+            self._logged, self._looked = "", self._now()
             return any(more)
         except (LeaseLost, StoreUnavailable) as problem:
             if self._logged != type(problem).__name__:  # once, not at every try
                 self._logged = type(problem).__name__
                 _log.warning("learning starts over: %s", self._logged)
+            if isinstance(problem, LeaseLost):
+                self._looked = self._now()  # another looks
             self._forget()
             return False
 
@@ -197,7 +201,8 @@ class LearningLoop:
         now = self._now()
         if 0.0 <= now - self._renewed < RENEW:
             return
-        if not self._store.take_lease(self.holder, now):
+        aside = sum(now < until for until in self.set_aside.values())
+        if not self._store.take_lease(self.holder, now, LearnerReport(decisions.coarse(now - self._looked), aside)):
             raise LeaseLost("another learner holds the lease")
         if not 0.0 <= now - self._renewed < LEASE:
             self._learners.clear()  # another may have held it in between, and have released

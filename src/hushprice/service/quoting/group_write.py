@@ -29,7 +29,7 @@ def write_apart(write: Callable[[Sequence[Any]], Sequence[Any]], items: Sequence
 
 def send_answers(loop: asyncio.AbstractEventLoop, answers: Answers) -> None:
     """Tell those who wait, in one step of their event loop."""
-    if answers:
+    if answers and not loop.is_closed():  # it is where the writer's thread was given up
         loop.call_soon_threadsafe(_set_results, answers)
 
 

@@ -6,9 +6,10 @@ Refreshed twice a second from the store. Quotes read it without asking anybody, 
 from __future__ import annotations
 
 import logging
-import time
 
 from hushprice.errors import HushpriceError, first_line
+from hushprice.service.quoting import learning_health
+from hushprice.service.quoting.learning_health import LearningHealth
 from hushprice.service.quoting.priced_product import PricedProduct, ReleaseSummary, summary_of
 from hushprice.service.shared.keys import Keyring
 from hushprice.service.shared.seen_releases import SeenReleasesFile
@@ -27,13 +28,12 @@ class ProductTable:
         self._looked = False
         self.products: dict[str, PricedProduct] = {}
         self.keyring = Keyring()
-        self.learner_up = False
+        self.learning = LearningHealth()
         self.unnoted = False  # is there a release that could not be noted, and is therefore not used?
 
     def refresh(self, store: QuoterStore) -> list[SeenRelease]:
         """Look at the store; returns the releases seen for the first time."""
         self.keyring = Keyring(store.api_keys())
-        self.learner_up = store.learner_alive(time.time())
         listed = [(stored.name, self._renewed_or_old(store, stored)) for stored in store.products()]
         products = {name: priced for name, priced in listed if priced is not None}
         new: list[SeenRelease] = []
@@ -45,6 +45,7 @@ class ProductTable:
             self._log_unnoted(problem)
             products = {name: self._without_new_release(priced) for name, priced in products.items()}
         self.products = products
+        self.learning = learning_health.look(store, self.learning)
         return new
 
     def note(self, store: QuoterStore, products: dict[str, PricedProduct]) -> list[SeenRelease]:

@@ -22,6 +22,7 @@ from hushprice.service.quoting.precompile import precompile
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import setup
 from hushprice.service.shared.config import Settings
+from hushprice.service.shared.leaving import leave
 from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
@@ -49,9 +50,11 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
             say(f"compiled the price search in {took:.0f} s; it is kept for the next start")
         logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
         try:
-            uvloop.run(_serve(settings, Sockets(public, operator), secret, seen_file, say))
+            ended = uvloop.run(_serve(settings, Sockets(public, operator), secret, seen_file, say))
         except StoreUnavailable as problem:
             raise InvalidInput(f"store: {problem}") from None
+        if not ended:
+            leave()
 
 
 class Sockets(NamedTuple):
@@ -63,7 +66,8 @@ class Sockets(NamedTuple):
 
 async def _serve(
     settings: Settings, listening: Sockets, secret: bytes, seen_file: SeenReleasesFile, say: Callable[[str], None]
-) -> None:
+) -> bool:
+    """Returns whether everything that was started has ended."""
     public, operator = listening
     stop = asyncio.Event()
     server.on_signals(stop)
@@ -87,11 +91,9 @@ async def _serve(
             Application(service, CALLS), public, started=started, stop=stop, connections=service.connections
         )
         reporting.cancel()
-    finally:
-        if learner is not None:
-            await learner.stop()
-        if service is not None:
-            await service.stop()
+    finally:  # at once, so that the end takes no longer than the longest of them
+        ended = await asyncio.gather(*(each.stop() for each in (learner, service) if each is not None))
+    return all(ended)
 
 
 async def _report_clipped(learner: LearnerProcess | None, product_table: ProductTable) -> None:

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from hushprice.service.quoting.product_table import POLL, ProductTable
 from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
+
+PATIENCE = 10.0  # seconds a question waits for its answer, and a look may be old
+FAREWELL = 3.0  # seconds that the thread has to end
 
 log = logging.getLogger("hushprice.service")
 Value = TypeVar("Value")
@@ -26,15 +30,33 @@ class Reader:
         self._product_table = product_table
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hushprice-reader")
         self._task: asyncio.Task[None] | None = None
-        self.away = False
+        self._failed = False
+        self._looked = time.monotonic()
+
+    @property
+    def away(self) -> bool:
+        """Has the last look failed, or is it too long ago?"""
+        return self._failed or self.age > PATIENCE
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last look that succeeded."""
+        return time.monotonic() - self._looked
 
     async def call(self, work: Callable[[QuoterStore], Value]) -> Value:
-        """Ask the store something."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._store)
+        """Ask the store something. Who has waited long enough is answered, and asks no more if it has not begun."""
+        try:
+            return await asyncio.wait_for(self._ask(work), PATIENCE)
+        except TimeoutError:
+            raise StoreUnavailable("the store does not answer") from None
+
+    def _ask(self, work: Callable[[QuoterStore], Value]) -> asyncio.Future[Value]:
+        return asyncio.get_running_loop().run_in_executor(self._thread, work, self._store)
 
     async def refresh(self) -> None:
         """Look at the store now."""
-        await self.call(self._product_table.refresh)
+        await self._ask(self._product_table.refresh)
+        self._looked, self._failed = time.monotonic(), False
 
     async def catch_up(self) -> None:
         """Look at the store after a change that is stored: a connection that broke meanwhile is made anew."""
@@ -53,15 +75,18 @@ class Reader:
             await asyncio.sleep(POLL)
             try:
                 await self.refresh()
-                self.away = False
             except StoreUnavailable:
-                self.away = True  # the writer says so in the log
+                self._failed = True  # the writer says so in the log
             except Exception as problem:
                 log.error("a look at the store failed: %s", type(problem).__name__)
 
-    async def close(self) -> None:
-        """End the thread after what it is doing."""
+    async def close(self) -> bool:
+        """End the thread after what it is doing; returns whether it ended in time."""
         if self._task is not None:
             self._task.cancel()
-        await self.call(lambda store: store.close())
-        self._thread.shutdown()
+        closed = self._thread.submit(self._store.close)
+        self._thread.shutdown(wait=False)
+        ended, _ = await asyncio.wait([asyncio.wrap_future(closed)], timeout=FAREWELL)
+        if not ended:
+            log.error("the store hangs: the service ends without an answer to what it asked last")
+        return bool(ended)

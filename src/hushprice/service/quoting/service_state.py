@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hushprice.service.http.connections import Connections, EdgeLimits
 from hushprice.service.http.metrics import Latencies
 from hushprice.service.quoting.learner_process import LearnerProcess
+from hushprice.service.quoting.learning_health import LearnerStatus
 from hushprice.service.quoting.map_cache import MapCache
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.quoting.reader import Reader
@@ -35,20 +37,21 @@ class Service:
     learner: LearnerProcess | None = None  # the child, where this process started one
 
     @property
-    def learner_up(self) -> bool:
-        """Does somebody learn? A child that failed holds its lease for some seconds more."""
-        return self.product_table.learner_up and (self.learner is None or self.learner.running)
+    def learner_status(self) -> LearnerStatus:
+        """How learning does. A child that failed holds its lease for some seconds more."""
+        if self.learner is not None and not self.learner.running:
+            return "stopped" if self.learner.stopped else "away"
+        return self.product_table.learning.status if self.store_up else "away"
 
     @property
     def store_up(self) -> bool:
         """Does the store answer, and is all of it used?"""
         return not (self.writer.away or self.reader.away or self.product_table.unnoted)
 
-    async def stop(self) -> None:
-        """Store what waits, and close the store."""
+    async def stop(self) -> bool:
+        """Store what waits, and close the store; returns whether both threads ended in time."""
         self.maps.close()
-        await self.reader.close()
-        await self.writer.close()
+        return all(await asyncio.gather(self.reader.close(), self.writer.close()))
 
 
 async def start(

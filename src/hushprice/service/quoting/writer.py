@@ -3,6 +3,9 @@
 While the store is away, quotes are answered at once, buffered here, and stored when it is back; outcomes are refused,
 because a shop that was told "recorded" will not tell again. So are quotes with an Idempotency-Key, which may have one.
 Outcomes wait apart (`outcome_queue.py`), and whether the store is away is said by quotes and beats alone.
+
+What is held is bounded at the door, quotes and outcomes each by a count of its own: were they counted together, a
+purchase could use up the place of a later quote, and with it that quote's slot (docs/proofs/operation.md, section 1).
 """
 
 from __future__ import annotations
@@ -16,13 +19,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard, TypeVar
 
 from hushprice.service.quoting.group_write import Answers, send_answers, write_apart
+from hushprice.service.quoting.held_count import HeldCount
 from hushprice.service.quoting.outcome_queue import OutcomeQueue
 from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
 from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, QuoteAnswer
 
 BEAT = 0.5  # seconds between two beats of the service's clock
 PATIENCE = 2.0  # seconds a request waits for the store before the store counts as away
-BUFFER = 10_000  # quotes kept while the store is away; those after them are answered and not stored
+FAREWELL = 3.0  # seconds that what waits has to be stored when the service ends
+BUFFER = 10_000  # quotes held for the store; those beyond them are answered and not stored. As many outcomes, besides
+CALLS = 100  # changes by an admin that wait for the store
 GATHER = 0.02  # seconds that quotes which nobody waits for are gathered
 LARGEST = 1_000  # items in one transaction, so that none waits for a very long one
 _PAUSE = 0.2  # seconds between two tries to reach the store
@@ -43,6 +49,7 @@ class Writer:
         self._outcomes = OutcomeQueue(outcome_store, self._loop)
         self._buffer: deque[NewQuote] = deque()  # used by the thread alone, except for its length
         self._oldest = 0.0  # since when the store has something to do; 0: it has nothing
+        self._quotes, self._calls = HeldCount("quotes"), HeldCount("calls")
         self._wake = threading.Event()
         self._stopping = False
         self._gathering = False
@@ -54,36 +61,44 @@ class Writer:
         self._thread.start()
 
     @property
-    def backlog(self) -> int:
-        """How many items wait to be written, outcomes apart."""
-        return len(self._waiting)
+    def crowded(self) -> bool:
+        """Are so many quotes held that who asks for another should wait for the store?"""
+        return self._quotes.count > BUFFER // 2
 
     @property
     def buffered(self) -> int:
         """How many quotes wait for the store to come back."""
-        return len(self._buffer)
+        return self._quotes.count if self.away else len(self._buffer)
 
     def quote(self, quote: NewQuote) -> asyncio.Future[QuoteAnswer | None]:
         """Store a quote. The future holds None where the store is away: the quote is buffered, and stands as it is.
 
-        StoreUnavailable where it has an Idempotency-Key: only the store knows whether that has a quote already.
+        StoreUnavailable where it has an Idempotency-Key: only the store knows whether that has a quote already. Beyond
+        BUFFER the same answers are given, and the quote is not stored.
         """
         future: asyncio.Future[QuoteAnswer | None] = self._loop.create_future()
-        if not self.away:
-            self._put((quote, future, time.monotonic()))
-        elif quote.idempotency is not None:
+        away = self.away
+        if away and quote.idempotency is not None:
             future.set_exception(StoreUnavailable("away"))
+        elif self._quotes.admit(BUFFER):
+            self._put((quote, None if away else future, time.monotonic()))
+            if away:
+                future.set_result(None)
+        elif quote.idempotency is not None:
+            future.set_exception(StoreUnavailable("too much waits for it"))
         else:
             future.set_result(None)
-            self._put((quote, None, time.monotonic()))
         return future
 
-    def quote_later(self, quote: NewQuote) -> None:
-        """Store a quote that is answered already: with others, a moment later."""
+    def quote_later(self, quote: NewQuote) -> bool:
+        """Store a quote that is answered already: with others, a moment later. Returns whether it will be."""
+        if not self._quotes.admit(BUFFER):
+            return False
         self._waiting.append((quote, None, time.monotonic()))
         if not self._gathering:
             self._gathering = True
             self._loop.call_later(GATHER, self._gathered)
+        return not self.away
 
     def _gathered(self) -> None:
         self._gathering = False
@@ -91,22 +106,29 @@ class Writer:
 
     def outcome(self, outcome: NewOutcome) -> asyncio.Future[OutcomeAnswer]:
         """Store an outcome; StoreUnavailable where the store is away."""
-        future = self._outcomes.put(outcome, away=self.away)
+        future = self._outcomes.put(outcome, BUFFER, away=self.away)
         self._wake.set()
         return future
 
     def call(self, work: Callable[[QuoterStore], Value]) -> asyncio.Future[Value]:
         """Do something else with the store, in the same order."""
         future: asyncio.Future[Value] = self._loop.create_future()
-        self._put((work, future, time.monotonic()))
+        if self._calls.admit(CALLS):
+            self._put((work, future, time.monotonic()))
+        else:
+            future.set_exception(StoreUnavailable("too much waits for it"))
         return future
 
-    async def close(self) -> None:
-        """Store what waits, then end the thread."""
+    async def close(self) -> bool:
+        """Store what waits, then end the thread; returns whether it ended in time."""
         self._watch.cancel()
         self._stopping = True
         self._wake.set()
-        await asyncio.to_thread(self._thread.join)
+        await asyncio.to_thread(self._thread.join, FAREWELL)
+        ended = not self._thread.is_alive()
+        if not ended:
+            log.error("the store hangs: the service ends with %d quotes given and not stored", self._quotes.count)
+        return ended
 
     def _put(self, item: _Item) -> None:
         self._waiting.append(item)
@@ -121,7 +143,7 @@ class Writer:
         if 0.0 < oldest < before or 0.0 < self._outcomes.since < before:
             self._outcomes.give_up()
         if 0.0 < oldest < before:
-            self.away = True
+            self._set_away(StoreUnavailable(f"no answer for {PATIENCE:g} s"))
             for item, future, _ in (*self._at_store, *self._waiting):
                 if future is not None and not future.done():
                     if _is_given_anyway(item):
@@ -170,12 +192,14 @@ class Writer:
             taken.append(self._waiting.popleft())
             if callable(taken[0][0]):
                 break
+        self._at_store = taken
         if self._buffer:
             self._retry()  # slots in the order of the quotes; and who is to be forgotten may be among them
         if self.away and (self._buffer or not callable(taken[0][0])):
             self._answer(taken, StoreUnavailable("away"))
+            self._at_store = []
             return len(taken)
-        self._at_store, self._oldest = taken, taken[0][2]
+        self._oldest = taken[0][2]
         try:
             work = taken[0][0]
             results = [work(self._store)] if callable(work) else self._write([item for item, _, _ in taken])
@@ -203,26 +227,31 @@ class Writer:
             result = results if isinstance(results, Exception) else results[index]
             if isinstance(result, StoreUnavailable) and _is_given_anyway(item):
                 result = None
-                if len(self._buffer) < BUFFER:
-                    self._buffer.append(item)
+                self._buffer.append(item)  # and stays admitted
+            else:
+                (self._calls if callable(item) else self._quotes).let_go()
             if future is not None:
                 answers.append((future, result))
         send_answers(self._loop, answers)
 
     def _retry(self) -> None:
         """Try the store again, with the quotes of the buffer first."""
+        self._oldest = time.monotonic()  # who comes meanwhile waits for this no longer than for a write
         try:
             while self._buffer:
                 batch = [self._buffer[index] for index in range(min(LARGEST, len(self._buffer)))]
-                self._write(batch)
+                self._write(batch)  # quotes that no store will take do not hold up those after them
                 for _ in batch:
                     self._buffer.popleft()
+                    self._quotes.let_go()
             if self.away:
                 self._probe()
             self._set_away(None)
         except StoreUnavailable as problem:
             self._set_away(problem)
             time.sleep(0.0 if self._stopping else _PAUSE)
+        finally:
+            self._oldest = 0.0
 
     def _probe(self) -> None:
         """A write where this process may write of its own accord, so that a read-only store does not count as back."""

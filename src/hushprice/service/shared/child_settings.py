@@ -7,6 +7,8 @@ import msgspec
 from hushprice.service.shared.config import Settings
 from hushprice.service.shared.secret import Secret
 
+STORE_AWAY = 75  # the code a child ends with where it found no store, before it read anything (EX_TEMPFAIL)
+
 
 class ChildSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings, sent over a pipe: arguments and environment can be read by others."""

@@ -129,10 +129,30 @@ class Health(msgspec.Struct, frozen=True):
     status: Literal["ok"]
 
 
+LearnerWord = Annotated[
+    Literal["up", "away", "behind", "unreadable", "stopped"],
+    Meta(
+        description="away: nobody learns. behind: slots are due and not learned, or products are set aside. "
+        "unreadable: its part of the store is damaged. stopped: it died too often, and waits for the operator"
+    ),
+]
+
+
 class Readiness(msgspec.Struct, frozen=True):
-    """Can everything be done that the service is for?"""
+    """Are quotes answered and kept? That does not need a learner."""
 
     ready: bool
     store: Literal["up", "away"]
-    learner: Literal["up", "away"]
+    learner: LearnerWord
     products: int
+
+
+class LearningReadiness(msgspec.Struct, frozen=True):
+    """Is what is due learned? Seconds are in tens: how long a fit takes is not for everybody."""
+
+    ready: bool
+    learner: LearnerWord
+    behind: Annotated[int, Meta(description="products with slots due for more than a minute")]
+    set_aside: Annotated[int, Meta(description="products that the learner failed at")]
+    overdue_seconds: Annotated[float, Meta(description="for how long the oldest slot not learned has been due")]
+    since_look_seconds: Annotated[float, Meta(description="since the learner had looked at all products")]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store.protocol import GRACE, LeaseLost
+from hushprice.service.store.protocol import GRACE, LEASE, SKEW, LeaseLost
 from hushprice.service.store.values import (
     Figures,
     LearnerState,
@@ -59,6 +59,24 @@ def in_time(clock: float, deadline: float) -> bool:
 def is_due(clock: float, deadline: float) -> bool:
     """May a slot be learned? Once the clock has reached its deadline."""
     return deadline <= clock
+
+
+def held_until(now: float) -> tuple[float, float]:
+    """A lease is held now if it lasts longer than the first of these, and not longer than the second.
+
+    >>> held_until(100.0)
+    (100.0, 110.0)
+    """
+    return now, now + LEASE + SKEW
+
+
+def coarse(seconds: float) -> float:
+    """Seconds that anybody may be told: in tens, and never below zero. How long a fit takes depends on records.
+
+    >>> coarse(-3600.0), coarse(9.9), coarse(75.2)
+    (0.0, 0.0, 70.0)
+    """
+    return max(0.0, seconds // 10.0 * 10.0)
 
 
 def within_cap(counted: int, cap: int | None, known: bool) -> bool:

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
 import msgspec
-import psycopg
 from psycopg import errors
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import decisions, postgres_setup
-from hushprice.service.store.postgres_connection import PostgresConnection
+from hushprice.service.store.postgres_connection import BoundedConnection, PostgresConnection
 from hushprice.service.store.protocol import DuplicateProduct, StoreUnavailable, UnknownProduct
 from hushprice.service.store.values import (
     ApiKey,
     Change,
+    LearnerReport,
+    LearningProgress,
     NewOutcome,
     NewQuote,
     OutcomeAnswer,
@@ -52,7 +53,7 @@ class PostgresQuoterStore:
         return f"{type(self).__name__}(<address>)"  # a password may be in it
 
     @staticmethod
-    def _ready(connection: psycopg.Connection[Any]) -> None:
+    def _ready(connection: BoundedConnection) -> None:
         postgres_setup.check_ready(connection)
 
     def close(self) -> None:
@@ -92,8 +93,14 @@ class PostgresQuoterStore:
         return rows[0][0] if rows else None
 
     def learner_alive(self, now: float) -> bool:
-        query = "SELECT 1 FROM hushprice.lease WHERE holder IS NOT NULL AND until > %s"
-        return bool(self._connection.rows(query, (now,)))
+        query = "SELECT 1 FROM hushprice.lease WHERE holder IS NOT NULL AND until > %s AND until <= %s"
+        return bool(self._connection.rows(query, decisions.held_until(now)))
+
+    def learning_progress(self, now: float) -> LearningProgress:
+        query = """SELECT holder IS NOT NULL AND until > %s AND until <= %s, since_look, set_aside,
+            hushprice.overdue()::text FROM hushprice.lease"""
+        ((held, since_look, set_aside, overdue),) = self._connection.rows(query, decisions.held_until(now))
+        return LearningProgress(held, LearnerReport(since_look, set_aside), msgspec.json.decode(overdue))
 
     # ---- what a quoter writes ----------------------------------------------------------------------------------------
 

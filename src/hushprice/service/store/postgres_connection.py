@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -14,6 +15,10 @@ from hushprice.errors import InvalidInput, first_line
 from hushprice.service.store.protocol import StoreUnavailable, ValueRefused
 
 _log = logging.getLogger("hushprice.service")
+Value = TypeVar("Value")
+# The server ends a statement after 10 s and says so. A link that is silent for longer will not speak again.
+DEADLINE = 12.0
+UPGRADE = 600.0  # the same for the steps that bring a database up to date
 # Nothing may wait for ever: not for a server that is gone, a lock, or a process that hangs in its transaction.
 _CONNECT: dict[str, Any] = {
     "connect_timeout": 3,
@@ -22,10 +27,11 @@ _CONNECT: dict[str, Any] = {
     "keepalives_interval": 2,
 }
 _ESCAPES = "signs like @ / ? & % in a password are written %40 %2F %3F %26 %25"
+# Who is gone in the middle of a transaction loses its locks before who waits for one gives up.
 # A plan made while a table was empty reads all of it, and would be kept when it is not: indexes, always.
 _SESSION = """SELECT set_config('enable_seqscan', 'off', false),
-    set_config('lock_timeout', '5s', false), set_config('statement_timeout', '30s', false),
-    set_config('idle_in_transaction_session_timeout', '30s', false),
+    set_config('lock_timeout', '5s', false), set_config('statement_timeout', '10s', false),
+    set_config('idle_in_transaction_session_timeout', '4s', false),
     set_config('default_transaction_isolation', 'read committed', false),
     set_config('synchronous_commit',
         CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
@@ -48,13 +54,53 @@ _MEANINGS: tuple[tuple[type[psycopg.Error], str], ...] = (
 )
 
 
+class SilentLink(psycopg.OperationalError):
+    """The server has not answered a statement in time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"no answer for {seconds:g} s")
+
+
+class BoundedConnection(psycopg.Connection[Any]):
+    """A connection that waits for no statement longer than `deadline` seconds: the first that takes longer closes it.
+
+    The server's own limits do not help where the link is dead, and neither do TCP's where a proxy or a load balancer
+    still answers for the server.
+    """
+
+    deadline: float | None = None  # None: DEADLINE
+
+    def wait(self, gen: Generator[Any, Any, Value], *more: Any, **named: Any) -> Value:
+        """What the generator returns; every wait of psycopg comes through here, ten times a second at least."""
+        try:
+            return super().wait(self._bounded(gen), *more, **named)
+        except SilentLink as silent:
+            self.pgconn.finish()
+            _log.warning("PostgreSQL is silent: %s. The connection is given up", silent)
+            raise
+
+    def _bounded(self, gen: Generator[Any, Any, Value]) -> Generator[Any, Any, Value]:
+        seconds = DEADLINE if self.deadline is None else self.deadline
+        until = time.monotonic() + seconds
+        try:
+            wanted = next(gen)
+            while True:
+                wanted = gen.send((yield wanted))  # first, for what is there may be all
+                if time.monotonic() > until:
+                    raise SilentLink(seconds)
+        except StopIteration as done:
+            value: Value = done.value
+            return value
+
+
 class PostgresConnection:
     """A connection, opened when it is first needed. `ready` is called with every new one before anything else."""
 
-    def __init__(self, uri: str, name: str, ready: Callable[[psycopg.Connection[Any]], None] | None = None) -> None:
+    def __init__(self, uri: str, name: str, ready: Callable[[BoundedConnection], None] | None = None) -> None:
         self._uri, self._name, self._ready = uri, name, ready
         self._warned = False
-        self._connection: psycopg.Connection[Any] | None = None
+        self._lost = False  # was there a connection that broke, and none since?
+        self._connection: BoundedConnection | None = None
 
     def close(self) -> None:
         """Close the connection; the next statement opens another."""
@@ -63,7 +109,7 @@ class PostgresConnection:
             self._connection = None
 
     @contextmanager
-    def transaction(self) -> Iterator[psycopg.Connection[Any]]:
+    def transaction(self) -> Iterator[BoundedConnection]:
         """A connection inside a transaction, which is committed at the end of the block."""
         with self._explained(), self._connected().transaction():
             assert self._connection is not None
@@ -74,10 +120,12 @@ class PostgresConnection:
         with self._explained():
             return self._connected().execute(query.encode(), values).fetchall()
 
-    def _connected(self) -> psycopg.Connection[Any]:
+    def _connected(self) -> BoundedConnection:
         if self._connection is None:
             try:
-                connection = psycopg.connect(self._uri, autocommit=True, application_name=self._name, **_CONNECT)
+                connection = BoundedConnection.connect(
+                    self._uri, autocommit=True, application_name=self._name, **_CONNECT
+                )
             except psycopg.ProgrammingError:  # of the address, which its text quotes; the server has not been asked
                 raise InvalidInput(f"store: not an address of PostgreSQL that can be read; {_ESCAPES}") from None
             try:
@@ -86,9 +134,12 @@ class PostgresConnection:
                 connection.close()
                 raise
             self._connection = connection
+            if self._lost:
+                self._lost = False
+                _log.warning("connected to PostgreSQL again")
         return self._connection
 
-    def _begin(self, connection: psycopg.Connection[Any]) -> None:
+    def _begin(self, connection: BoundedConnection) -> None:
         row = connection.execute(_SESSION).fetchone()
         if row is None or row[-1] != "on":
             raise InvalidInput("store: the server runs with fsync off, so that what it acknowledges may be lost")
@@ -96,6 +147,7 @@ class PostgresConnection:
         if self._ready is not None:
             with connection.transaction():
                 self._ready(connection)
+        connection.deadline = None
 
     def _warn(self, connection: psycopg.Connection[Any]) -> None:
         """Once, of records in the server's log."""
@@ -118,6 +170,7 @@ class PostgresConnection:
         except psycopg.Error as problem:
             if self._connection is not None and self._connection.closed:
                 self.close()
+                self._lost = True
             raise StoreUnavailable(f"the store on PostgreSQL {_meaning(problem, self._uri)}") from None
 
 
@@ -125,6 +178,8 @@ def _meaning(problem: psycopg.Error, uri: str) -> str:
     for kind, text in _MEANINGS:
         if isinstance(problem, kind):
             return text
+    if isinstance(problem, SilentLink):
+        return f"does not answer: {problem}"
     if isinstance(problem, errors.InsufficientPrivilege):
         return f"refused: {problem.diag.message_primary}"
     if problem.sqlstate is None:

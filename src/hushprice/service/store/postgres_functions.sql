@@ -228,6 +228,17 @@ BEGIN
     RETURN c.service;
 END $$;
 
+-- For how long the next slot to be learned has been due, by product, where it is: of slots and the clock alone.
+CREATE OR REPLACE FUNCTION hushprice.overdue() RETURNS jsonb
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+    -- A query of its own for each product, so that one quote of each is read.
+    SELECT coalesce(jsonb_object_agg(name, seconds), '{}') FROM (
+        SELECT name, service - (SELECT deadline FROM quote WHERE quote.product = product.id
+            AND quote.slot = greatest(coalesce(learned, 0), skipped_slots) + 1) AS seconds
+        FROM product CROSS JOIN clock LEFT JOIN learner ON learner.product = product.id OFFSET 0) AS due
+    WHERE seconds >= 0
+$$;
+
 -- decisions.is_known in Python says the same. With the products locked, so that no release is being stored meanwhile.
 CREATE OR REPLACE FUNCTION hushprice.report_seen(seen jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$

@@ -11,8 +11,18 @@ import psycopg
 from hushprice.service.store import decisions, postgres_setup
 from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Progress
 from hushprice.service.store.postgres import PostgresQuoterStore
+from hushprice.service.store.postgres_connection import BoundedConnection
 from hushprice.service.store.protocol import LEASE, LeaseLost, UnknownProduct
-from hushprice.service.store.values import ApiKey, Figures, LearnerState, SeenRelease, Slot, StoredRelease
+from hushprice.service.store.values import (
+    ALL_WELL,
+    ApiKey,
+    Figures,
+    LearnerReport,
+    LearnerState,
+    SeenRelease,
+    Slot,
+    StoredRelease,
+)
 
 _SUMS = ", ".join(f"coalesce(sum({name}), 0)" for name in decisions.COUNTED)
 
@@ -29,13 +39,14 @@ class PostgresLearnerStore(PostgresQuoterStore):
     _name = "hushprice learner"
 
     @staticmethod
-    def _ready(connection: psycopg.Connection[Any]) -> None:
+    def _ready(connection: BoundedConnection) -> None:
         postgres_setup.bring_up(connection)
 
-    def take_lease(self, holder: str, now: float) -> bool:
-        query = """UPDATE hushprice.lease SET holder = %s, until = %s WHERE holder IS NULL OR holder = %s OR until <= %s
-            RETURNING 1"""
-        return bool(self._connection.rows(query, (holder, now + LEASE, holder, now)))
+    def take_lease(self, holder: str, now: float, report: LearnerReport = ALL_WELL) -> bool:
+        query = """UPDATE hushprice.lease SET holder = %s, until = %s, since_look = %s, set_aside = %s
+            WHERE holder IS NULL OR holder = %s OR until <= %s OR until > %s RETURNING 1"""
+        given = (holder, now + LEASE, report.since_look, report.set_aside, holder, *decisions.held_until(now))
+        return bool(self._connection.rows(query, given))
 
     def drop_lease(self, holder: str) -> None:
         query = "UPDATE hushprice.lease SET holder = NULL, until = 0.0 WHERE holder = %s RETURNING 1"

@@ -10,9 +10,9 @@ import psycopg
 from psycopg import sql
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store.postgres_connection import PostgresConnection
+from hushprice.service.store.postgres_connection import DEADLINE, UPGRADE, BoundedConnection, PostgresConnection
 
-VERSION = 1
+VERSION = 2
 QUOTER = "hushprice_quoter"
 _LOCK = 0x68757369  # of those who prepare; not the clock's
 
@@ -64,7 +64,7 @@ def _may_make_roles(connection: psycopg.Connection[Any]) -> bool:
     return row is not None and bool(row[0])
 
 
-def bring_up(connection: psycopg.Connection[Any]) -> None:
+def bring_up(connection: BoundedConnection) -> None:
     """The schema at VERSION, its functions as they are in this program, and rights where there is a quoter's role."""
     connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
     functions, grants = script("postgres_functions.sql"), script("postgres_grants.sql")
@@ -77,6 +77,7 @@ def bring_up(connection: psycopg.Connection[Any]) -> None:
         return
     version = 0 if stored is None else stored[0]
     check_version(version, at_least=0)
+    _allow_upgrade(connection)
     if stored is None:
         connection.execute("CREATE SCHEMA hushprice")
         connection.execute("CREATE TABLE hushprice.meta (version integer NOT NULL, functions text NOT NULL)")
@@ -87,6 +88,12 @@ def bring_up(connection: psycopg.Connection[Any]) -> None:
     if rights:
         connection.execute(grants.encode())
     connection.execute("UPDATE hushprice.meta SET version = %s, functions = %s", wanted)
+
+
+def _allow_upgrade(connection: BoundedConnection) -> None:
+    """More time until the commit: a large table is not changed within a moment."""
+    connection.execute(f"SET LOCAL statement_timeout = '{UPGRADE:.0f}s'".encode())
+    connection.deadline = UPGRADE + DEADLINE
 
 
 def stored_version(connection: psycopg.Connection[Any]) -> tuple[int, str] | None:

@@ -21,10 +21,13 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from hushprice.service.store.values import (
+    ALL_WELL,
     ApiKey,
     Change,
     Figures,
+    LearnerReport,
     LearnerState,
+    LearningProgress,
     NewOutcome,
     NewQuote,
     OutcomeAnswer,
@@ -37,6 +40,7 @@ from hushprice.service.store.values import (
 
 GRACE = 5.0  # seconds without a beat that still count as time in service
 LEASE = 5.0  # seconds a learner's lease lasts unless renewed
+SKEW = 5.0  # seconds that clocks of two machines may differ by; a lease beyond both is of a clock that was fast
 
 
 class StoreUnavailable(Exception):
@@ -96,6 +100,10 @@ class QuoterStore(Protocol):
         """Does somebody hold the lease?"""
         ...
 
+    def learning_progress(self, now: float) -> LearningProgress:
+        """How far learning is: for health."""
+        ...
+
     # For an admin; the HTTP layer has checked the key.
     def add_product(self, name: str, spec: bytes, rules: bytes, now: float) -> None: ...
     def set_status(self, product: str, status: Literal["open", "frozen"], now: float) -> None: ...
@@ -111,8 +119,12 @@ class QuoterStore(Protocol):
 class LearnerStore(QuoterStore, Protocol):
     """What the learner may do besides: read what is due, and release."""
 
-    def take_lease(self, holder: str, now: float) -> bool:
-        """Take or renew the lease; False where another holds it."""
+    def take_lease(self, holder: str, now: float, report: LearnerReport = ALL_WELL) -> bool:
+        """Take or renew the lease; False where another holds it.
+
+        A lease lasts until its time is over. One that is further ahead than any lease can be has expired as well: its
+        holder's clock was fast, and a learner that still lives finds out when it commits.
+        """
         ...
 
     def drop_lease(self, holder: str) -> None: ...

@@ -13,10 +13,13 @@ from hushprice.service.store import decisions, sqlite_file, sqlite_learner, sqli
 from hushprice.service.store.protocol import DuplicateProduct
 from hushprice.service.store.sqlite_write_lock import WAIT, WriteLock, execute_retrying
 from hushprice.service.store.values import (
+    ALL_WELL,
     ApiKey,
     Change,
     Figures,
+    LearnerReport,
     LearnerState,
+    LearningProgress,
     NewOutcome,
     NewQuote,
     OutcomeAnswer,
@@ -105,7 +108,12 @@ class SqliteStore:
         return rows[0][0] if rows else None
 
     def learner_alive(self, now: float) -> bool:
-        return bool(self._rows("SELECT 1 FROM lease WHERE holder IS NOT NULL AND until > ?", now))
+        query = "SELECT 1 FROM lease WHERE holder IS NOT NULL AND until > ? AND until <= ?"
+        return bool(self._rows(query, *decisions.held_until(now)))
+
+    def learning_progress(self, now: float) -> LearningProgress:
+        with self._transaction(write=False) as connection:
+            return sqlite_learner.progress(connection, now)
 
     # ---- what a quoter writes ----------------------------------------------------------------------------------------
 
@@ -185,9 +193,9 @@ class SqliteStore:
 
     # ---- the learner's -----------------------------------------------------------------------------------------------
 
-    def take_lease(self, holder: str, now: float) -> bool:
+    def take_lease(self, holder: str, now: float, report: LearnerReport = ALL_WELL) -> bool:
         with self._writing() as connection:
-            return sqlite_learner.take_lease(connection, holder, now)
+            return sqlite_learner.take_lease(connection, holder, now, report)
 
     def drop_lease(self, holder: str) -> None:
         with self._writing() as connection:

@@ -9,16 +9,39 @@ from itertools import takewhile
 from hushprice.service.store import decisions
 from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Progress, Tally
 from hushprice.service.store.protocol import LEASE, LeaseLost, UnknownProduct
-from hushprice.service.store.values import LearnerState, SeenRelease, Slot, StoredRelease
+from hushprice.service.store.values import (
+    LearnerReport,
+    LearnerState,
+    LearningProgress,
+    SeenRelease,
+    Slot,
+    StoredRelease,
+)
 
 
-def take_lease(connection: sqlite3.Connection, holder: str, now: float) -> bool:
+def take_lease(connection: sqlite3.Connection, holder: str, now: float, report: LearnerReport) -> bool:
     """Take or renew the lease; False where another holds it."""
     taken = connection.execute(
-        "UPDATE lease SET holder = ?1, until = ?2 WHERE holder IS NULL OR holder = ?1 OR until <= ?3",
-        (holder, now + LEASE, now),
+        """UPDATE lease SET holder = ?1, until = ?2, since_look = ?3, set_aside = ?4
+        WHERE holder IS NULL OR holder = ?1 OR until <= ?5 OR until > ?6""",
+        (holder, now + LEASE, report.since_look, report.set_aside, *decisions.held_until(now)),
     )
     return taken.rowcount == 1
+
+
+def progress(connection: sqlite3.Connection, now: float) -> LearningProgress:
+    """How far learning is: the next slot to be learned of every product, where that is due."""
+    held, *report = connection.execute(
+        "SELECT holder IS NOT NULL AND until > ? AND until <= ?, since_look, set_aside FROM lease",
+        decisions.held_until(now),
+    ).fetchone()
+    overdue = connection.execute(  # CROSS JOIN: in this order, so that one quote of each product is read
+        """SELECT name, service - deadline FROM clock CROSS JOIN product
+        LEFT JOIN learner ON learner.product = product.id
+        CROSS JOIN quote ON quote.product = product.id AND quote.slot = max(ifnull(learned, 0), skipped_slots) + 1
+        WHERE deadline <= service"""
+    )
+    return LearningProgress(bool(held), LearnerReport(*report), dict(overdue.fetchall()))
 
 
 def check_lease(connection: sqlite3.Connection, holder: str) -> None:

@@ -138,6 +138,24 @@ class LearnerState(msgspec.Struct, frozen=True):
         return f"LearnerState(product={self.product!r}, <sensitive>)"
 
 
+class LearnerReport(msgspec.Struct, frozen=True):
+    """What the holder of the lease says of its work."""
+
+    since_look: float = 0.0  # seconds since it had looked at all products; see decisions.coarse
+    set_aside: int = 0  # products that failed
+
+
+ALL_WELL = LearnerReport()
+
+
+class LearningProgress(msgspec.Struct, frozen=True):
+    """How far learning is. Nothing here depends on what a customer is like or did."""
+
+    held: bool  # does somebody hold the lease?
+    report: LearnerReport  # the last holder's
+    overdue: dict[str, float]  # by product: how long, by the service's clock, its oldest slot not learned has been due
+
+
 class SeenRelease(msgspec.Struct, frozen=True):
     """The highest release a process has seen. A store without that release was restored from a backup."""
 

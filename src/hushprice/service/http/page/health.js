@@ -8,6 +8,12 @@ const ENDED = {
   horizon: "ended: the horizon is reached. Prices go on from the last release.",
   "policy fixed": "none: the policy is fixed, so nothing is learned",
 };
+const LEARNER = {
+  away: "away: prices stand still until it is back",
+  behind: "behind: slots are due and not learned; see the service's log",
+  unreadable: "its part of the store cannot be read: restore a backup",
+  stopped: "stopped: it died too often, and the operator must look",
+};
 const WELL = new Set([true, "up", "ok", "alive", "ready", "running"]);
 
 const DECLARED = [
@@ -62,7 +68,7 @@ export function createHealth() {
   return ({ ready, product, privacy, report }) => {
     light(lights[0], ready?.ready, ["yes", "no"]);
     light(lights[1], ready?.store, ["up", "away: quotes go on, outcomes must be told again"]);
-    light(lights[2], ready?.learner, ["running", "away: prices stand still until it is back"]);
+    light(lights[2], ready?.learner, ["running", LEARNER[ready?.learner] ?? LEARNER.away]);
     setText(learning.value, learningText(privacy, product));
     setText(version.value, privacy.versions ? String(privacy.versions) : "0, the reference price");
     setText(

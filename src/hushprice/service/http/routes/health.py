@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from hushprice.service.http import metrics
 from hushprice.service.http.call import Answer, Call, CheckedRequest
 from hushprice.service.quoting.service_state import Service
-from hushprice.service.shared.messages import Health, Readiness
+from hushprice.service.shared.messages import Health, LearningReadiness, Readiness
 
 _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
 
@@ -18,14 +16,20 @@ async def healthz(service: Service, request: CheckedRequest) -> Answer:
 
 
 async def readyz(service: Service, request: CheckedRequest) -> Answer:
-    """The answer whether everything is there. Quotes are answered also where this says no."""
-    store, learner = service.store_up, service.store_up and service.learner_up
-    body = Readiness(store and learner, _up_or_away(store), _up_or_away(learner), len(service.product_table.products))
+    """The answer whether quotes are answered and kept. Whether they are learned from is another question: a balancer
+    that asked it would drop every quoter at once. Without a store quotes go on, too, but outcomes do not.
+    """
+    up = service.store_up
+    body = Readiness(up, "up" if up else "away", service.learner_status, len(service.product_table.products))
+    return Answer(200 if up else 503, body)
+
+
+async def learning(service: Service, request: CheckedRequest) -> Answer:
+    """The answer whether what is due is learned."""
+    known, status = service.product_table.learning, service.learner_status
+    counts = (known.behind, known.set_aside, known.overdue, known.since_look)
+    body = LearningReadiness(status == "up", status, *counts)
     return Answer(200 if body.ready else 503, body)
-
-
-def _up_or_away(up: bool) -> Literal["up", "away"]:
-    return "up" if up else "away"
 
 
 async def prometheus(service: Service, request: CheckedRequest) -> Answer:
@@ -39,15 +43,15 @@ async def prometheus(service: Service, request: CheckedRequest) -> Answer:
         spent = 0.0 if priced.release is None or proven is None else proven.epsilon
         epsilon = 0.0 if claimed is None else claimed.epsilon
         figures.append(metrics.ProductFigures(name, priced.slots, priced.sequence, priced.learned, epsilon, spent))
-    up, learner = service.store_up, service.learner_up
-    text = metrics.render(
-        service.latencies if request.sender.role == "admin" else None,
-        figures,
-        service.connections,
-        store_up=up,
-        learner_up=learner,
+    health = metrics.HealthFigures(
+        store_up=service.store_up,
+        learner_up=service.learner_status == "up",
         buffered=service.writer.buffered,
+        overdue=service.product_table.learning.overdue,
+        looked=service.reader.age,
     )
+    latencies = service.latencies if request.sender.role == "admin" else None
+    text = metrics.render(latencies, figures, service.connections, health)
     return Answer(200, text.encode(), _TEXT)
 
 
@@ -66,9 +70,18 @@ READS = (
         path="/readyz",
         name="readyz",
         tag="health",
-        summary="Store and learner are up",
+        summary="Quotes are answered and kept: for balancers",
         handler=readyz,
         answers={200: Readiness, 503: Readiness},
+    ),
+    Call(
+        method="GET",
+        path="/readyz/learning",
+        name="readyz_learning",
+        tag="health",
+        summary="What is due is learned",
+        handler=learning,
+        answers={200: LearningReadiness, 503: LearningReadiness},
     ),
     Call(
         method="GET",

@@ -14,7 +14,6 @@ from hushprice.service.http.call import Answer, Call, CheckedRequest
 from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.quoting.randomness import random_bytes
 from hushprice.service.quoting.service_state import Service
-from hushprice.service.quoting.writer import BUFFER
 from hushprice.service.shared import problems, quote_ids
 from hushprice.service.shared.keys import customer_digest
 from hushprice.service.shared.messages import Batch, BatchRequest, Quote, QuoteRequest, RawBatch
@@ -42,14 +41,13 @@ async def _quote_one(service: Service, body: QuoteRequest, key: str, idempotency
         raise problems.unknown_product("product")
     new = new_quote(service, priced, body, key, idempotency)
     writer = service.writer
-    if service.settings.quotes.durable or idempotency is not None or writer.backlog > BUFFER:
+    if service.settings.quotes.durable or idempotency is not None or writer.crowded:
         stored = await _store(service, new)
         if stored is not None:
             return _store_answer(priced, stored)
         recorded = False
     else:
-        writer.quote_later(new)
-        recorded = not writer.away
+        recorded = writer.quote_later(new)
     return Answer(201, as_quote(priced, new, recorded=recorded))
 
 
