@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.planted.planting import changed
 from tests.service.http import limit_worlds
 
+from hushprice.service.quoting import writer
 from hushprice.service.quoting.writer import Writer
 from hushprice.service.shared.rate_limits import Allowances, Bucket
 
@@ -40,7 +41,9 @@ outcome_takes_anothers_token = changed(
     Allowances, "of_outcome", lambda real: lambda self, key, quote: Bucket(self._unknown, key.name)
 )
 outcomes_lengthen_the_queue = changed(
-    Writer, "backlog", lambda real: property(lambda self: len(self._waiting) + len(self._outcomes))
+    Writer,
+    "crowded",
+    lambda real: property(lambda self: self._quotes.count + len(self._outcomes) > writer.BUFFER // 2),
 )
 outcome_says_the_store_is_away = changed(
     Writer, "_log_refused", lambda real: lambda self, problem: self._set_away(problem)

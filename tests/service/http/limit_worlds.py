@@ -144,11 +144,12 @@ class SlowStore:
 
 
 def writer_queue(folder: Path, tells: bool) -> Any:
-    """Three items a transaction: which quotes are stored together, and how many are seen to wait."""
+    """Three items a transaction: which quotes are stored together, and when a quote would have to wait."""
     path = str(folder / "shop.db")
     with open_sqlite(path) as store, pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "LARGEST", 3)
         patch.setattr(writer, "PATIENCE", PATIENCE)
+        patch.setattr(writer, "BUFFER", 21)
         slow = SlowStore(store)
 
         async def main() -> Any:
@@ -156,18 +157,18 @@ def writer_queue(folder: Path, tells: bool) -> Any:
             first = new_quote()
             futures: list[Any] = [made.quote(first)]
             await asyncio.to_thread(slow.began.wait, PATIENCE)
-            backlogs = []
-            for _ in range(5):
+            crowded = []
+            for _ in range(10):
                 futures.append(made.quote(new_quote()))
                 futures += [made.outcome(NewOutcome(first.id, "shop", 1.0)) for _ in range(2 * tells)]
-                backlogs.append(made.backlog)
+                crowded.append(made.crowded)
             # One that no store takes is refused alone.
             bad = [made.outcome(NewOutcome(first.id, "shop", float("nan"))) for _ in range(tells)]
             slow.may.set()
             await asyncio.gather(*futures)
             await asyncio.gather(*bad, return_exceptions=True)
             await made.close()
-            return backlogs, slow.together
+            return crowded, slow.together
 
         return asyncio.run(main())
 

@@ -14,7 +14,7 @@ EDGES: dict[World, Any] = {  # that the edge was reached
     limit_worlds.rate_limit: [201] * 5 + [429],
     limit_worlds.batch_size: (200, [429]),
     limit_worlds.outcome_calls: ([200] * PREPAID, [201] * 2 + [429] * 2),
-    limit_worlds.writer_queue: ([1, 2, 3, 4, 5], [1, 3, 2]),
+    limit_worlds.writer_queue: ([False] * 9 + [True], [1, 3, 3, 3, 1]),
     limit_worlds.idempotency_memory: [503, 200, 200, 503],
     limit_worlds.outage_buffer: [[200], [200], [404], [404]],
     limit_worlds.failing_outcomes: (201, True, False),
