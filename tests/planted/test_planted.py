@@ -147,6 +147,11 @@ PLANTED = [
         service_bugs.restored_backups_free_for_customers,
         service_checks.a_customer_pays_for_restored_backups,
     ),
+    Planted(
+        "scratch shared by customers priced at once",
+        service_bugs.scratch_shared_by_customers,
+        service_checks.customers_priced_at_once_never_mix,
+    ),
 ]
 
 REQUIRED = {

@@ -52,7 +52,9 @@ def serve(
 
     with extras.needed():
         from hushprice.service.shared import config as configuration
+        from hushprice.service.shared.interpreter import check_interpreter
 
+        check_interpreter()
         flags = {
             "store": store,
             "host": host,
