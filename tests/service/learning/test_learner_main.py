@@ -160,7 +160,7 @@ def test_a_child_whose_parent_is_gone_before_it_said_anything(
 
 
 def test_a_child_without_a_store_says_so_in_one_line(
-    tmp_path: Path, exits: list[int], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, exits: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "folder").mkdir()
     listening = sockets.listen("127.0.0.1", 0, "operator_port")
@@ -168,7 +168,7 @@ def test_a_child_without_a_store_says_so_in_one_line(
     with pytest.raises(SystemExit) as caught:
         learner_main.run_child(line, child.Parent())
     assert (caught.value.code, exits) == (2, [])
-    assert re.fullmatch(r"hushprice: learner: store: the store \S+ cannot be opened[^\n]*\n", capsys.readouterr().err)
+    assert re.fullmatch(r"store: the store \S+ cannot be opened[^\n]*", caplog.messages[-1])
 
 
 def test_a_loop_that_fails_ends_the_process_and_tells_no_record(

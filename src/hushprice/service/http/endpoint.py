@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import time
-import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,9 @@ import msgspec
 
 from hushprice.service.http.call import JSON, Answer, Call, CheckedRequest
 from hushprice.service.shared import problems
+from hushprice.service.shared.logs import kind_and_place
 from hushprice.service.shared.problems import ErrorBody, Problem
+from hushprice.service.shared.request_ids import current
 from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.store.values import ApiKey
 
@@ -141,13 +142,12 @@ def error_answer(problem: Problem) -> Answer:
 async def send_answer(send: Send, answer: Answer) -> None:
     """Send an answer as ASGI messages."""
     body = answer.body if type(answer.body) is bytes else _encode(answer.body)
-    headers = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(body)), *_HEADERS, *answer.headers]
+    usual = (b"content-type", answer.kind), (b"content-length", b"%d" % len(body)), (b"x-request-id", current())
+    headers = [*usual, *_HEADERS, *answer.headers]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
 def log_failure(where: str, problem: Exception) -> None:
     """Say where it happened and of what kind it is. Its text is left out: a value of a customer may be in it."""
-    frames = traceback.extract_tb(problem.__traceback__)
-    line = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
-    log.error("%s failed: %s at %s", where, type(problem).__name__, line)
+    log.error("%s failed: %s", where, kind_and_place(problem))

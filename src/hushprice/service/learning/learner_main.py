@@ -22,19 +22,21 @@ from hushprice.service.http.routes.table import READS
 from hushprice.service.learning.child import Parent
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.operator_port import operator_calls
+from hushprice.service.learning.precompile_learner import precompile_learner
 from hushprice.service.quoting import service_state
 from hushprice.service.quoting.product_table import ProductTable
-from hushprice.service.shared import child_settings, setup
+from hushprice.service.shared import child_settings, logs, setup
 from hushprice.service.shared.config import Settings
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
 
+log = logging.getLogger("hushprice.service")
 _FAREWELL = 10.0  # seconds to end cleanly after the parent is gone
 
 
 def run(settings: Settings, say: Callable[[str], None]) -> None:
     """Learn until a signal ends it: role learner."""
-    with sockets.listen(settings.host, settings.operator_port, "operator_port") as listening:
+    with sockets.listen(settings.operator_host, settings.operator_port, "operator_port") as listening:
         setup.customer_secret(settings, say)
         _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"))
 
@@ -42,7 +44,7 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
 def _run(
     settings: Settings, listening: socket.socket, started: Callable[[], None], parent: Parent | None = None
 ) -> None:
-    logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
+    logs.set_up(settings.log_format, "learner")
     address = settings.learner_address.reveal()
     key_file = settings.beside_store(".signing.pem")
     if not key_file.exists():
@@ -87,9 +89,10 @@ def _run(
 
 def _learn(learning: LearningLoop, stopping: threading.Event) -> None:
     try:
+        precompile_learner()  # before the lease is taken, which nobody renews while a compiler works
         learning.run(stopping)
     except BaseException as problem:  # what it says may come from a record
-        logging.getLogger("hushprice.service").error("the learner failed: %s", type(problem).__name__)
+        log.error("the learner failed: %s", type(problem).__name__)
         os._exit(1)  # started again, it reads everything back
 
 
@@ -116,7 +119,7 @@ def run_child(line: bytes, parent: Parent) -> None:
         with socket.socket(fileno=child.listening) as listening:
             _run(child.settings, listening, lambda: None, parent)
     except HushpriceError as problem:
-        sys.stderr.write(f"hushprice: learner: {problem}\n")
+        log.error("%s", problem)
         sys.exit(2)
     sys.stderr.flush()
     os._exit(0)  # everything is stored and closed; unloading compiled code would take another second
