@@ -20,6 +20,7 @@ from hushprice.cli.serve import serve
 from hushprice.cli.simulate import simulate
 from hushprice.cli.sweep import sweep
 from hushprice.cli.theory import theory
+from hushprice.cli.trail import trail
 
 app = typer.Typer(
     name="hushprice",
@@ -42,6 +43,7 @@ app.command()(reproduce)
 app.command()(serve)
 app.command(name="compile")(compile_code)
 app.add_typer(keys, name="keys")
+app.command()(trail)
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 

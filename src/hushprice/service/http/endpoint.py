@@ -44,6 +44,8 @@ class Endpoint:
         self._handler = call.handler
         self._roles = call.roles
         self._decode = None if call.body is None else (call.decoder or msgspec.json.Decoder(call.body)).decode
+        self._changes = call.method != "GET" and call.roles == ("admin",)
+        self._counts_as_use = call.name != "outcome"  # a key's last use must not tell of a purchase
         self._needs_key = bool(call.roles) and not (call.reads and service.settings.open_page)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -89,7 +91,10 @@ class Endpoint:
             idempotency=idempotency,
             started=started,
         )
-        return await self._handler(service, request)
+        answer = await self._handler(service, request)
+        if self._changes and key is not None:
+            log.info("%s %s by %s", self._call.name, request.path.get("name", ""), key.signature)
+        return answer
 
     def _admit(self, api_key: bytes | None) -> ApiKey | None:
         """Who asks. A key that is given must be known, also where none is needed: it is a mistake of its sender."""
@@ -100,6 +105,8 @@ class Endpoint:
             raise problems.unauthorized()
         if key.role != "admin" and key.role not in self._roles and self._needs_key:
             raise problems.forbidden(self._roles)
+        if self._counts_as_use:
+            self._service.product_table.key_use.note(key)
         return key
 
     def _read(self, body: bytes) -> Any:

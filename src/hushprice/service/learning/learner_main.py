@@ -23,6 +23,7 @@ from hushprice.service.learning.child import Parent
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.operator_port import operator_calls
 from hushprice.service.learning.precompile_learner import precompile_learner
+from hushprice.service.learning.trail_call import TRAIL
 from hushprice.service.quoting import service_state
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import child_settings, logs, setup
@@ -74,7 +75,7 @@ def _run(
                 settings, lambda: open_store(address, "learner"), b"", ProductTable(seen_file), quotes=False
             )
             figures = operator_calls(learning, lambda: open_store(address, "learner"), clipped)
-            await server.serve(Application(service, (*READS, *figures)), listening, started=started, stop=stop)
+            await server.serve(Application(service, (*READS, *figures, TRAIL)), listening, started=started, stop=stop)
             await service.stop()
         finally:
             stopping.set()
