@@ -135,6 +135,10 @@ def test_a_child_serves_raw_figures_and_ends_with_its_parent(
             pipe.send(b'{"tea": 3}\n{"te')
             eventually(lambda: figures()["clipped"]["attributes"] == 3)
             assert client.get("/v1/operator/products/coffee/figures").status_code == 404
+            trail = client.get("/v1/operator/trail").json()
+            assert [act["what"] for act in trail["acts"]] == ["add key"] * 3 + ["create product"]
+            assert {act["actor"] for act in trail["acts"][:3]} == {"first start"}
+            assert httpx.get(f"{url}/v1/operator/trail", trust_env=False).status_code == 401
         pipe.end()  # within a line, as when the parent was killed
 
     def run() -> None:
