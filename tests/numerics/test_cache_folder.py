@@ -49,9 +49,11 @@ def test_prepared_code_is_copied_where_it_cannot_be_added_to(
     usual = tmp_path / "kernels-1"
     (usual / "numerics").mkdir(parents=True)
     (usual / "numerics" / "step.nbc").write_bytes(b"code")
+    (usual / "numerics").chmod(0o555)
     monkeypatch.setattr(cache_folder, "_can_write", lambda folder: False)
     assert (writable(usual) / "numerics" / "step.nbc").read_bytes() == b"code"
     assert writable(usual).parent.parent == temporary
+    assert (writable(usual) / "numerics").stat().st_mode & 0o200
 
 
 @pytest.mark.parametrize("planted", ["open to all", "a link", "a file"])

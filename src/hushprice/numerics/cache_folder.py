@@ -21,11 +21,21 @@ def writable(folder: Path) -> Path:
         return folder
     own = _own_folder() / folder.name
     if folder.is_dir() and not own.exists():
-        with contextlib.suppress(OSError, shutil.Error):  # what cannot be read is compiled again
-            copied = tempfile.mkdtemp(dir=own.parent)
-            shutil.copytree(folder, copied, dirs_exist_ok=True)
-            os.rename(copied, own)
+        with contextlib.suppress(OSError):  # what cannot be read is compiled again
+            copied = Path(tempfile.mkdtemp(dir=own.parent))
+            _copy(folder, copied)
+            copied.rename(own)
     return own
+
+
+def _copy(folder: Path, to: Path) -> None:
+    """The content alone: folders that cannot be written to would stay so in `shutil.copytree`."""
+    for each in sorted(folder.rglob("*")):
+        copy = to / each.relative_to(folder)
+        if each.is_dir():
+            copy.mkdir()
+        else:
+            shutil.copyfile(each, copy)
 
 
 def _can_write(folder: Path) -> bool:
