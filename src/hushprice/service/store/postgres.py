@@ -74,7 +74,8 @@ class PostgresQuoterStore:
         return [ApiKey.of_row(*row) for row in self._connection.rows(query)]
 
     def key_use(self, day: int) -> dict[str, int]:
-        return dict(self._connection.rows("SELECT key, quotes FROM hushprice.key_use WHERE day = %s", (day,)))
+        query = "SELECT key, sum(quotes)::bigint FROM hushprice.key_use WHERE day = %s GROUP BY key"
+        return dict(self._connection.rows(query, (day,)))
 
     def changes(self, product: str) -> list[Change]:
         query = """SELECT name, at, what, detail FROM hushprice.change

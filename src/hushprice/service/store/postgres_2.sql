@@ -9,8 +9,9 @@ ALTER TABLE hushprice.api_key
 CREATE TABLE hushprice.key_use (
     key text NOT NULL,                    -- its identity, as in quote
     day integer NOT NULL,                 -- since 1970, UTC
+    product integer NOT NULL,             -- 0: it was used for something else. Who writes a row has locked its product
     quotes bigint NOT NULL,
-    PRIMARY KEY (key, day)
+    PRIMARY KEY (key, day, product)
 ) WITH (fillfactor = 20);
 
 -- Rows are added and never changed: certificates sign a digest of them in this order.

@@ -1,5 +1,5 @@
 -- All that a quoter's role may do to records. They run with the owner's rights and return statuses, never a context or
--- an outcome. Locks, always in this order: the advisory lock, then products by number, then keys, then the trail's.
+-- an outcome. Locks, always in this order: the advisory lock, then products by number, then the trail's.
 --
 -- The advisory lock 0x68757368 keeps outcomes and the service's clock apart. Who stores outcomes shares it from before
 -- the clock is read until the commit; who moves the clock has it alone. So when the clock has passed a deadline, every
@@ -77,7 +77,7 @@ END $$;
 
 CREATE OR REPLACE FUNCTION hushprice.note_key_use(used text[], today integer) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
-    INSERT INTO key_use SELECT k, today, 0 FROM unnest(used) AS k ORDER BY k ON CONFLICT DO NOTHING;
+    INSERT INTO key_use SELECT k, today, 0, 0 FROM unnest(used) AS k ORDER BY k ON CONFLICT DO NOTHING;
 $$;
 
 -- Quotes first; null in the answer is the quote as asked.
@@ -95,6 +95,7 @@ DECLARE
     counted bigint;
     within boolean;
     keys text[] := '{}';
+    products integer[] := '{}';
     tallied jsonb[] := '{}';
     given jsonb[] := '{}';
 BEGIN
@@ -148,10 +149,12 @@ BEGIN
             'product', numbers[place], 'day', today, 'quoted', 1, 'over_cap', (NOT within)::integer,
             CASE WHEN q.holdout THEN 'holdout_quotes' ELSE 'personal_quotes' END, 1);
         keys := keys || q.key;
+        products := products || numbers[place];
         given := given || 'null'::jsonb;
     END LOOP;
-    INSERT INTO key_use AS u SELECT k, today, count(*) FROM unnest(keys) AS k GROUP BY k ORDER BY k
-        ON CONFLICT (key, day) DO UPDATE SET quotes = u.quotes + excluded.quotes;
+    INSERT INTO key_use AS u
+        SELECT a.key, today, a.product, count(*) FROM unnest(keys, products) AS a (key, product) GROUP BY 1, 3
+        ON CONFLICT (key, day, product) DO UPDATE SET quotes = u.quotes + excluded.quotes;
     UPDATE product SET slots = new.slots FROM unnest(numbers, last) AS new (id, slots) WHERE product.id = new.id;
     PERFORM add_tally(to_jsonb(tallied));
     RETURN to_jsonb(given);

@@ -90,7 +90,7 @@ class SqliteStore:
         return [ApiKey.of_row(*row) for row in self._rows(query)]
 
     def key_use(self, day: int) -> dict[str, int]:
-        return dict(self._rows("SELECT key, quotes FROM key_use WHERE day = ?", day))
+        return dict(self._rows("SELECT key, sum(quotes) FROM key_use WHERE day = ? GROUP BY key", day))
 
     def changes(self, product: str) -> list[Change]:
         query = """SELECT name, at, what, detail FROM change JOIN product ON product.id = change.product
@@ -152,7 +152,7 @@ class SqliteStore:
 
     def note_key_use(self, keys: Sequence[str], day: int) -> None:
         with self._writing() as connection:
-            connection.executemany("INSERT OR IGNORE INTO key_use VALUES (?, ?, 0)", [(key, day) for key in keys])
+            connection.executemany("INSERT OR IGNORE INTO key_use VALUES (?, ?, 0, 0)", [(key, day) for key in keys])
 
     def forget(self, customer: bytes, by: str = UNSIGNED) -> None:
         tally = decisions.Tally()

@@ -8,8 +8,9 @@ ALTER TABLE api_key ADD COLUMN quota INTEGER;                       -- quotes a 
 CREATE TABLE key_use (
     key TEXT NOT NULL,                    -- its identity, as in quote
     day INTEGER NOT NULL,                 -- since 1970, UTC
+    product INTEGER NOT NULL,             -- 0: it was used for something else
     quotes INTEGER NOT NULL,
-    PRIMARY KEY (key, day)
+    PRIMARY KEY (key, day, product)
 ) STRICT, WITHOUT ROWID;
 
 -- Rows are added and never changed: certificates sign a digest of them in this order.
