@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from tests.planted.planting import changed, together
 
 from hushprice.policies.newton import statements
+from hushprice.policies.newton.pricing import customer_price
+from hushprice.price_search.certified import STACK
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.quoting.product_table import ProductTable
@@ -53,6 +56,16 @@ def _charged_slots_learned_again(real: Callable[..., Any]) -> Callable[..., Any]
     return behind
 
 
+def _one_scratch_for_all(real: Callable[..., Any]) -> Callable[..., Any]:
+    plain, work = getattr(real, "py_func", real), np.empty(STACK)
+    parts: dict[int, Any] = {}
+
+    def price(*given: Any) -> Any:
+        return plain(*given[:-2], parts.setdefault(given[5].size, np.empty((2, given[5].size))), work)
+
+    return price
+
+
 release_when_outcomes_are_in = changed(sqlite_learner, "due", _due_when_complete)
 late_purchase_revises = changed(decisions, "in_time", lambda real: lambda clock, deadline: True)
 redrawn_after_restart = changed(ProductLearner, "restore", _noise_forgotten)
@@ -70,3 +83,4 @@ restored_backups_free_for_customers = together(
     changed(certificates, "most_records", lambda real: lambda cap, restores: cap),
     changed(statements, "most_records", lambda real: lambda cap, restores: cap),
 )
+scratch_shared_by_customers = changed(customer_price, "price_of_customer", _one_scratch_for_all)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.service.learning_runs import BOUGHT, CONTEXTS, WINDOW, Shop, many_blocks, public, same_noise, spec
 
+from hushprice.policies.newton.pricing import customer_price
 from hushprice.policies.verification import verify
 from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared.certificates import customer_of
+from hushprice.service.shared.product import Product, quoter_of
 from hushprice.service.shared.product_view import product_of
 from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import decisions
@@ -188,3 +193,31 @@ def a_customer_pays_for_restored_backups() -> None:
         assert promised is not None
         assert promised == certified
         assert promised.records == 6
+
+
+def customers_priced_at_once_never_mix() -> None:
+    """While one customer's features are in the making, another is priced on another thread: both as when alone.
+
+    Un-compiled, so that it happens at that moment and not by chance.
+    """
+    quoter = quoter_of(Product(name="tea", currency="EUR", ceiling=10.0, contexts=2))
+    quoter.ready, quoter.theta[:] = True, (0.0, 0.3, -0.2, 1.0)
+    quoter.inverse[:] *= 1e-3  # so sure that prices are inside
+    one, other = np.array([0.9, -0.8]), np.array([-0.7, 0.6])
+    alone = [quoter.price_of_checked(each, 0.5) for each in (one, other)]
+    fill, meanwhile = customer_price.fill, list[float]()
+
+    def fill_and_serve_another(*given: Any) -> None:
+        fill(*given)
+        if threading.current_thread() is threading.main_thread():
+            thread = threading.Thread(target=lambda: meanwhile.append(quoter.price_of_checked(other, 0.5)))
+            thread.start()
+            thread.join()
+
+    price = customer_price.price_of_customer
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(customer_price, "fill", fill_and_serve_another)
+        patch.setattr(customer_price, "price_of_customer", getattr(price, "py_func", price))
+        together = [quoter.price_of_checked(one, 0.5), *meanwhile]
+    assert together == pytest.approx(alone, abs=1e-12)
+    assert abs(alone[0] - alone[1]) > 0.01

@@ -215,6 +215,11 @@ PLANTED = [
         link_bugs.restarted_for_ever,
         link_checks.a_learner_that_dies_again_and_again_stays_down,
     ),
+    Planted(
+        "scratch shared by customers priced at once",
+        service_bugs.scratch_shared_by_customers,
+        service_checks.customers_priced_at_once_never_mix,
+    ),
 ]
 
 REQUIRED = {

@@ -11,6 +11,7 @@ from hushprice.cli.attack import attack
 from hushprice.cli.audit import audit
 from hushprice.cli.certificate import certificate, verify
 from hushprice.cli.compare import compare
+from hushprice.cli.compile_code import compile_code
 from hushprice.cli.keys import keys
 from hushprice.cli.plan import plan
 from hushprice.cli.privacy import privacy
@@ -19,6 +20,7 @@ from hushprice.cli.serve import serve
 from hushprice.cli.simulate import simulate
 from hushprice.cli.sweep import sweep
 from hushprice.cli.theory import theory
+from hushprice.cli.trail import trail
 
 app = typer.Typer(
     name="hushprice",
@@ -39,7 +41,9 @@ app.command()(sweep)
 app.command()(theory)
 app.command()(reproduce)
 app.command()(serve)
+app.command(name="compile")(compile_code)
 app.add_typer(keys, name="keys")
+app.command()(trail)
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 

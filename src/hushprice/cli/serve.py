@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from hushprice.service.shared.config import Settings
 
 Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Settings (TOML).")]
 Store = Annotated[
@@ -20,6 +24,9 @@ def serve(
     store: Store = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]")] = None,
     port: Annotated[int | None, typer.Option(metavar="N", help="Public port.  [default: 8787]")] = None,
+    operator_host: Annotated[
+        str | None, typer.Option(help="Address for the operator's port.  [default: 127.0.0.1]")
+    ] = None,
     operator_port: Annotated[
         int | None, typer.Option(metavar="N", help="Port for raw figures, admin key only.  [default: 8788]")
     ] = None,
@@ -30,6 +37,7 @@ def serve(
         bool | None,
         typer.Option("--durable/--in-memory", help="Answer a quote after it is stored.  [default: durable]"),
     ] = None,
+    log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="text or json.  [default: text]")] = None,
     init: Annotated[bool, typer.Option("--init", help="Prepare a PostgreSQL database, and end.")] = False,
 ) -> None:
     """Run the pricing service: quotes out, outcomes back, and a page at its address.
@@ -48,34 +56,63 @@ def serve(
     import os
 
     from hushprice import extras
-    from hushprice.errors import InvalidInput
 
+    flags = {
+        "store": store,
+        "host": host,
+        "port": port,
+        "operator_host": operator_host,
+        "operator_port": operator_port,
+        "role": role,
+        "quotes.durable": durable,
+        "log_format": log_format,
+    }
     with extras.needed():
         from hushprice.service.shared import config as configuration
+        from hushprice.service.shared.interpreter import check_interpreter
 
-        flags = {
-            "store": store,
-            "host": host,
-            "port": port,
-            "operator_port": operator_port,
-            "role": role,
-            "quotes.durable": durable,
-        }
+        check_interpreter()
         settings = configuration.read(config, os.environ, flags)
-        if settings.role != "all" and not settings.postgres:
-            raise InvalidInput(f"role {settings.role} needs a PostgreSQL store; one SQLite file is for role all")
-        if init:
-            from hushprice.service.shared.setup import prepare_database
-
-            prepare_database(settings, _say)
-        elif settings.role == "learner":
-            from hushprice.service.learning.learner_main import run as learn
-
-            learn(settings, _say)
+        if settings.log_format == "text":
+            _start(settings, init, _say)
         else:
-            from hushprice.service.quoting.quoter_main import run
+            _start_in_json(settings, init)
 
-            run(settings, _say)
+
+def _start(settings: Settings, init: bool, say: Callable[[str], None]) -> None:
+    from hushprice.errors import InvalidInput
+    from hushprice.service.shared import logs, service_links
+
+    logs.set_up(settings.log_format, "learner" if settings.role == "learner" else "quoter")
+    service_links.say_ignored(say)
+    if settings.role != "all" and not settings.postgres:
+        raise InvalidInput(f"role {settings.role} needs a PostgreSQL store; one SQLite file is for role all")
+    if init:
+        from hushprice.service.shared.setup import prepare_database
+
+        prepare_database(settings, say)
+    elif settings.role == "learner":
+        from hushprice.service.learning.learner_main import run as learn
+
+        learn(settings, say)
+    else:
+        from hushprice.service.quoting.quoter_main import run
+
+        run(settings, say)
+
+
+def _start_in_json(settings: Settings, init: bool) -> None:
+    """The same, where also what is said at the start and why it ended are lines of the log."""
+    import logging
+
+    from hushprice.errors import HushpriceError, InvalidInput
+
+    log = logging.getLogger("hushprice.service")
+    try:
+        _start(settings, init, log.info)
+    except HushpriceError as problem:
+        log.error("%s", problem)
+        raise typer.Exit(2 if isinstance(problem, InvalidInput) else 1) from None
 
 
 def _say(line: str) -> None:

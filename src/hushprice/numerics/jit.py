@@ -22,6 +22,8 @@ from typing import Any, TypeVar, cast
 import numba
 import numba.core.config
 
+from hushprice.numerics.cache_folder import writable
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 config: Any = numba.core.config  # numba fills this module at import time, where a type checker cannot follow
@@ -89,7 +91,7 @@ def _digest(contents: Iterable[bytes]) -> str:
 
 
 def _cache_folder() -> str:
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    caches = os.environ.get("XDG_CACHE_HOME") or Path(os.path.expanduser("~"), ".cache")
     root = os.environ.get("NUMBA_CACHE_DIR") or Path(caches, "hushprice")
     return str(Path(root, f"kernels-{kernel_digest()[:16]}"))
 
@@ -105,7 +107,7 @@ def prune(folder: Path) -> None:
                 shutil.rmtree(each, ignore_errors=True)
 
 
-FOLDER = _cache_folder()
+FOLDER = str(writable(Path(_cache_folder())))
 prune(Path(FOLDER))
 
 

@@ -137,6 +137,10 @@ def test_a_child_serves_raw_figures_and_ends_with_its_parent(
             pipe.send(b'{"tea": 3}\n{"te')
             eventually(lambda: figures()["clipped"]["attributes"] == 3)
             assert client.get("/v1/operator/products/coffee/figures").status_code == 404
+            trail = client.get("/v1/operator/trail").json()
+            assert [act["what"] for act in trail["acts"]] == ["add key"] * 3 + ["create product"]
+            assert {act["actor"] for act in trail["acts"][:3]} == {"first start"}
+            assert httpx.get(f"{url}/v1/operator/trail", trust_env=False).status_code == 401
         pipe.end()  # within a line, as when the parent was killed
 
     def run() -> None:
@@ -162,7 +166,7 @@ def test_a_child_whose_parent_is_gone_before_it_said_anything(
 
 
 def test_a_child_without_a_store_says_so_in_one_line(
-    tmp_path: Path, exits: list[int], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, exits: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "folder").mkdir()
     listening = sockets.listen("127.0.0.1", 0, "operator_port")
@@ -170,18 +174,18 @@ def test_a_child_without_a_store_says_so_in_one_line(
     with pytest.raises(SystemExit) as caught:
         learner_main.run_child(line, child.Parent())
     assert (caught.value.code, exits) == (STORE_AWAY, [])
-    assert re.fullmatch(r"hushprice: learner: store: the store \S+ cannot be opened[^\n]*\n", capsys.readouterr().err)
+    assert re.fullmatch(r"store: the store \S+ cannot be opened[^\n]*", caplog.messages[-1])
 
 
 def test_a_child_that_cannot_sign_says_so_in_one_line(
-    settings: Settings, exits: list[int], capsys: pytest.CaptureFixture[str]
+    settings: Settings, exits: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.beside_store(".signing.pem").write_text("no key")
     listening = sockets.listen("127.0.0.1", 0, "operator_port")
     with pytest.raises(SystemExit) as caught:
         learner_main.run_child(encode(ChildSettings(settings, listening.detach())), child.Parent())
     assert (caught.value.code, exits) == (2, [])  # which counts as a death
-    assert re.fullmatch(r"hushprice: learner: [^\n]*\n", capsys.readouterr().err)
+    assert re.fullmatch(r"[^\n]*signing[^\n]*", caplog.messages[-1])
 
 
 def test_a_learner_of_its_own_without_a_store_says_so(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

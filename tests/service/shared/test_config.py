@@ -116,3 +116,23 @@ def test_files_lie_beside_a_sqlite_file_and_in_state_dir_for_postgresql() -> Non
     assert build({"store": "shop.db"}).beside_store(".keys.toml") == Path("shop.db.keys.toml")
     found = build({"store": "postgresql://host/db", "state_dir": "/var/x"})
     assert found.beside_store(".keys.toml") == Path("/var/x/hushprice.keys.toml")
+
+
+def test_a_user_without_a_home_is_told_to_set_state_dir(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other folder will do: what was seen of the store would be lost with it, and nobody would notice."""
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "")
+
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(InvalidInput, match="state_dir: this user has no home folder"):
+        _ = read(None, {}, {}).own_dir
+    assert read(None, {"HUSHPRICE_STATE_DIR": "/var/x"}, {}).own_dir == Path("/var/x")
+
+
+def test_the_operators_port_stays_local_whatever_the_public_address() -> None:
+    found = read(None, {"HUSHPRICE_HOST": "0.0.0.0"}, {})
+    assert (found.host, found.operator_host) == ("0.0.0.0", "127.0.0.1")
+    assert read(None, {"HUSHPRICE_OPERATOR_HOST": "10.0.0.7"}, {}).operator_host == "10.0.0.7"

@@ -78,6 +78,7 @@ class ServiceFacts:
     outcome_seconds: float
     records_per_customer: int | None
     changes: tuple[ManualChange, ...] = ()
+    trail: str | None = None  # SHA-256 of who did what by hand; None where nobody did anything
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,7 +106,7 @@ class NewtonFacts:
         }
         if self.service is not None:
             sections["result"]["customer"] = _customer(self, allowance, self.service)
-            sections[OUTSIDE] = {"changes": _changes(self.service.changes, self.issued)}
+            sections[OUTSIDE] = {"changes": _changes(self.service.changes, self.issued), **_trail(self.service)}
         return sections
 
     def check_follows(self, before: NewtonFacts) -> None:
@@ -120,6 +121,10 @@ def _customer(facts: NewtonFacts, allowance: tuple[Entry, ...], service: Service
     records = most_records(service.records_per_customer, restores)
     found = guarantee_of([(loss_of_all(allowance, facts.adjacency), records)], facts.noise.claimed.delta)
     return asdict(found) if math.isfinite(found.epsilon) else None
+
+
+def _trail(service: ServiceFacts) -> dict[str, str]:
+    return {} if service.trail is None else {"trail": service.trail}
 
 
 def _changes(changes: tuple[ManualChange, ...], issued: datetime.date) -> list[dict[str, str]]:
@@ -194,6 +199,7 @@ class _Change(Struct):
 
 class _Outside(Struct):
     changes: list[_Change]
+    trail: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
 
 
 def read(certificate: Certificate) -> NewtonFacts:
@@ -219,12 +225,13 @@ def read(certificate: Certificate) -> NewtonFacts:
 
 def _service(certificate: Certificate) -> ServiceFacts:
     stated = read_section(certificate, "parameters", _Service)
-    changes = read_section(certificate, OUTSIDE, _Outside).changes
+    outside = read_section(certificate, OUTSIDE, _Outside)
     return ServiceFacts(
         product=stated.product,
         outcome_seconds=stated.outcome_seconds,
         records_per_customer=stated.records_per_customer,
-        changes=tuple(ManualChange(date=each.date, what=each.what, detail=each.detail) for each in changes),
+        changes=tuple(ManualChange(date=each.date, what=each.what, detail=each.detail) for each in outside.changes),
+        trail=outside.trail,
     )
 
 

@@ -15,7 +15,7 @@ from hushprice.service.http.call import Answer, Call, CheckedRequest
 from hushprice.service.http.endpoint import Endpoint, Receive, Scope, Send, error_answer, send_answer
 from hushprice.service.http.page_files import page_routes
 from hushprice.service.quoting.service_state import Service
-from hushprice.service.shared import problems
+from hushprice.service.shared import problems, request_ids
 from hushprice.service.shared.problems import Problem
 
 _QUOTES = "/v1/quotes"
@@ -43,6 +43,7 @@ class Application:
         self._router.router.redirect_slashes = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_ids.begin(scope["headers"])
         if scope["type"] == "http" and scope["method"] == "POST":
             path: str = scope["path"]
             if path == _QUOTES and self._quote is not None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import time
-import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,10 @@ import msgspec
 from hushprice.service.http import peer
 from hushprice.service.http.call import JSON, Answer, Call, CheckedRequest
 from hushprice.service.shared import problems
+from hushprice.service.shared.logs import kind_and_place
 from hushprice.service.shared.problems import ErrorBody, Problem
 from hushprice.service.shared.rate_limits import Bucket
+from hushprice.service.shared.request_ids import current
 from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.store.values import ApiKey
 
@@ -46,6 +47,8 @@ class Endpoint:
         self._roles = call.roles
         self._tells = call.name == "outcome"
         self._decode = None if call.body is None else (call.decoder or msgspec.json.Decoder(call.body)).decode
+        self._changes = call.method != "GET" and call.roles == ("admin",)
+        self._counts_as_use = call.name != "outcome"  # a key's last use must not tell of a purchase
         self._needs_key = bool(call.roles) and not (call.reads and service.settings.open_page)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,7 +99,10 @@ class Endpoint:
             started=started,
             bucket=bucket,
         )
-        return await self._handler(service, request)
+        answer = await self._handler(service, request)
+        if self._changes and key is not None:
+            log.info("%s %s by %s", self._call.name, request.path.get("name", ""), key.signature)
+        return answer
 
     def _bucket(self, key: ApiKey | None, scope: Scope) -> Bucket:
         """What the request takes its token from."""
@@ -118,6 +124,8 @@ class Endpoint:
             raise problems.unauthorized()
         if key.role != "admin" and key.role not in self._roles and self._needs_key:
             raise problems.forbidden(self._roles)
+        if self._counts_as_use:
+            self._service.product_table.key_use.note(key)
         return key
 
     def _read(self, body: bytes) -> Any:
@@ -160,13 +168,12 @@ def error_answer(problem: Problem) -> Answer:
 async def send_answer(send: Send, answer: Answer) -> None:
     """Send an answer as ASGI messages."""
     body = answer.body if type(answer.body) is bytes else _encode(answer.body)
-    headers = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(body)), *_HEADERS, *answer.headers]
+    usual = (b"content-type", answer.kind), (b"content-length", b"%d" % len(body)), (b"x-request-id", current())
+    headers = [*usual, *_HEADERS, *answer.headers]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
 def log_failure(where: str, problem: Exception) -> None:
     """Say where it happened and of what kind it is. Its text is left out: a value of a customer may be in it."""
-    frames = traceback.extract_tb(problem.__traceback__)
-    line = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
-    log.error("%s failed: %s at %s", where, type(problem).__name__, line)
+    log.error("%s failed: %s", where, kind_and_place(problem))

@@ -10,6 +10,7 @@ from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.shared.certificates import certify
 from hushprice.service.store.protocol import LearnerStore
+from hushprice.service.store.trail import head_of
 
 _Basis = tuple[int, int, datetime.date]  # changes and versions that the newest certificate came after, and its date
 
@@ -34,6 +35,14 @@ class Certifier:
             return
         before = self._store.certificate(product.name)
         previous = None if before is None else Certificate.parse(before)
-        certificate = certify(product, ledger=ledger, changes=changes, key=self._key, issued=today, previous=previous)
+        certificate = certify(
+            product,
+            ledger=ledger,
+            changes=changes,
+            trail=head_of(self._store.trail()),
+            key=self._key,
+            issued=today,
+            previous=previous,
+        )
         self._store.add_certificate(product.name, certificate.to_json().encode(), now)
         self._newest[product.name] = basis

@@ -22,23 +22,24 @@ from hushprice.service.http.routes.table import READS
 from hushprice.service.learning.child import Parent
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.operator_port import operator_calls
+from hushprice.service.learning.precompile_learner import precompile_learner
+from hushprice.service.learning.trail_call import TRAIL
 from hushprice.service.quoting import service_state
 from hushprice.service.quoting.product_table import ProductTable
-from hushprice.service.shared import child_settings, setup
+from hushprice.service.shared import child_settings, logs, setup
 from hushprice.service.shared.config import Settings
 from hushprice.service.shared.leaving import leave
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
 
+log = logging.getLogger("hushprice.service")
 _FAREWELL = 10.0  # seconds to end cleanly after the parent is gone
 _FAREWELL_OF_LOOP = 3.0  # seconds for a chunk at hand: what is not stored by then is learned again
-
-_log = logging.getLogger("hushprice.service")
 
 
 def run(settings: Settings, say: Callable[[str], None]) -> None:
     """Learn until a signal ends it: role learner."""
-    with sockets.listen(settings.host, settings.operator_port, "operator_port") as listening:
+    with sockets.listen(settings.operator_host, settings.operator_port, "operator_port") as listening:
         setup.customer_secret(settings, say)
         try:
             _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"))
@@ -49,7 +50,7 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
 def _run(
     settings: Settings, listening: socket.socket, started: Callable[[], None], parent: Parent | None = None
 ) -> None:
-    logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
+    logs.set_up(settings.log_format, "learner")
     address = settings.learner_address.reveal()
     key_file = settings.beside_store(".signing.pem")
     if not key_file.exists():
@@ -81,13 +82,13 @@ def _run(
         thread = threading.Thread(target=_learn, args=(learning, stopping), name="hushprice-learner", daemon=True)
         thread.start()
         try:
-            application = Application(service, (*READS, *figures))
+            application = Application(service, (*READS, *figures, TRAIL))
             await server.serve(application, listening, started=started, stop=stop, connections=service.connections)
         finally:
             stopping.set()
             served, _ = await asyncio.gather(service.stop(), asyncio.to_thread(thread.join, _FAREWELL_OF_LOOP))
         if thread.is_alive():
-            _log.error("the learner hangs: it ends without storing what it has not stored; nobody has seen that")
+            log.error("the learner hangs: it ends without storing what it has not stored; nobody has seen that")
             return False
         store.close()
         return served
@@ -98,9 +99,10 @@ def _run(
 
 def _learn(learning: LearningLoop, stopping: threading.Event) -> None:
     try:
+        precompile_learner()  # before the lease is taken, which nobody renews while a compiler works
         learning.run(stopping)
     except BaseException as problem:  # what it says may come from a record
-        _log.error("the learner failed: %s", type(problem).__name__)
+        log.error("the learner failed: %s", type(problem).__name__)
         os._exit(1)  # started again, it reads everything back
 
 
@@ -127,10 +129,10 @@ def run_child(line: bytes, parent: Parent) -> None:
         with socket.socket(fileno=child.listening) as listening:
             _run(child.settings, listening, lambda: None, parent)
     except StoreUnavailable as problem:
-        sys.stderr.write(f"hushprice: learner: store: {problem}\n")
+        log.error("store: %s", problem)
         sys.exit(child_settings.STORE_AWAY)
     except HushpriceError as problem:
-        sys.stderr.write(f"hushprice: learner: {problem}\n")
+        log.error("%s", problem)
         sys.exit(2)
     sys.stderr.flush()
     os._exit(0)  # everything is stored and closed; unloading compiled code would take another second

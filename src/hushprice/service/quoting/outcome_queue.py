@@ -34,10 +34,10 @@ class OutcomeQueue:
         """When the first of those came that the store is being told; 0: it is told nothing."""
         return next((came for _, _, came in self._at_store), 0.0)
 
-    def put(self, outcome: NewOutcome, most: int, *, away: bool) -> asyncio.Future[OutcomeAnswer]:
-        """Store an outcome; StoreUnavailable where the store is away, or `most` wait for it."""
+    def put(self, outcome: NewOutcome, *, away: bool) -> asyncio.Future[OutcomeAnswer]:
+        """Store an outcome; StoreUnavailable where the store is away."""
         future: asyncio.Future[OutcomeAnswer] = self._loop.create_future()
-        if away or len(self._waiting) >= most:
+        if away:
             future.set_exception(StoreUnavailable("away"))
         else:
             self._waiting.append((outcome, future, time.monotonic()))

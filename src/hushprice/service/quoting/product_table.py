@@ -9,6 +9,7 @@ import logging
 
 from hushprice.errors import HushpriceError, first_line
 from hushprice.service.quoting import learning_health
+from hushprice.service.quoting.key_use import KeyUse
 from hushprice.service.quoting.learning_health import LearningHealth
 from hushprice.service.quoting.priced_product import PricedProduct, ReleaseSummary, summary_of
 from hushprice.service.shared.keys import Keyring
@@ -28,12 +29,14 @@ class ProductTable:
         self._looked = False
         self.products: dict[str, PricedProduct] = {}
         self.keyring = Keyring()
+        self.key_use = KeyUse()
         self.learning = LearningHealth()
         self.unnoted = False  # is there a release that could not be noted, and is therefore not used?
 
     def refresh(self, store: QuoterStore) -> list[SeenRelease]:
         """Look at the store; returns the releases seen for the first time."""
-        self.keyring = Keyring(store.api_keys())
+        self.keyring = keyring = Keyring(store.api_keys())
+        self.key_use.refresh(store, quotas=keyring.quotas)
         listed = [(stored.name, self._renewed_or_old(store, stored)) for stored in store.products()]
         products = {name: priced for name, priced in listed if priced is not None}
         new: list[SeenRelease] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import socket
 import time
 from collections.abc import Callable
@@ -37,7 +36,7 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
         public = sockets_open.enter_context(sockets.listen(settings.host, settings.port, "port"))
         operator = None
         if settings.role == "all":
-            listening = sockets.listen(settings.host, settings.operator_port, "operator_port")
+            listening = sockets.listen(settings.operator_host, settings.operator_port, "operator_port")
             operator = sockets_open.enter_context(listening)
         secret = setup.customer_secret(settings, say)
         seen_file = setup.quoters_seen_file(settings)
@@ -48,7 +47,6 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
         took = time.monotonic() - began
         if took > _NOTICEABLE:
             say(f"compiled the price search in {took:.0f} s; it is kept for the next start")
-        logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
         try:
             ended = uvloop.run(_serve(settings, Sockets(public, operator), secret, seen_file, say))
         except StoreUnavailable as problem:

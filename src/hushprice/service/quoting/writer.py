@@ -4,8 +4,8 @@ While the store is away, quotes are answered at once, buffered here, and stored 
 because a shop that was told "recorded" will not tell again. So are quotes with an Idempotency-Key, which may have one.
 Outcomes wait apart (`outcome_queue.py`), and whether the store is away is said by quotes and beats alone.
 
-What is held is bounded at the door, quotes and outcomes each by a count of its own: were they counted together, a
-purchase could use up the place of a later quote, and with it that quote's slot (docs/proofs/operation.md, section 1).
+Quotes are bounded at the door by a count of their own: were outcomes counted too, a purchase could use up the place of
+a later quote, and with it that quote's slot (docs/proofs/operation.md, section 1). Outcomes are bounded by connections.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, 
 BEAT = 0.5  # seconds between two beats of the service's clock
 PATIENCE = 2.0  # seconds a request waits for the store before the store counts as away
 FAREWELL = 3.0  # seconds that what waits has to be stored when the service ends
-BUFFER = 10_000  # quotes held for the store; those beyond them are answered and not stored. As many outcomes, besides
+BUFFER = 10_000  # quotes held for the store; those beyond them are answered and not stored
 CALLS = 100  # changes by an admin that wait for the store
 GATHER = 0.02  # seconds that quotes which nobody waits for are gathered
 LARGEST = 1_000  # items in one transaction, so that none waits for a very long one
@@ -106,7 +106,7 @@ class Writer:
 
     def outcome(self, outcome: NewOutcome) -> asyncio.Future[OutcomeAnswer]:
         """Store an outcome; StoreUnavailable where the store is away."""
-        future = self._outcomes.put(outcome, BUFFER, away=self.away)
+        future = self._outcomes.put(outcome, away=self.away)
         self._wake.set()
         return future
 

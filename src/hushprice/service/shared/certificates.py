@@ -59,7 +59,9 @@ def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = 
     return guarantee if math.isfinite(guarantee.epsilon) else None
 
 
-def facts_of(product: Product, changes: Sequence[Change], issued: datetime.date) -> NewtonFacts:
+def facts_of(
+    product: Product, changes: Sequence[Change], issued: datetime.date, trail: str | None = None
+) -> NewtonFacts:
     """What a certificate of this product is calculated from. Changes in the order in which they were made."""
     policy = learning_policy_of(product)
     if policy is None:
@@ -81,6 +83,7 @@ def facts_of(product: Product, changes: Sequence[Change], issued: datetime.date)
             outcome_seconds=product.outcome_seconds,
             records_per_customer=product.records_per_customer,
             changes=listed,
+            trail=trail,
         ),
     )
 
@@ -90,6 +93,7 @@ def certify(
     *,
     ledger: Ledger,
     changes: Sequence[Change],
+    trail: str | None = None,
     key: Ed25519PrivateKey,
     issued: datetime.date | None = None,
     previous: Certificate | None = None,
@@ -101,7 +105,7 @@ def certify(
     )
 
     date = datetime.datetime.now(datetime.UTC).date() if issued is None else issued
-    certificate = issue(facts_of(product, changes, date), ledger, key, previous)
+    certificate = issue(facts_of(product, changes, date, trail), ledger, key, previous)
     verify(certificate, previous=previous)
     return certificate
 

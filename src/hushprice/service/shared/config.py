@@ -16,7 +16,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from hushprice.errors import InvalidInput, first_line
+from hushprice.service.shared.logs import LogFormat
 from hushprice.service.shared.secret import Secret
+from hushprice.service.shared.service_links import service_links
 
 PREFIX = "HUSHPRICE_"
 # The client's own variables; a shop may run it beside the service in one environment.
@@ -43,11 +45,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     learner_store: Secret | None = None  # PostgreSQL only: the learner's own address, where it differs
     host: str = "127.0.0.1"
     port: Port = 8787
+    operator_host: str = "127.0.0.1"  # raw figures are there: the public address is not its default
     operator_port: Port = 8788
     role: Literal["all", "quoter", "learner"] = "all"
     open_page: bool = True  # may public figures be read without a key?
     rate_per_second: Annotated[float, msgspec.Meta(gt=0)] = 500.0  # requests a key
     connections: Annotated[int, msgspec.Meta(ge=2)] = 1000  # at once: without a key, with one, for outcomes alone
+    log_format: LogFormat = "text"
     state_dir: str | None = None  # this machine's own files, apart from the store; see own_dir
     quotes: Quotes = Quotes()
     customer_secret: Secret | None = None  # environment only; otherwise it is in the keys file
@@ -75,7 +79,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         if self.state_dir is not None:
             return Path(self.state_dir)
         base = os.environ.get("XDG_STATE_HOME", "")
-        return Path(base if os.path.isabs(base) else Path.home() / ".local" / "state", "hushprice")
+        try:
+            return Path(base if os.path.isabs(base) else Path.home() / ".local" / "state", "hushprice")
+        except RuntimeError:
+            raise InvalidInput("state_dir: this user has no home folder; set it to a folder that is kept") from None
 
 
 _ENVIRONMENT_ONLY = {"customer_secret", "quoter_password"}
@@ -84,11 +91,13 @@ _NAMES = {
     "learner_store",
     "host",
     "port",
+    "operator_host",
     "operator_port",
     "role",
     "open_page",
     "rate_per_second",
     "connections",
+    "log_format",
     "state_dir",
 }
 NAMES = frozenset({*_NAMES, *_ENVIRONMENT_ONLY, "quotes.durable"})
@@ -160,7 +169,8 @@ def _from_file(file: Path | None) -> dict[str, Any]:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     names = {variable(name): name for name in NAMES}
-    given = {key: value for key, value in environment.items() if key.startswith(PREFIX) and key not in _OF_THE_CLIENT}
+    foreign = _OF_THE_CLIENT | service_links(environment)
+    given = {key: value for key, value in environment.items() if key.startswith(PREFIX) and key not in foreign}
     for key in given:
         if key not in names:
             _check_known(key, key, "there is no setting for the environment variable", list(names))

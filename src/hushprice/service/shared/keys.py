@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import time
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Protocol
 from hushprice.errors import InvalidInput, first_line
 from hushprice.privacy.certificates.signing import write_once
 from hushprice.service.shared.secret import Secret
+from hushprice.service.store.trail import FIRST_START
 from hushprice.service.store.values import ApiKey, Role
 
 ROLES: tuple[Role, ...] = ("admin", "shop", "auditor")
@@ -27,7 +29,7 @@ class KeyStore(Protocol):
     """The part of a store that this file needs."""
 
     def api_keys(self) -> list[ApiKey]: ...
-    def add_api_key(self, key: ApiKey) -> None: ...
+    def add_api_key(self, key: ApiKey, by: str = ...) -> None: ...
 
 
 def digest(key: str) -> bytes:
@@ -46,11 +48,18 @@ class Keyring:
     def __init__(self, keys: Iterable[ApiKey] = ()) -> None:
         self._by_digest = {key.digest: key for key in keys}
 
+    @property
+    def quotas(self) -> bool:
+        """Has some key a quota?"""
+        return any(key.quota is not None for key in self._by_digest.values())
+
     def find(self, key: bytes) -> ApiKey | None:
-        """The API key that these bytes are."""
+        """The API key that these bytes are; none where it has expired."""
         wanted = hashlib.sha256(key).digest()
         known = self._by_digest.get(wanted)
-        return known if known is not None and hmac.compare_digest(known.digest, wanted) else None
+        if known is None or not hmac.compare_digest(known.digest, wanted):
+            return None
+        return None if known.expires is not None and time.time() >= known.expires else known
 
 
 def customer_digest(secret: bytes, customer: str) -> bytes:
@@ -82,7 +91,7 @@ def make_missing(file: Path, store: KeyStore, set_secret: Secret | None) -> bool
     for role in ROLES:
         key = _table(file).get("keys", {}).get(role)
         if isinstance(key, str):
-            store.add_api_key(ApiKey(role, role, digest(key)))
+            store.add_api_key(ApiKey(role, role, digest(key)), FIRST_START)
     return True
 
 

@@ -68,6 +68,18 @@ def too_many_connections() -> Problem:
     return Problem(503, "too_many_connections", message, headers={"retry-after": "1", "connection": "close"})
 
 
+def quota_used(quota: int, seconds: float) -> Problem:
+    """The key has had its quotes for today."""
+    wait = max(1, -int(-seconds // 1))
+    message = f"this key has had its {quota} quotes for today (UTC)"
+    return Problem(429, "quota_used", message, headers={"retry-after": str(wait)})
+
+
+def product_not_allowed(field: str | None = None) -> Problem:
+    """A key that is for other products."""
+    return Problem(403, "forbidden", "this key may not quote this product", field)
+
+
 def too_large(limit: int) -> Problem:
     """The body passes the limit; the server drops the rest as it comes."""
     return Problem(413, "too_large", f"a body may have {limit} bytes")

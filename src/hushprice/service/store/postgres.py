@@ -12,6 +12,7 @@ from hushprice.errors import InvalidInput
 from hushprice.service.store import decisions, postgres_setup
 from hushprice.service.store.postgres_connection import BoundedConnection, PostgresConnection
 from hushprice.service.store.protocol import DuplicateProduct, StoreUnavailable, UnknownProduct
+from hushprice.service.store.trail import UNSIGNED
 from hushprice.service.store.values import (
     ApiKey,
     Change,
@@ -70,8 +71,12 @@ class PostgresQuoterStore:
         return bytes(self._connection.rows("SELECT id FROM hushprice.identity")[0][0])
 
     def api_keys(self) -> list[ApiKey]:
-        query = "SELECT name, role, digest FROM hushprice.api_key ORDER BY name"
-        return [ApiKey(*row) for row in self._connection.rows(query)]
+        query = "SELECT name, role, digest, expires, products, quota FROM hushprice.api_key ORDER BY name"
+        return [ApiKey.of_row(*row) for row in self._connection.rows(query)]
+
+    def key_use(self, day: int) -> dict[str, int]:
+        query = "SELECT key, sum(quotes)::bigint FROM hushprice.key_use WHERE day = %s GROUP BY key"
+        return dict(self._connection.rows(query, (day,)))
 
     def changes(self, product: str) -> list[Change]:
         query = """SELECT name, at, what, detail FROM hushprice.change
@@ -142,23 +147,26 @@ class PostgresQuoterStore:
     def report_seen(self, seen: Sequence[SeenRelease]) -> None:
         self._call("SELECT hushprice.report_seen(%s::jsonb)", msgspec.json.encode(seen).decode())
 
-    def forget(self, customer: bytes) -> None:
-        self._call("SELECT hushprice.forget(%s)", customer)
+    def note_key_use(self, keys: Sequence[str], day: int) -> None:
+        self._call("SELECT hushprice.note_key_use(%s, %s)", list(keys), day)
+
+    def forget(self, customer: bytes, by: str = UNSIGNED) -> None:
+        self._call("SELECT hushprice.forget(%s, %s)", customer, by)
 
     # ---- what an admin changes ---------------------------------------------------------------------------------------
 
-    def add_product(self, name: str, spec: bytes, rules: bytes, now: float) -> None:
+    def add_product(self, name: str, spec: bytes, rules: bytes, now: float, by: str = UNSIGNED) -> None:
         try:
-            self._call("SELECT hushprice.add_product(%s, %s, %s, %s)", name, spec, rules, now)
+            self._call("SELECT hushprice.add_product(%s, %s, %s, %s, %s)", name, spec, rules, now, by)
         except errors.UniqueViolation:
             raise DuplicateProduct(name) from None
 
-    def set_status(self, product: str, status: Literal["open", "frozen"], now: float) -> None:
-        self._call("SELECT hushprice.set_status(%s, %s, %s)", product, status, now)
+    def set_status(self, product: str, status: Literal["open", "frozen"], now: float, by: str = UNSIGNED) -> None:
+        self._call("SELECT hushprice.set_status(%s, %s, %s, %s)", product, status, now, by)
 
-    def set_rules(self, product: str, rules: bytes, detail: str, now: float) -> None:
-        self._call("SELECT hushprice.set_rules(%s, %s, %s, %s)", product, rules, detail, now)
+    def set_rules(self, product: str, rules: bytes, detail: str, now: float, by: str = UNSIGNED) -> None:
+        self._call("SELECT hushprice.set_rules(%s, %s, %s, %s, %s)", product, rules, detail, now, by)
 
-    def set_reference_price(self, product: str, price: float, now: float) -> None:
+    def set_reference_price(self, product: str, price: float, now: float, by: str = UNSIGNED) -> None:
         detail = decisions.reference_detail(price)
-        self._call("SELECT hushprice.set_reference_price(%s, %s, %s, %s)", product, price, detail, now)
+        self._call("SELECT hushprice.set_reference_price(%s, %s, %s, %s, %s)", product, price, detail, now, by)

@@ -1,5 +1,5 @@
 -- All that a quoter's role may do to records. They run with the owner's rights and return statuses, never a context or
--- an outcome. Locks, always in this order: the advisory lock, then products by number.
+-- an outcome. Locks, always in this order: the advisory lock, then products by number, then the trail's.
 --
 -- The advisory lock 0x68757368 keeps outcomes and the service's clock apart. Who stores outcomes shares it from before
 -- the clock is read until the commit; who moves the clock has it alone. So when the clock has passed a deadline, every
@@ -66,6 +66,20 @@ CREATE OR REPLACE FUNCTION hushprice.counted_outcome(
         CASE WHEN holdout THEN 'holdout_squares' ELSE 'personal_squares' END, times * price * demand * price * demand);
 $$;
 
+-- With a lock, so that rows come in the order of commits: a digest of them was signed, perhaps, and none may slip in
+-- before it later.
+CREATE OR REPLACE FUNCTION hushprice.note_trail(at float8, actor text, what text, about text, detail text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, hushprice, pg_temp AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(1752527722);
+    INSERT INTO trail (at, actor, what, about, detail) VALUES (at, actor, what, about, detail);
+END $$;
+
+CREATE OR REPLACE FUNCTION hushprice.note_key_use(used text[], today integer) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+    INSERT INTO key_use SELECT k, today, 0, 0 FROM unnest(used) AS k ORDER BY k ON CONFLICT DO NOTHING;
+$$;
+
 -- Quotes first; null in the answer is the quote as asked.
 CREATE OR REPLACE FUNCTION hushprice.store_quotes(quotes jsonb, clock float8, today integer) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, hushprice, pg_temp AS $$
@@ -80,6 +94,8 @@ DECLARE
     place integer;
     counted bigint;
     within boolean;
+    keys text[] := '{}';
+    products integer[] := '{}';
     tallied jsonb[] := '{}';
     given jsonb[] := '{}';
 BEGIN
@@ -132,8 +148,13 @@ BEGIN
         tallied := tallied || jsonb_build_object(
             'product', numbers[place], 'day', today, 'quoted', 1, 'over_cap', (NOT within)::integer,
             CASE WHEN q.holdout THEN 'holdout_quotes' ELSE 'personal_quotes' END, 1);
+        keys := keys || q.key;
+        products := products || numbers[place];
         given := given || 'null'::jsonb;
     END LOOP;
+    INSERT INTO key_use AS u
+        SELECT a.key, today, a.product, count(*) FROM unnest(keys, products) AS a (key, product) GROUP BY 1, 3
+        ON CONFLICT (key, day, product) DO UPDATE SET quotes = u.quotes + excluded.quotes;
     UPDATE product SET slots = new.slots FROM unnest(numbers, last) AS new (id, slots) WHERE product.id = new.id;
     PERFORM add_tally(to_jsonb(tallied));
     RETURN to_jsonb(given);
@@ -257,12 +278,16 @@ BEGIN
     ON CONFLICT DO NOTHING;
 END $$;
 
-CREATE OR REPLACE FUNCTION hushprice.add_product(given text, spec bytea, rules bytea, now float8) RETURNS void
+CREATE OR REPLACE FUNCTION hushprice.add_product(
+    given text, spec bytea, rules bytea, now float8, actor text DEFAULT 'unknown'
+) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
     INSERT INTO product (name, spec, rules, created) VALUES (given, spec, rules, now);
+    SELECT note_trail(now, actor, 'create product', given, '');
 $$;
 
-CREATE OR REPLACE FUNCTION hushprice.set_status(given text, new text, now float8) RETURNS void
+CREATE OR REPLACE FUNCTION hushprice.set_status(given text, new text, now float8, actor text DEFAULT 'unknown')
+RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
 DECLARE number integer := product_number(given);
 BEGIN
@@ -270,27 +295,34 @@ BEGIN
     IF FOUND THEN
         INSERT INTO change (product, at, what, detail)
             VALUES (number, now, CASE new WHEN 'frozen' THEN 'freeze' ELSE 'resume' END, '');
+        PERFORM note_trail(now, actor, CASE new WHEN 'frozen' THEN 'freeze' ELSE 'resume' END, given, '');
     END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION hushprice.set_rules(given text, new bytea, detail text, now float8) RETURNS void
+CREATE OR REPLACE FUNCTION hushprice.set_rules(
+    given text, new bytea, detail text, now float8, actor text DEFAULT 'unknown'
+) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
 DECLARE number integer := product_number(given);
 BEGIN
     UPDATE product SET rules = new WHERE id = number;
     INSERT INTO change (product, at, what, detail) VALUES (number, now, 'rules', detail);
+    PERFORM note_trail(now, actor, 'rules', given, detail);
 END $$;
 
-CREATE OR REPLACE FUNCTION hushprice.set_reference_price(given text, new float8, detail text, now float8) RETURNS void
+CREATE OR REPLACE FUNCTION hushprice.set_reference_price(
+    given text, new float8, detail text, now float8, actor text DEFAULT 'unknown'
+) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
 DECLARE number integer := product_number(given);
 BEGIN
     UPDATE product SET reference_price = new WHERE id = number;
     INSERT INTO change (product, at, what, detail) VALUES (number, now, 'reference price', detail);
+    PERFORM note_trail(now, actor, 'reference price', given, detail);
 END $$;
 
 -- Leaves tombstones, and the number of records that a release may hold, so that nobody gets a second cap.
-CREATE OR REPLACE FUNCTION hushprice.forget(who bytea) RETURNS void
+CREATE OR REPLACE FUNCTION hushprice.forget(who bytea, actor text DEFAULT 'unknown') RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
 DECLARE
     q record;
@@ -320,4 +352,5 @@ BEGIN
     UPDATE quote SET status = 3, demand = NULL, counts = false, price = 0.0, customer = NULL, idempotency = NULL,
         fingerprint = NULL, charged = NULL, expires = NULL, version = NULL WHERE customer = who;
     PERFORM add_tally(to_jsonb(tallied));
+    PERFORM note_trail(extract(epoch FROM clock_timestamp())::float8, actor, 'forget customer', '', '');
 END $$;

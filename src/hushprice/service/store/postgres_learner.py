@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
@@ -13,6 +14,7 @@ from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Progress
 from hushprice.service.store.postgres import PostgresQuoterStore
 from hushprice.service.store.postgres_connection import BoundedConnection
 from hushprice.service.store.protocol import LEASE, LeaseLost, UnknownProduct
+from hushprice.service.store.trail import TRAIL_COLUMNS, UNSIGNED, TrailEntry, key_detail
 from hushprice.service.store.values import (
     ALL_WELL,
     ApiKey,
@@ -30,6 +32,7 @@ _EXPIRED = """SELECT hushprice.add_tally(coalesce(jsonb_agg(silent), '[]')) FROM
     SELECT product, day, count(*) AS expired FROM hushprice.quote
     WHERE product = %s AND slot > %s AND slot <= %s AND status IN (%s, %s) GROUP BY product, day) AS silent"""
 _RESTORES = f"""SELECT ({decisions.RESTORES.format(schema="hushprice.")}) FROM hushprice.product WHERE id = %s"""
+_TRAIL = "SELECT hushprice.note_trail(%s, %s, %s, %s, %s)"
 _ERASE = "DELETE FROM hushprice.record WHERE product = %s AND slot <= %s"
 
 
@@ -156,13 +159,24 @@ class PostgresLearnerStore(PostgresQuoterStore):
         if not self._connection.rows(query, (now, certificate, product)):
             raise UnknownProduct(product)
 
-    def add_api_key(self, key: ApiKey) -> None:
-        query = """INSERT INTO hushprice.api_key VALUES (%s, %s, %s) ON CONFLICT (name) DO UPDATE
-            SET role = excluded.role, digest = excluded.digest RETURNING 1"""
-        self._connection.rows(query, (key.name, key.role, key.digest))
+    def add_api_key(self, key: ApiKey, by: str = UNSIGNED) -> None:
+        with self._connection.transaction() as connection:
+            known = connection.execute("DELETE FROM hushprice.api_key WHERE name = %s", (key.name,)).rowcount
+            connection.execute("INSERT INTO hushprice.api_key VALUES (%s, %s, %s, %s, %s, %s)", key.row)
+            what = "change key" if known else "add key"
+            connection.execute(_TRAIL, (time.time(), by, what, key.name, key_detail(key)))
 
-    def remove_api_key(self, name: str) -> None:
-        self._connection.rows("DELETE FROM hushprice.api_key WHERE name = %s RETURNING 1", (name,))
+    def remove_api_key(self, name: str, by: str = UNSIGNED) -> None:
+        with self._connection.transaction() as connection:
+            if connection.execute("DELETE FROM hushprice.api_key WHERE name = %s", (name,)).rowcount:
+                connection.execute(_TRAIL, (time.time(), by, "remove key", name, ""))
+
+    def last_use(self) -> dict[str, int]:
+        return dict(self._connection.rows("SELECT key, max(day) FROM hushprice.key_use GROUP BY key"))
+
+    def trail(self) -> list[TrailEntry]:
+        rows = self._connection.rows(f"SELECT {TRAIL_COLUMNS} FROM hushprice.trail ORDER BY id")
+        return [TrailEntry(*row) for row in rows]
 
     def figures(self, product: str) -> Figures:
         number = self._progress(product).product

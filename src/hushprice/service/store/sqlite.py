@@ -12,6 +12,7 @@ from typing import Any, Literal
 from hushprice.service.store import decisions, sqlite_file, sqlite_learner, sqlite_quotes
 from hushprice.service.store.protocol import DuplicateProduct
 from hushprice.service.store.sqlite_write_lock import WAIT, WriteLock, execute_retrying
+from hushprice.service.store.trail import TRAIL_COLUMNS, UNSIGNED, TrailEntry, key_detail
 from hushprice.service.store.values import (
     ALL_WELL,
     ApiKey,
@@ -32,6 +33,7 @@ from hushprice.service.store.values import (
 
 _RELEASE = """SELECT name, sequence, version, kind, records, batch, numbers, belief, at
     FROM release JOIN product ON product.id = release.product WHERE name = ?"""
+_TRAIL = "INSERT INTO trail (at, actor, what, about, detail) VALUES (?, ?, ?, ?, ?)"
 _SUMS = ", ".join(f"ifnull(sum({name}), 0)" for name in decisions.COUNTED)
 
 
@@ -87,7 +89,11 @@ class SqliteStore:
         return bytes(self._rows("SELECT id FROM identity")[0][0])
 
     def api_keys(self) -> list[ApiKey]:
-        return [ApiKey(*row) for row in self._rows("SELECT name, role, digest FROM api_key ORDER BY name")]
+        query = "SELECT name, role, digest, expires, products, quota FROM api_key ORDER BY name"
+        return [ApiKey.of_row(*row) for row in self._rows(query)]
+
+    def key_use(self, day: int) -> dict[str, int]:
+        return dict(self._rows("SELECT key, sum(quotes) FROM key_use WHERE day = ? GROUP BY key", day))
 
     def changes(self, product: str) -> list[Change]:
         query = """SELECT name, at, what, detail FROM change JOIN product ON product.id = change.product
@@ -152,37 +158,46 @@ class SqliteStore:
             for one in seen:
                 sqlite_learner.report_seen(connection, one)
 
-    def forget(self, customer: bytes) -> None:
+    def note_key_use(self, keys: Sequence[str], day: int) -> None:
+        with self._writing() as connection:
+            connection.executemany("INSERT OR IGNORE INTO key_use VALUES (?, ?, 0, 0)", [(key, day) for key in keys])
+
+    def forget(self, customer: bytes, by: str = UNSIGNED) -> None:
         tally = decisions.Tally()
         with self._writing() as connection:
             sqlite_quotes.forget(connection, customer, sqlite_quotes.clock(connection), tally)
             connection.executemany(decisions.TALLY, tally.rows())
+            connection.execute(_TRAIL, (time.time(), by, "forget customer", "", ""))
 
     # ---- what an admin changes ---------------------------------------------------------------------------------------
 
-    def add_product(self, name: str, spec: bytes, rules: bytes, now: float) -> None:
+    def add_product(self, name: str, spec: bytes, rules: bytes, now: float, by: str = UNSIGNED) -> None:
         try:
             with self._writing() as connection:
                 connection.execute(
                     "INSERT INTO product (name, spec, rules, created) VALUES (?, ?, ?, ?)", (name, spec, rules, now)
                 )
+                connection.execute(_TRAIL, (now, by, "create product", name, ""))
         except sqlite3.IntegrityError:
             raise DuplicateProduct(name) from None
 
-    def set_status(self, product: str, status: Literal["open", "frozen"], now: float) -> None:
+    def set_status(self, product: str, status: Literal["open", "frozen"], now: float, by: str = UNSIGNED) -> None:
         change = (now, "freeze" if status == "frozen" else "resume", "")
-        self._change(product, "status", status, change, only_new=True)
+        self._change(product, ("status", status), change, by, only_new=True)
 
-    def set_rules(self, product: str, rules: bytes, detail: str, now: float) -> None:
-        self._change(product, "rules", rules, (now, "rules", detail))
+    def set_rules(self, product: str, rules: bytes, detail: str, now: float, by: str = UNSIGNED) -> None:
+        self._change(product, ("rules", rules), (now, "rules", detail), by)
 
-    def set_reference_price(self, product: str, price: float, now: float) -> None:
-        self._change(product, "reference_price", price, (now, "reference price", decisions.reference_detail(price)))
+    def set_reference_price(self, product: str, price: float, now: float, by: str = UNSIGNED) -> None:
+        change = (now, "reference price", decisions.reference_detail(price))
+        self._change(product, ("reference_price", price), change, by)
 
     def _change(
-        self, product: str, column: str, value: Any, change: tuple[float, str, str], *, only_new: bool = False
+        self, product: str, new: tuple[str, Any], change: tuple[float, str, str], by: str, *, only_new: bool = False
     ) -> None:
         """Set a column of a product, and list the change: when, what, and in which detail."""
+        column, value = new
+        at, what, detail = change
         with self._writing() as connection:
             number = sqlite_quotes.product_number(connection, product)
             query = f"UPDATE product SET {column} = ?1 WHERE id = ?2" + f" AND {column} IS NOT ?1" * only_new
@@ -190,6 +205,7 @@ class SqliteStore:
                 connection.execute(
                     "INSERT INTO change (product, at, what, detail) VALUES (?, ?, ?, ?)", (number, *change)
                 )
+                connection.execute(_TRAIL, (at, by, what, product, detail))
 
     # ---- the learner's -----------------------------------------------------------------------------------------------
 
@@ -231,14 +247,23 @@ class SqliteStore:
             number = sqlite_quotes.product_number(connection, product)
             connection.execute("INSERT OR REPLACE INTO certificate VALUES (?, ?, ?)", (number, now, certificate))
 
-    def add_api_key(self, key: ApiKey) -> None:
+    def add_api_key(self, key: ApiKey, by: str = UNSIGNED) -> None:
         with self._writing() as connection:
-            values = (key.name, key.role, key.digest)
-            connection.execute("INSERT OR REPLACE INTO api_key (name, role, digest) VALUES (?, ?, ?)", values)
+            known = connection.execute("SELECT 1 FROM api_key WHERE name = ?", (key.name,)).fetchone()
+            connection.execute("INSERT OR REPLACE INTO api_key VALUES (?, ?, ?, ?, ?, ?)", key.row)
+            what = "change key" if known else "add key"
+            connection.execute(_TRAIL, (time.time(), by, what, key.name, key_detail(key)))
 
-    def remove_api_key(self, name: str) -> None:
+    def remove_api_key(self, name: str, by: str = UNSIGNED) -> None:
         with self._writing() as connection:
-            connection.execute("DELETE FROM api_key WHERE name = ?", (name,))
+            if connection.execute("DELETE FROM api_key WHERE name = ?", (name,)).rowcount:
+                connection.execute(_TRAIL, (time.time(), by, "remove key", name, ""))
+
+    def last_use(self) -> dict[str, int]:
+        return dict(self._rows("SELECT key, max(day) FROM key_use GROUP BY key"))
+
+    def trail(self) -> list[TrailEntry]:
+        return [TrailEntry(*row) for row in self._rows(f"SELECT {TRAIL_COLUMNS} FROM trail ORDER BY id")]
 
     def figures(self, product: str) -> Figures:
         with self._transaction(write=False) as connection:

@@ -1,3 +1,29 @@
 -- Version 2. What the learner says of its work whenever it renews its lease.
 ALTER TABLE lease ADD COLUMN since_look REAL NOT NULL DEFAULT 0.0;    -- seconds since it had looked at all products
 ALTER TABLE lease ADD COLUMN set_aside INTEGER NOT NULL DEFAULT 0;    -- products that failed
+
+-- Version 2. Keys that expire, are for some products, or have a daily quota; and who did what by hand.
+
+ALTER TABLE api_key ADD COLUMN expires REAL;                        -- wall-clock; NULL: never
+ALTER TABLE api_key ADD COLUMN products TEXT NOT NULL DEFAULT '[]'; -- JSON; none named: all
+ALTER TABLE api_key ADD COLUMN quota INTEGER;                       -- quotes a day; NULL: any number
+
+-- By the day and by quotes: nothing here moves with an outcome.
+CREATE TABLE key_use (
+    key TEXT NOT NULL,                    -- its identity, as in quote
+    day INTEGER NOT NULL,                 -- since 1970, UTC
+    product INTEGER NOT NULL,             -- 0: it was used for something else
+    quotes INTEGER NOT NULL,
+    PRIMARY KEY (key, day, product)
+) STRICT, WITHOUT ROWID;
+
+-- Rows are added and never changed: certificates sign a digest of them in this order.
+CREATE TABLE trail (
+    id INTEGER PRIMARY KEY,
+    at REAL NOT NULL,
+    actor TEXT NOT NULL,
+    what TEXT NOT NULL,
+    about TEXT NOT NULL,                  -- a product or a key, by name
+    detail TEXT NOT NULL,
+    nonce BLOB NOT NULL DEFAULT (randomblob(16))    -- so that nobody can guess a row from the digest
+) STRICT;

@@ -22,6 +22,8 @@ _COUNTED_RECORDS = """SELECT
     (SELECT count(*) FROM (SELECT 1 FROM quote WHERE customer = ?1 AND product = ?2 AND counts = 1 LIMIT ?3))
     + ifnull((SELECT records FROM used_cap WHERE customer = ?1 AND product = ?2), 0)"""
 _FIND_QUOTE = "SELECT product, slot, key, status, demand, deadline, price, holdout, day FROM quote WHERE id = ?"
+_KEY_USE = """INSERT INTO key_use VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET quotes = quotes + excluded.quotes"""
 _NO_REPEAT: tuple[Any, ...] = (None, None, None, None)
 _SET_OUTCOME = "UPDATE quote SET status = ?, demand = ? WHERE product = ? AND slot = ?"
 
@@ -88,6 +90,8 @@ def store_quotes(
         answers.append(decisions.fresh_answer(quote))
     _insert(connection, _QUOTE, rows)
     _insert(connection, _RECORD, records)
+    asked = Counter((row[3], row[0]) for row in rows)
+    connection.executemany(_KEY_USE, [(key, day, product, count) for (key, product), count in asked.items()])
     slots.write_back()
     for (product, holdout, counts), number_of in Counter([(row[0], row[5], row[6]) for row in rows]).items():
         tally.add(product, day, "quoted", number_of)

@@ -16,11 +16,32 @@ class ApiKey(msgspec.Struct, frozen=True):
     name: str
     role: Role
     digest: bytes  # SHA-256 of the key, which has 256 random bits
+    expires: float | None = None  # wall-clock
+    products: tuple[str, ...] = ()  # that it may quote; none named: all
+    quota: int | None = None  # quotes a day (UTC), over all quoters
 
     @property
     def identity(self) -> str:
         """A short text that quotes are bound to. Of the key itself: a name may be given to another key later."""
         return self.digest[:8].hex()
+
+    @property
+    def signature(self) -> str:
+        """How the key stands in the trail of what was done by hand."""
+        return f"key {self.name} {self.identity}"
+
+    @classmethod
+    def of_row(
+        cls, name: str, role: Role, digest: bytes, expires: float | None, products: str, quota: int | None
+    ) -> ApiKey:
+        """The key in a row of the table."""
+        return cls(name, role, digest, expires, msgspec.json.decode(products, type=tuple[str, ...]), quota)
+
+    @property
+    def row(self) -> tuple[str, Role, bytes, float | None, str, int | None]:
+        """The key as a row of the table."""
+        products = msgspec.json.encode(self.products).decode()
+        return self.name, self.role, self.digest, self.expires, products, self.quota
 
 
 class StoredProduct(msgspec.Struct, frozen=True):

@@ -109,8 +109,8 @@ def price_of_customer(
 ) -> float:
     """The best price for a context: a live quote in one call.
 
-    constants are slope, width, spread, cost, near; parts is (2, d). It keeps the interpreter lock, so threads may
-    share parts and work.
+    constants are slope, width, spread, cost, near; parts is (2, d). Features are written to parts and sums to work, so
+    both belong to one call: calls that shared them would price one customer by another's features.
     """
     slope, width, spread, cost, near = constants[0], constants[1], constants[2], constants[3], constants[4]
     u, v = parts[0], parts[1]

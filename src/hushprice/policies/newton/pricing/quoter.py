@@ -53,9 +53,7 @@ class NewtonQuoter:
         self._features = features
         self._rules = rules
         self._batches = transition.batch_rules(rules, demand, features)
-        self._search = np.empty(STACK)
-        self._work = np.empty(work_shape(d))
-        self._parts = np.empty((2, d))
+        self._work = np.empty(work_shape(d))  # of batches, which one thread learns; a price has its own scratch
         constants = demand.slope, rules.width, rules.spread, rules.unit_cost, rules.near
         self._constants = np.array(constants, dtype=np.float64)
         self._compiled = demand.family != family.CUSTOM and features.code != CUSTOM
@@ -103,7 +101,10 @@ class NewtonQuoter:
         return self.price_of(*self._features.parts(context), uniform)
 
     def price_of_checked(self, context: FloatArray, uniform: float) -> float:
-        """The same price for a context that was checked before, in one compiled call where all parts are built in."""
+        """The same price for a context that was checked before, in one compiled call where all parts are built in.
+
+        Threads may ask at once: the arrays that a customer's features are written to belong to the call.
+        """
         if not self.ready:
             return self._unknown(uniform)
         if not self._compiled:
@@ -117,8 +118,8 @@ class NewtonQuoter:
             self.theta,
             self.inverse,
             self.tilt,
-            self._parts,
-            self._search,
+            np.empty((2, self.theta.size)),
+            np.empty(STACK),
         )
 
     def price_of(self, u: FloatArray, v: FloatArray, uniform: float) -> float:
@@ -137,7 +138,7 @@ class NewtonQuoter:
             a, b, q0, q1, q2 = lines[:5, 0].tolist()
             share = plain.dense_price(demand, a, b, (q0, q1, q2), width)
         else:
-            share = float(customer_price.price_for_one(*known, width, self._search))
+            share = float(customer_price.price_for_one(*known, width, np.empty(STACK)))
         return min(cost + (1.0 - cost) * share, 1.0) if cost > 0.0 else share
 
     def _unknown(self, uniform: float) -> float:

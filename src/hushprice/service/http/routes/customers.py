@@ -24,7 +24,7 @@ REMAINS = [
 async def forget(service: Service, request: CheckedRequest) -> Answer:
     """Erase a customer's records; returns what remains where. The answer is the same for one who never came."""
     digest = customer_digest(service.customer_secret, request.body.customer)
-    await service.writer.call(lambda store: store.forget(digest))
+    await service.writer.call(lambda store: store.forget(digest, request.sender.signature))
     service.recent.clear()
     return Answer(200, Forgotten(True, REMAINS))
 

@@ -50,9 +50,9 @@ async def create(service: Service, request: CheckedRequest) -> Answer:
         await asyncio.to_thread(check, product)  # noise is calibrated on the way, and quotes must not wait for it
     except InvalidInput as problem:
         raise refusal(problem) from None
-    spec, rules = msgspec.json.encode(product), msgspec.json.encode(product.rules)
+    spec, rules, by = msgspec.json.encode(product), msgspec.json.encode(product.rules), request.sender.signature
     try:
-        await service.writer.call(lambda store: store.add_product(product.name, spec, rules, time.time()))
+        await service.writer.call(lambda store: store.add_product(product.name, spec, rules, time.time(), by))
     except DuplicateProduct:
         raise Problem(409, "duplicate", "a product of that name exists", "name") from None
     await service.reader.catch_up()
@@ -71,15 +71,15 @@ async def show_product(service: Service, request: CheckedRequest) -> Answer:
 
 async def freeze(service: Service, request: CheckedRequest) -> Answer:
     """From now on the reference price for everybody. Slots that were given are still learned."""
-    name = find(service, request).product.name
-    await service.writer.call(lambda store: store.set_status(name, "frozen", time.time()))
+    name, by = find(service, request).product.name, request.sender.signature
+    await service.writer.call(lambda store: store.set_status(name, "frozen", time.time(), by))
     return await _changed(service, request)
 
 
 async def resume(service: Service, request: CheckedRequest) -> Answer:
     """Personal prices again."""
-    name = find(service, request).product.name
-    await service.writer.call(lambda store: store.set_status(name, "open", time.time()))
+    name, by = find(service, request).product.name, request.sender.signature
+    await service.writer.call(lambda store: store.set_status(name, "open", time.time(), by))
     return await _changed(service, request)
 
 
@@ -90,8 +90,8 @@ async def set_rules(service: Service, request: CheckedRequest) -> Answer:
         check_rules(new, priced.product, reference_of(priced.product, priced.stored))
     except InvalidInput as problem:
         raise refusal(problem) from None
-    text = msgspec.json.encode(new)
-    await service.writer.call(lambda store: store.set_rules(priced.product.name, text, text.decode(), time.time()))
+    text, name, by = msgspec.json.encode(new), priced.product.name, request.sender.signature
+    await service.writer.call(lambda store: store.set_rules(name, text, text.decode(), time.time(), by))
     return await _changed(service, request)
 
 
@@ -103,8 +103,8 @@ async def set_reference_price(service: Service, request: CheckedRequest) -> Answ
         check_rules(priced.rules, priced.product, price)
     except InvalidInput as problem:
         raise refusal(problem) from None
-    share = price / priced.product.ceiling
-    await service.writer.call(lambda store: store.set_reference_price(priced.product.name, share, time.time()))
+    share, name, by = price / priced.product.ceiling, priced.product.name, request.sender.signature
+    await service.writer.call(lambda store: store.set_reference_price(name, share, time.time(), by))
     return await _changed(service, request)
 
 

@@ -21,7 +21,7 @@ from hushprice.service.shared.problems import Complaint, ErrorBody, Problem
 from hushprice.service.shared.rate_limits import LARGEST_BATCH
 from hushprice.service.shared.times import rfc3339
 from hushprice.service.store.protocol import StoreUnavailable
-from hushprice.service.store.values import NewQuote, QuoteAnswer
+from hushprice.service.store.values import ApiKey, NewQuote, QuoteAnswer
 
 _HIGHEST = 2.0**-53
 _decode = msgspec.json.Decoder(QuoteRequest).decode
@@ -30,25 +30,38 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 async def quote(service: Service, request: CheckedRequest) -> Answer:
     """The answer with one quote. Stored before it is answered, unless quotes.durable is off or the store is away."""
-    answer = await _quote_one(service, request.body, request.sender.identity, request.idempotency)
+    answer = await _quote_one(service, request.body, request.sender, request.idempotency)
     service.latencies.add(time.perf_counter() - request.started)
     return answer
 
 
-async def _quote_one(service: Service, body: QuoteRequest, key: str, idempotency: bytes | None) -> Answer:
-    priced = service.product_table.products.get(body.product)
-    if priced is None:
-        raise problems.unknown_product("product")
-    new = new_quote(service, priced, body, key, idempotency)
-    writer = service.writer
+async def _quote_one(service: Service, body: QuoteRequest, key: ApiKey, idempotency: bytes | None) -> Answer:
+    priced = _allowed(service, key, body.product)
+    new = new_quote(service, priced, body, key.identity, idempotency)
+    use, writer = service.product_table.key_use, service.writer
+    if idempotency is None:
+        use.add(key)
     if service.settings.quotes.durable or idempotency is not None or writer.crowded:
         stored = await _store(service, new)
         if stored is not None:
+            if idempotency is not None and stored.fresh:
+                use.add(key)  # not before: one that was asked again takes no slot, and nothing of the quota
             return _store_answer(priced, stored)
         recorded = False
     else:
         recorded = writer.quote_later(new)
     return Answer(201, as_quote(priced, new, recorded=recorded))
+
+
+def _allowed(service: Service, key: ApiKey, product: str) -> PricedProduct:
+    """The product that a key asks a quote of, where it still may."""
+    priced = service.product_table.products.get(product)
+    if priced is None:
+        raise problems.unknown_product("product")
+    if key.products and product not in key.products:
+        raise problems.product_not_allowed("product")
+    service.product_table.key_use.check(key)
+    return priced
 
 
 async def _store(service: Service, new: NewQuote) -> QuoteAnswer | None:
@@ -136,10 +149,9 @@ async def batch(service: Service, request: CheckedRequest) -> Answer:
     for index, raw in enumerate(items):
         try:
             body: QuoteRequest = endpoint.decode_body(_decode, raw)
-            priced = service.product_table.products.get(body.product)
-            if priced is None:
-                raise problems.unknown_product("product")
+            priced = _allowed(service, request.sender, body.product)
             new = new_quote(service, priced, body, request.sender.identity, None)
+            service.product_table.key_use.add(request.sender)
             pending.append((priced, new, service.writer.quote(new)))
         except Problem as problem:
             complaint = msgspec.structs.replace(problem.complaint, field=_item(index, problem.complaint.field))

@@ -1,0 +1,47 @@
+"""A store of the version before is brought up to date when it is opened, and keeps what it has."""
+
+from __future__ import annotations
+
+import sqlite3
+from importlib import resources
+from pathlib import Path
+
+import psycopg
+
+from hushprice.service.store import open_store, postgres_setup, sqlite_file
+from hushprice.service.store.values import ApiKey
+
+_OLD = "hushprice.service.store"
+
+
+def test_a_sqlite_file_of_version_1(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(resources.files(_OLD).joinpath("sqlite_1.sql").read_text())
+        connection.execute("INSERT INTO api_key VALUES ('web', 'shop', x'07')")
+        connection.execute(f"PRAGMA application_id = {sqlite_file.APPLICATION}")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    _check(str(path))
+
+
+def test_a_postgres_database_of_version_1(bare_uri: str) -> None:
+    with psycopg.connect(bare_uri, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA hushprice")
+        connection.execute("CREATE TABLE hushprice.meta (version integer NOT NULL, functions text NOT NULL)")
+        connection.execute("INSERT INTO hushprice.meta VALUES (1, '')")
+        connection.execute(postgres_setup.script("postgres_1.sql").encode())
+        # One of its functions, which a second one of the same name would make ambiguous.
+        connection.execute(
+            """CREATE FUNCTION hushprice.forget(who bytea) RETURNS void LANGUAGE sql AS $$ SELECT NULL::void $$"""
+        )
+        connection.execute("INSERT INTO hushprice.api_key VALUES ('web', 'shop', '\\x07')")
+    _check(bare_uri)
+
+
+def _check(uri: str) -> None:
+    store = open_store(uri, "learner")
+    assert store.api_keys() == [ApiKey("web", "shop", b"\x07")]
+    store.forget(b"nobody", "me")
+    assert [entry.actor for entry in store.trail()] == ["me"]
+    store.close()
