@@ -14,7 +14,7 @@ from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import certificates
-from hushprice.service.store import decisions, sqlite_learner
+from hushprice.service.store import decisions, lost_releases, sqlite_learner
 
 
 def _due_when_complete(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,6 +53,13 @@ def _charged_slots_learned_again(real: Callable[..., Any]) -> Callable[..., Any]
     return behind
 
 
+def _without_restores(real: Callable[..., Any]) -> Callable[..., Any]:
+    def guarantee(products: Any, delta: float) -> Any:
+        return real([(loss, cap, 0) for loss, cap, _ in products], delta)
+
+    return guarantee
+
+
 release_when_outcomes_are_in = changed(sqlite_learner, "due", _due_when_complete)
 late_purchase_revises = changed(decisions, "in_time", lambda real: lambda clock, deadline: True)
 redrawn_after_restart = changed(ProductLearner, "restore", _noise_forgotten)
@@ -63,10 +70,10 @@ backup_taken_for_the_truth = together(
     changed(decisions, "check_nothing_lost", lambda real: lambda product, lost: None),
 )
 releases_told_apart_by_number = changed(
-    decisions, "is_known", lambda real: lambda seen, *more: real(msgspec.structs.replace(seen, digest=b""), *more)
+    lost_releases, "is_known", lambda real: lambda seen, *more: real(msgspec.structs.replace(seen, digest=b""), *more)
 )
 shown_without_a_note = changed(ProductTable, "note", lambda real: lambda self, store, products: [])
 restored_backups_free_for_customers = together(
-    changed(certificates, "most_records", lambda real: lambda cap, restores: cap),
-    changed(statements, "most_records", lambda real: lambda cap, restores: cap),
+    changed(certificates, "guarantee_after", _without_restores),
+    changed(statements, "guarantee_after", _without_restores),
 )

@@ -17,7 +17,7 @@ from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared.certificates import customer_of
 from hushprice.service.shared.product_view import product_of
 from hushprice.service.shared.seen_releases import SeenReleasesFile
-from hushprice.service.store import decisions
+from hushprice.service.store import lost_releases
 from hushprice.service.store.protocol import LEASE
 from hushprice.service.store.values import SeenRelease
 
@@ -145,13 +145,13 @@ def colliding_numbers_are_charged() -> None:
         learning.turn()
         again = shop.releases()
         assert again[0].numbers != used.numbers
-        shop.store.report_seen([SeenRelease("tea", used.sequence, used.records, decisions.digest(used.numbers))])
+        shop.store.report_seen([SeenRelease("tea", used.sequence, used.records, lost_releases.digest(used.numbers))])
         learning.turn()
         charged = shop.learned()
         shop.serve(20, 60)
         shop.wait(WINDOW)
         learning.turn()
-        assert [change.what for change in shop.store.changes("tea")] == ["restored backup"]
+        assert [change.what for change in shop.store.changes("tea")] == ["overlapping histories"]
         fresh = shop.releases()[len(again) :]
         assert fresh
         # No record of the batch at hand is released on, and no number is used twice.

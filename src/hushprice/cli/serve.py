@@ -30,6 +30,13 @@ def serve(
         bool | None,
         typer.Option("--durable/--in-memory", help="Answer a quote after it is stored.  [default: durable]"),
     ] = None,
+    accept_lost_notes: Annotated[
+        bool,
+        typer.Option(
+            "--accept-lost-notes",
+            help="Start though the note of releases used is lost: the certificate says so, with a larger epsilon.",
+        ),
+    ] = False,
     init: Annotated[bool, typer.Option("--init", help="Prepare a PostgreSQL database, and end.")] = False,
 ) -> None:
     """Run the pricing service: quotes out, outcomes back, and a page at its address.
@@ -71,11 +78,11 @@ def serve(
         elif settings.role == "learner":
             from hushprice.service.learning.learner_main import run as learn
 
-            learn(settings, _say)
+            learn(settings, _say, accept_lost_notes=accept_lost_notes)
         else:
             from hushprice.service.quoting.quoter_main import run
 
-            run(settings, _say)
+            run(settings, _say, accept_lost_notes=accept_lost_notes)
 
 
 def _say(line: str) -> None:

@@ -23,7 +23,7 @@ from hushprice.service.shared.belief import Belief, belief_of, set_belief
 from hushprice.service.shared.product import Product, quoter_of, tariff_of
 from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
-from hushprice.service.store.decisions import digest
+from hushprice.service.store.lost_releases import digest
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
 from hushprice.service.store.values import LearnerState, SeenRelease, StoredRelease
 

@@ -32,10 +32,11 @@ from hushprice.service.store.protocol import StoreUnavailable
 _FAREWELL = 10.0  # seconds to end cleanly after the parent is gone
 
 
-def run(settings: Settings, say: Callable[[str], None]) -> None:
+def run(settings: Settings, say: Callable[[str], None], *, accept_lost_notes: bool = False) -> None:
     """Learn until a signal ends it: role learner."""
     with sockets.listen(settings.host, settings.operator_port, "operator_port") as listening:
         setup.customer_secret(settings, say)
+        setup.prepare_learning(settings, accept_lost_notes=accept_lost_notes)
         _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"))
 
 

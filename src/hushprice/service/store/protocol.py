@@ -84,6 +84,14 @@ class QuoterStore(Protocol):
         """Random bytes that are this store's own; a restored backup has the same."""
         ...
 
+    def location(self) -> str:
+        """Where the store is, which a copy of it elsewhere does not share. No password is in it."""
+        ...
+
+    def is_at(self, location: str) -> bool:
+        """Is there, or may there be, another store of this identity in that place?"""
+        ...
+
     def certificate(self, product: str) -> bytes | None:
         """The newest, as the learner wrote it."""
         ...
@@ -135,6 +143,14 @@ class LearnerStore(QuoterStore, Protocol):
         Where another release has got that number since, after what is learned and released by now. Returns the slot and
         the number that were skipped to.
         """
+        ...
+
+    def accept_lost_notes(self, now: float) -> None:
+        """List of every product with quotes that its notes were lost: one more history may hold its records."""
+        ...
+
+    def become_copy(self, now: float) -> None:
+        """Take an identity of its own, and list that the store it was copied from may go on with the same records."""
         ...
 
     def add_certificate(self, product: str, certificate: bytes, now: float) -> None: ...
