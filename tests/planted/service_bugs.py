@@ -10,6 +10,7 @@ import pytest
 from tests.planted.planting import changed, together
 
 from hushprice.policies.newton import statements
+from hushprice.privacy.certificates import statements as every_policy
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.quoting.product_table import ProductTable
@@ -71,6 +72,11 @@ backup_taken_for_the_truth = together(
 )
 releases_told_apart_by_number = changed(
     lost_releases, "is_known", lambda real: lambda seen, *more: real(msgspec.structs.replace(seen, digest=b""), *more)
+)
+overlap_taken_for_a_restore_told_in_time = changed(lost_releases, "is_on", lambda real: lambda trail, mark: True)
+overlaps_free_for_records = together(
+    changed(certificates, "in_histories", lambda real: lambda loss, histories: loss),
+    changed(every_policy, "in_histories", lambda real: lambda loss, histories: loss),
 )
 shown_without_a_note = changed(ProductTable, "note", lambda real: lambda self, store, products: [])
 restored_backups_free_for_customers = together(

@@ -12,9 +12,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.service.learning_runs import BOUGHT, CONTEXTS, WINDOW, Shop, many_blocks, public, same_noise, spec
 
 from hushprice.policies.verification import verify
+from hushprice.privacy.accountant import epsilon_of
 from hushprice.privacy.certificates.certificate import Certificate
+from hushprice.privacy.loss import Loss
+from hushprice.service.quoting.privacy_figures import privacy_of
 from hushprice.service.quoting.product_table import ProductTable
-from hushprice.service.shared.certificates import customer_of
+from hushprice.service.shared.certificates import customer_of, loss_of_product
 from hushprice.service.shared.product_view import product_of
 from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import lost_releases
@@ -174,6 +177,38 @@ def releases_are_noted_before_they_are_shown() -> None:
             board.certificate(shop.store, "tea")
             highest = [each.sequence for each in SeenReleasesFile(file).all()]
             assert highest == [len(shop.releases())] == [len(board.products["tea"].history)]
+
+
+def a_record_pays_for_overlapping_histories() -> None:
+    """A backup is restored, one quoter tells of it, the learner goes on, and then another comes who had seen more."""
+    with opened() as shop, tempfile.TemporaryDirectory() as folder:
+        shop.serve(stop=40)
+        shop.back_up(Path(folder, "backup"))
+        shop.wait(WINDOW)
+        learning, notes = shop.learning(chunk=10), [Path(folder, name) for name in ("first", "second")]
+        for note in notes:
+            learning.turn()
+            ProductTable(SeenReleasesFile(note)).refresh(shop.store)
+        lost = shop.releases()
+        shop.restore_backup(Path(folder, "backup"))
+        shop.wait(WINDOW + LEASE)
+        learning = shop.learning(chunk=10, signing_key=Ed25519PrivateKey.generate())
+        for note in notes:
+            board = ProductTable(SeenReleasesFile(note))
+            board.refresh(shop.store)
+            learning.turn()
+            learning.turn()
+        board.refresh(shop.store)
+        assert {each.records for each in lost} & {each.records for each in shop.releases()}  # the same slots, twice
+        assert [each.what for each in shop.store.changes("tea")] == ["restored backup", "overlapping histories"]
+        certified = verify(Certificate.parse(shop.store.certificate("tea") or b""))
+        figures = privacy_of(board.products["tea"])
+        product = board.products["tea"].product
+        twice = Loss(mu_squared=2.0 * loss_of_product(product).mu_squared)
+        assert certified.proven.epsilon >= epsilon_of(twice, 1e-6) > certified.claimed.epsilon
+        assert figures.proven is not None
+        assert (figures.proven.epsilon, figures.spent) == (certified.proven.epsilon, figures.proven)
+        assert "2 histories" in figures.note
 
 
 def a_customer_pays_for_restored_backups() -> None:

@@ -143,6 +143,16 @@ PLANTED = [
         service_checks.releases_are_noted_before_they_are_shown,
     ),
     Planted(
+        "a restore told too late taken for one in time",
+        service_bugs.overlap_taken_for_a_restore_told_in_time,
+        service_checks.a_record_pays_for_overlapping_histories,
+    ),
+    Planted(
+        "overlapping histories free for records",
+        service_bugs.overlaps_free_for_records,
+        service_checks.a_record_pays_for_overlapping_histories,
+    ),
+    Planted(
         "restored backups free for customers",
         service_bugs.restored_backups_free_for_customers,
         service_checks.a_customer_pays_for_restored_backups,
