@@ -30,6 +30,7 @@ class NoteOwner(msgspec.Struct, frozen=True):
 class _Note(msgspec.Struct, frozen=True):
     owner: NoteOwner
     seen: list[SeenRelease]
+    whole: bool = True
 
 
 class SeenReleasesFile:
@@ -38,6 +39,7 @@ class SeenReleasesFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._owner = NoteOwner()
+        self._whole = True
         self._noted = self._read()
 
     def claim(self, owner: NoteOwner, is_there: Callable[[str], bool]) -> None:
@@ -69,15 +71,17 @@ class SeenReleasesFile:
             raise InvalidInput(f"store: it is a copy of {where}; {_COPY}")
 
     @property
-    def exists(self) -> bool:
-        """Is there a file?"""
-        return self._path.exists()
+    def whole(self) -> bool:
+        """Is there a file that was begun when nothing had been seen, or that somebody has vouched for?"""
+        return self._path.exists() and self._whole
 
-    def create(self) -> None:
-        """Begin a file for a store of which this machine has seen nothing; one that is there stays."""
+    def begin(self, *, whole: bool) -> None:
+        """Begin a file where there is none; where there is one, it may become whole."""
         with _locked(self._path):
-            if not self.exists:
-                self._write({})
+            there, noted = self._path.exists(), self._read()
+            self._whole = whole or (there and self._whole)
+            if whole or not there:
+                self._write(noted)
 
     def all(self) -> list[SeenRelease]:
         """The highest release of every product."""
@@ -106,14 +110,17 @@ class SeenReleasesFile:
         return new
 
     def _write(self, noted: dict[str, SeenRelease]) -> None:
-        _write(self._path, msgspec.json.encode(_Note(self._owner, list(noted.values()))))
+        _write(self._path, msgspec.json.encode(_Note(self._owner, list(noted.values()), self._whole)))
 
     def _read(self) -> dict[str, SeenRelease]:
         found = self._load()
-        return {} if found is None else {seen.product: seen for seen in found.seen}
+        if found is None:
+            return {}
+        self._whole = found.whole
+        return {seen.product: seen for seen in found.seen}
 
     def _load(self) -> _Note | None:
-        if not self.exists:
+        if not self._path.exists():
             return None
         try:
             found = msgspec.json.decode(self._path.read_bytes(), type=_Note | list[SeenRelease])

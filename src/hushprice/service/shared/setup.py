@@ -61,7 +61,7 @@ def quoters_seen_file(settings: Settings) -> SeenReleasesFile:
         store = open_store(settings.store.reveal(), "quoter")
         try:
             file = seen_file(settings, store)
-            file.create()
+            file.begin(whole=_is_new(store))
             return file
         finally:
             store.close()
@@ -76,11 +76,11 @@ def prepare_learning(settings: Settings, *, accept_lost_notes: bool = False) -> 
     """
     with opened(settings) as store:
         file = seen_file(settings, store)
-        if not (file.exists or _is_new(store) or (settings.postgres and _another_learns(store))):
+        if not (file.whole or _is_new(store) or (settings.postgres and _another_learns(store))):
             if not accept_lost_notes:
                 raise InvalidInput(_LOST.format(seen_path(settings, store)))
             store.accept_lost_notes(time.time())
-        file.create()
+        file.begin(whole=True)
 
 
 def check_undamaged(settings: Settings) -> None:
@@ -97,9 +97,9 @@ def check_undamaged(settings: Settings) -> None:
 
 
 _LOST = (
-    "seen-file {} is missing, and the store has given quotes: if the store is an older backup, records would be "
-    "released a second time unnoticed. Put the file back (that of a quoter's machine will do), or say "
-    "--accept-lost-notes: the certificate then tells of one more history, with a larger epsilon"
+    "seen-file {} is missing, or was begun by a quoter, and the store has given quotes: if the store is an older "
+    "backup, records would be released a second time unnoticed. Put the file back, or say --accept-lost-notes: the "
+    "certificate then tells of one more history, with a larger epsilon"
 )
 
 
