@@ -17,6 +17,7 @@ from hushprice.cli.privacy import privacy
 from hushprice.cli.reproduce import reproduce
 from hushprice.cli.serve import serve
 from hushprice.cli.simulate import simulate
+from hushprice.cli.store import check, store
 from hushprice.cli.sweep import sweep
 from hushprice.cli.theory import theory
 
@@ -39,7 +40,9 @@ app.command()(sweep)
 app.command()(theory)
 app.command()(reproduce)
 app.command()(serve)
+app.command()(check)
 app.add_typer(keys, name="keys")
+app.add_typer(store, name="store")
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import msgspec
 import psycopg
 import pytest
-from tests.service import store_consistency
 from tests.service.conftest import PostgresProcess
 from tests.service.crash import truth
 from tests.service.crash.backups import Backup, OfDatabase, OfFile
@@ -22,6 +21,7 @@ from hushprice.service.quoting import quoter_main
 from hushprice.service.shared import setup
 from hushprice.service.shared.config import build
 from hushprice.service.shared.seen_releases import SeenReleasesFile
+from hushprice.service.store import consistency as store_consistency
 from hushprice.service.store import open_store
 from hushprice.service.store.postgres_setup import prepare
 from hushprice.service.store.values import SeenRelease

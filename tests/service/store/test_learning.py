@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.service.conftest import as_quoter
 from tests.service.store.samples import HOLDER, PRODUCT, given, learn, pass_time, release, state, tell
-from tests.service.store_consistency import inspect, problems
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import decisions, open_store
+from hushprice.service.store.consistency import inspect, problems
 from hushprice.service.store.lost_releases import Mark, mark_of, trail_of
 from hushprice.service.store.protocol import (
     LEASE,

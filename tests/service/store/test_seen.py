@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.service.store.samples import HOLDER, PRODUCT, given, learn, pass_time, release, state
-from tests.service.store_consistency import problems
 
 from hushprice.service.store import open_store
+from hushprice.service.store.consistency import problems
 from hushprice.service.store.lost_releases import Mark, digest, trail_of
 from hushprice.service.store.protocol import LearnerStore, LeaseLost, QuoterStore
 from hushprice.service.store.values import SeenRelease, StoredRelease

@@ -47,7 +47,7 @@ class SeenReleasesFile:
 
         `is_there` says whether a store of the same identity still is in a place. If not, the store was moved from it.
         """
-        lock = os.open(self._path.with_name(f"{self._path.name}.used"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        lock = self._open_lock()
         weakref.finalize(self, os.close, lock)  # with it the lock
         with _locked(self._path):
             found = self._load()
@@ -74,6 +74,21 @@ class SeenReleasesFile:
     def whole(self) -> bool:
         """Is there a file that was begun when nothing had been seen, or that somebody has vouched for?"""
         return self._path.exists() and self._whole
+
+    @property
+    def in_use(self) -> bool:
+        """Has another process, or another object of this one, claimed it?"""
+        lock = self._open_lock()
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(lock)
+        return False
+
+    def _open_lock(self) -> int:
+        return os.open(self._path.with_name(f"{self._path.name}.used"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
     def begin(self, *, whole: bool) -> None:
         """Begin a file where there is none; where there is one, it may become whole."""

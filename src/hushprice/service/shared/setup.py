@@ -32,12 +32,17 @@ def beside(settings: Settings, ending: str) -> Path:
     return path
 
 
+def path_of_note(settings: Settings, identity: bytes) -> Path:
+    """The path where this machine notes what it has seen of a store of this identity."""
+    return settings.own_dir / f"seen-{hashlib.sha256(identity).hexdigest()[:32]}.json"
+
+
 def seen_path(settings: Settings, store: QuoterStore) -> Path:
     """The path where this machine notes what it has seen of a store, by what a restored backup has too."""
-    return settings.own_dir / f"seen-{hashlib.sha256(store.identity()).hexdigest()[:32]}.json"
+    return path_of_note(settings, store.identity())
 
 
-def seen_file(settings: Settings, store: QuoterStore) -> SeenReleasesFile:
+def seen_file(settings: Settings, store: QuoterStore, *, moved: bool = False) -> SeenReleasesFile:
     """The file at `seen_path`, claimed for this store, in a folder that is made where it is missing."""
     path = seen_path(settings, store)
     folder = path.parent
@@ -48,7 +53,7 @@ def seen_file(settings: Settings, store: QuoterStore) -> SeenReleasesFile:
             f"state_dir: folder {str(folder)!r} cannot be made: {first_line(problem)}; set another"
         ) from None
     file = SeenReleasesFile(path)
-    file.claim(NoteOwner(store.identity().hex(), store.location()), store.is_at)
+    file.claim(NoteOwner(store.identity().hex(), store.location()), (lambda _: False) if moved else store.is_at)
     return file
 
 
@@ -61,7 +66,7 @@ def quoters_seen_file(settings: Settings) -> SeenReleasesFile:
         store = open_store(settings.store.reveal(), "quoter")
         try:
             file = seen_file(settings, store)
-            file.begin(whole=_is_new(store))
+            file.begin(whole=is_new(store))
             return file
         finally:
             store.close()
@@ -76,9 +81,9 @@ def prepare_learning(settings: Settings, *, accept_lost_notes: bool = False) -> 
     """
     with opened(settings) as store:
         file = seen_file(settings, store)
-        if not (file.whole or _is_new(store) or (settings.postgres and _another_learns(store))):
+        if not (file.whole or is_new(store) or (settings.postgres and _another_learns(store))):
             if not accept_lost_notes:
-                raise InvalidInput(_LOST.format(seen_path(settings, store)))
+                raise InvalidInput(missing_note(settings, store))
             store.accept_lost_notes(time.time())
         file.begin(whole=True)
 
@@ -103,7 +108,13 @@ _LOST = (
 )
 
 
-def _is_new(store: QuoterStore) -> bool:
+def missing_note(settings: Settings, store: QuoterStore) -> str:
+    """What is said where this machine should have a note and has none."""
+    return _LOST.format(seen_path(settings, store))
+
+
+def is_new(store: QuoterStore) -> bool:
+    """Has the store given no quote yet? Then nobody can have seen anything of it."""
     return not any(product.slots for product in store.products())
 
 

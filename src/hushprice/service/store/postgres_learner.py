@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import takewhile
 from typing import Any
 
@@ -155,6 +156,15 @@ class PostgresLearnerStore(PostgresQuoterStore):
             "INSERT INTO hushprice.change (product, at, what, detail) VALUES (%s, %s, %s, %s)",
             [(product, now, *charge) for charge in charges],
         )
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Callable[..., list[tuple[Any, ...]]]]:
+        with self._connection.transaction() as connection:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            connection.execute("SET LOCAL statement_timeout = 0")
+            connection.execute("SET LOCAL enable_seqscan = on")
+            connection.execute("SET LOCAL search_path = hushprice")
+            yield lambda query, *values: connection.execute(query.replace("?", "%s").encode(), values).fetchall()
 
     def accept_lost_notes(self, now: float) -> None:
         with self._connection.transaction() as connection:

@@ -17,8 +17,9 @@ failure hit the commit itself: who must know asks again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, Protocol
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Literal, Protocol
 
 from hushprice.service.store.values import (
     ApiKey,
@@ -143,6 +144,10 @@ class LearnerStore(QuoterStore, Protocol):
         Where another release has got that number since, after what is learned and released by now. Returns the slot and
         the number that were skipped to.
         """
+        ...
+
+    def snapshot(self) -> AbstractContextManager[Callable[..., list[tuple[Any, ...]]]]:
+        """What asks queries of one moment, in words of both databases: values are ?, and tables have no schema."""
         ...
 
     def accept_lost_notes(self, now: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -226,6 +226,11 @@ class SqliteStore:
     def skip_to(self, holder: str, seen: SeenRelease, now: float) -> SeenRelease:
         with self._writing() as connection:
             return sqlite_learner.skip_to(connection, holder, seen, now)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Callable[..., list[tuple[Any, ...]]]]:
+        with self._transaction(write=False) as connection:
+            yield lambda query, *values: connection.execute(query, values).fetchall()
 
     def accept_lost_notes(self, now: float) -> None:
         with self._writing() as connection:
