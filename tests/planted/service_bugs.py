@@ -54,6 +54,13 @@ def _charged_slots_learned_again(real: Callable[..., Any]) -> Callable[..., Any]
     return behind
 
 
+def _caps_erased(real: Callable[..., Any]) -> Callable[..., Any]:
+    def erase_quotes(connection: Any, product: str, outdated: Any, capped: bool) -> Any:
+        return real(connection, product, outdated, False)
+
+    return erase_quotes
+
+
 def _without_restores(real: Callable[..., Any]) -> Callable[..., Any]:
     def guarantee(products: Any, delta: float) -> Any:
         return real([(loss, cap, 0) for loss, cap, _ in products], delta)
@@ -78,6 +85,7 @@ overlaps_free_for_records = together(
     changed(certificates, "in_histories", lambda real: lambda loss, histories: loss),
     changed(every_policy, "in_histories", lambda real: lambda loss, histories: loss),
 )
+retention_that_forgets_caps = changed(sqlite_learner, "erase_quotes", _caps_erased)
 shown_without_a_note = changed(ProductTable, "note", lambda real: lambda self, store, products: [])
 restored_backups_free_for_customers = together(
     changed(certificates, "guarantee_after", _without_restores),

@@ -115,6 +115,30 @@ def over_cap_quotes_contribute_nothing() -> None:
     assert len(first) > 3
 
 
+def retention_gives_no_second_cap() -> None:
+    """What a customer of many visits is like is in no release after the cap, also when the first quotes are erased."""
+
+    def served(shop: Shop, other: bool) -> None:
+        shop.add(spec(name="capped", records_per_customer=2))
+        for n in range(30):
+            customer = b"me" if n % 15 < 3 else b"c%d" % n
+            context = -CONTEXTS[n] if other and n >= 15 and customer == b"me" else None
+            shop.quote(n, product="capped", context=context, customer=customer, cap=2)
+            if n == 14:
+                shop.wait(WINDOW)
+                learn(shop, 3)
+                assert shop.store.erase_quotes("capped", 10**6, 10, capped=True) == 10
+        shop.wait(WINDOW + LEASE)
+        learn(shop, 3)
+
+    def seen(other: bool) -> list[Any]:
+        with opened() as shop, same_noise():
+            served(shop, other)
+            return public(shop.releases("capped"))
+
+    assert seen(False) == seen(True)
+
+
 def charged_slots_are_not_learned_again() -> None:
     """After a restored backup releases are of slots after those that somebody has seen the effect of."""
     with opened() as shop, tempfile.TemporaryDirectory() as folder:

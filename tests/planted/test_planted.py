@@ -128,6 +128,11 @@ PLANTED = [
         service_checks.over_cap_quotes_contribute_nothing,
     ),
     Planted(
+        "retention that forgets caps",
+        service_bugs.retention_that_forgets_caps,
+        service_checks.retention_gives_no_second_cap,
+    ),
+    Planted(
         "a restored backup taken for the truth",
         service_bugs.backup_taken_for_the_truth,
         service_checks.charged_slots_are_not_learned_again,

@@ -114,6 +114,8 @@ def run_child(line: bytes, parent: Parent) -> None:
     child = child_settings.decode(line)
     assert child.listening is not None
     try:
+        if child.again:
+            setup.check_undamaged(child.settings)
         with socket.socket(fileno=child.listening) as listening:
             _run(child.settings, listening, lambda: None, parent)
     except HushpriceError as problem:

@@ -25,6 +25,7 @@ from hushprice.service.shared.tariff import HIGHEST, MOST_DECIMALS, check_rules,
 MOST_FEATURES = 32  # a release has half their square numbers; a quote reads all of them
 LONGEST = 366 * 86400.0  # seconds that a quote or its outcome may take
 MOST_QUOTES = 10**12  # of a horizon
+MOST_DAYS = 36_500  # of a quote's retention
 
 
 def check(product: Product) -> None:
@@ -45,6 +46,8 @@ def check(product: Product) -> None:
     if product.records_per_customer is not None:
         checks.whole(1, records_per_customer=product.records_per_customer)
         checks.within(1, MOST_RECORDS, records_per_customer=product.records_per_customer)
+    checks.whole(1, retention_days=product.retention_days)
+    checks.within(1, MOST_DAYS, retention_days=product.retention_days)
     check_rules(product.rules, product, reference_price_of(product))
     _check_contexts(product)
     demand_of(product)

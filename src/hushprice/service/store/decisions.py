@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import msgspec
@@ -158,6 +160,22 @@ def skip_target(seen: SeenRelease, at: Progress, lost: object) -> SeenRelease | 
 def passed(lost: Sequence[SeenRelease], to: SeenRelease) -> list[SeenRelease]:
     """Those of the lost releases that are skipped with `to`."""
     return [each for each in lost if each.sequence <= to.sequence and each.records <= to.records]
+
+
+class Outdated(NamedTuple):
+    """Quotes of days before this one, at most so many at once."""
+
+    before: int
+    limit: int
+
+    def of(self, rows: Iterable[tuple[int, int, bytes | None, bool]]) -> tuple[list[int], Counter[bytes]]:
+        """The slots to erase, and how many records each customer has in them; rows are (slot, day, customer, counts).
+
+        In order of slots, so that what is gone is known by the highest of them.
+        """
+        gone = list(takewhile(lambda row: row[1] < self.before, rows))
+        counted = Counter(customer for _, _, customer, counts in gone if counts and customer is not None)
+        return [slot for slot, *_ in gone], counted
 
 
 def quote_id(text: str) -> bytes | None:

@@ -11,7 +11,7 @@ import psycopg
 
 from hushprice.privacy.histories import OVERLAPS
 from hushprice.service.store import decisions, lost_releases, postgres_setup
-from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Progress
+from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Outdated, Progress
 from hushprice.service.store.lost_releases import ACCEPTED, COPIED, Charge, StoreHistory
 from hushprice.service.store.postgres import PostgresQuoterStore
 from hushprice.service.store.protocol import LEASE, LeaseLost, UnknownProduct
@@ -24,6 +24,8 @@ _EXPIRED = """SELECT hushprice.add_tally(coalesce(jsonb_agg(silent), '[]')) FROM
     WHERE product = %s AND slot > %s AND slot <= %s AND status IN (%s, %s) GROUP BY product, day) AS silent"""
 _COUNTS = ", ".join(f"({each.format(schema='hushprice.')})" for each in (decisions.RESTORES, decisions.OVERLAPS))
 _RESTORES = f"SELECT {_COUNTS} FROM hushprice.product WHERE id = %s"
+_LEARNED = """SELECT slot, day, customer, counts FROM hushprice.quote WHERE product = %s AND slot <= %s
+    ORDER BY slot LIMIT %s"""
 _ERASE = "DELETE FROM hushprice.record WHERE product = %s AND slot <= %s"
 
 
@@ -156,6 +158,26 @@ class PostgresLearnerStore(PostgresQuoterStore):
             "INSERT INTO hushprice.change (product, at, what, detail) VALUES (%s, %s, %s, %s)",
             [(product, now, *charge) for charge in charges],
         )
+
+    def erase_quotes(self, product: str, before: int, limit: int, *, capped: bool) -> int:
+        with self._connection.transaction() as connection:
+            at = self._progress(product, "FOR NO KEY UPDATE OF product")  # who counts records for a cap waits
+            rows = self._connection.rows(_LEARNED, (at.product, at.learned, limit))
+            slots, records = Outdated(before, limit).of(rows)
+            if not slots:
+                return 0
+            if capped:
+                connection.cursor().executemany(
+                    """INSERT INTO hushprice.used_cap AS u VALUES (%s, %s, %s)
+                    ON CONFLICT (customer, product) DO UPDATE SET records = u.records + excluded.records""",
+                    [(customer, at.product, count) for customer, count in records.items()],
+                )
+            connection.execute("DELETE FROM hushprice.quote WHERE product = %s AND slot <= %s", (at.product, slots[-1]))
+            connection.execute(
+                "UPDATE hushprice.product SET erased_slots = %s, erased_quotes = erased_quotes + %s WHERE id = %s",
+                (slots[-1], len(slots), at.product),
+            )
+            return len(slots)
 
     @contextmanager
     def snapshot(self) -> Iterator[Callable[..., list[tuple[Any, ...]]]]:

@@ -146,6 +146,14 @@ class LearnerStore(QuoterStore, Protocol):
         """
         ...
 
+    def erase_quotes(self, product: str, before: int, limit: int, *, capped: bool) -> int:
+        """Erase learned quotes given before a day (since 1970, UTC), lowest slots first; returns how many.
+
+        Slots and figures stay as they are. Where records are `capped`, so do the counts behind the cap, under the
+        customer's digest. An id or Idempotency-Key that was erased is unknown.
+        """
+        ...
+
     def snapshot(self) -> AbstractContextManager[Callable[..., list[tuple[Any, ...]]]]:
         """What asks queries of one moment, in words of both databases: values are ?, and tables have no schema."""
         ...

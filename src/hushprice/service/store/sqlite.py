@@ -227,6 +227,10 @@ class SqliteStore:
         with self._writing() as connection:
             return sqlite_learner.skip_to(connection, holder, seen, now)
 
+    def erase_quotes(self, product: str, before: int, limit: int, *, capped: bool) -> int:
+        with self._writing() as connection:
+            return sqlite_learner.erase_quotes(connection, product, decisions.Outdated(before, limit), capped)
+
     @contextmanager
     def snapshot(self) -> Iterator[Callable[..., list[tuple[Any, ...]]]]:
         with self._transaction(write=False) as connection:

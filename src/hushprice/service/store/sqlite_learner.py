@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from hushprice.service.store import decisions, lost_releases
-from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Progress, Tally
+from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Outdated, Progress, Tally
 from hushprice.service.store.lost_releases import Charge, Mark, Skipped, StoreHistory
 from hushprice.service.store.protocol import LEASE, LeaseLost, UnknownProduct
 from hushprice.service.store.values import LearnerState, SeenRelease, Slot, StoredRelease
@@ -79,6 +79,29 @@ def commit(
     for day, count in connection.execute(silent, (at.product, at.learned, state.learned, WAITING, LATE)).fetchall():
         tally.add(at.product, day, "expired", count)
     connection.execute("DELETE FROM record WHERE product = ? AND slot <= ?", (at.product, state.learned))
+
+
+def erase_quotes(connection: sqlite3.Connection, product: str, outdated: Outdated, capped: bool) -> int:
+    """Erase learned quotes whose retention has ended, and keep the counts behind the cap; returns how many."""
+    at = _progress(connection, product)
+    rows = connection.execute(
+        "SELECT slot, day, customer, counts FROM quote WHERE product = ? AND slot <= ? ORDER BY slot LIMIT ?",
+        (at.product, at.learned, outdated.limit),
+    )
+    slots, records = outdated.of(rows)
+    if not slots:
+        return 0
+    if capped:
+        connection.executemany(
+            "INSERT INTO used_cap VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET records = records + excluded.records",
+            [(customer, at.product, count) for customer, count in records.items()],
+        )
+    connection.execute("DELETE FROM quote WHERE product = ? AND slot <= ?", (at.product, slots[-1]))
+    connection.execute(
+        "UPDATE product SET erased_slots = ?2, erased_quotes = erased_quotes + ?3 WHERE id = ?1",
+        (at.product, slots[-1], len(slots)),
+    )
+    return len(slots)
 
 
 def report_seen(connection: sqlite3.Connection, seen: SeenRelease) -> None:
