@@ -78,6 +78,8 @@ class SeenReleasesFile:
     @property
     def in_use(self) -> bool:
         """Has another process, or another object of this one, claimed it?"""
+        if not self._path.parent.is_dir():
+            return False
         lock = self._open_lock()
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
