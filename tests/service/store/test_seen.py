@@ -124,6 +124,11 @@ def test_a_second_quoter_of_the_lost_history_that_comes_too_late_has_one(two: Le
     assert "not learned again" not in two.changes(PRODUCT)[-1].detail
 
 
+def test_two_quoters_of_one_lost_history_are_charged_once(two: LearnerStore) -> None:
+    six = lost(6, 9, FIRST, SECOND)
+    assert listed(two, [six, lost(8, 12, FIRST, SECOND, Mark(6, six.digest))]) == ["restored backup"]
+
+
 def test_two_lost_histories_overlap_though_each_was_told_in_time(two: LearnerStore) -> None:
     one, other = lost(6, 9, FIRST, SECOND), lost(5, 9, FIRST, SECOND, name=b"other")
     assert listed(two, [one, other]) == ["restored backup", "overlapping histories"]

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.service.shared.test_notes import changes, settings_of, sold
 from tests.service.store.samples import PRODUCT, given, learn, pass_time, release, tell
+from tests.service.store.test_notes import changes, settings_of, sold
 
 from hushprice.cli import main
 from hushprice.errors import InvalidInput
@@ -179,6 +179,13 @@ def test_a_store_that_is_not_there_cannot_be_checked_or_copied(tmp_path: Path) -
     ):
         with pytest.raises(InvalidInput, match=r"^store: .* cannot be reached"):
             act()
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_copy_that_cannot_be_finished_leaves_no_file(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no database at all, and longer than a header of a hundred bytes" * 3)
+    with pytest.raises(InvalidInput, match="is not a SQLite database"):
+        store_care.back_up(settings_of(str(tmp_path / "text"), tmp_path), tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
 
