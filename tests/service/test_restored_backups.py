@@ -94,3 +94,18 @@ def test_after_k_restored_backups_a_customer_is_promised_the_root_of_k_plus_1_ti
         assert found.customer == now
         shop.store.report_seen([SeenRelease("tea", 10 * (k + 1), 10 * (k + 1), b"lost")])
     shop.close()
+
+
+def test_lost_notes_that_were_accepted_are_in_the_certificate_and_in_what_is_proven(tmp_path: Path) -> None:
+    shop, key = Shop(tmp_path, spec(epsilon=1.0)), Ed25519PrivateKey.generate()
+    shop.serve(stop=10)
+    learn(shop, signing_key=key)
+    before = verify(Certificate.parse(shop.store.certificate("tea") or b""))
+    shop.store.accept_lost_notes(shop.time)
+    learn(shop, signing_key=key)
+    after = verify(Certificate.parse(shop.store.certificate("tea") or b""))
+    assert [change["what"] for change in after.outside_the_guarantee] == ["lost notes"]
+    assert "without the note" in after.outside_the_guarantee[0]["detail"]
+    assert before.proven.epsilon <= before.claimed.epsilon == after.claimed.epsilon < after.proven.epsilon
+    assert any("2 may overlap" in line for line in after.holds)
+    shop.close()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sqlite3
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import psycopg
 import pytest
 from tests.service.store.samples import PRODUCT, given, learn, pass_time, release, tell
 from tests.service.store.test_notes import changes, settings_of, sold
@@ -17,7 +19,7 @@ from hushprice.cli import main
 from hushprice.errors import InvalidInput
 from hushprice.service.shared import setup, store_care
 from hushprice.service.shared.config import Settings
-from hushprice.service.store import open_store, postgres_backup, sqlite_backup, sqlite_file
+from hushprice.service.store import consistency, open_store, postgres_backup, postgres_setup, sqlite_backup, sqlite_file
 from hushprice.service.store.lost_releases import mark_of, trail_of
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
 from hushprice.service.store.values import SeenRelease
@@ -283,3 +285,18 @@ def test_the_verbs_from_the_command_line(call: Callable[..., tuple[int, str]], t
     assert call("store", "restore", "copy.db", "--store", "drill.db", "--as-copy")[0] == 0
     (tmp_path / "shop.db").rename(tmp_path / "elsewhere.db")
     assert call("store", "moved", "--store", "elsewhere.db") == (0, "")
+
+
+def test_a_store_of_version_1_is_brought_up_to_date_at_the_start(tmp_path: Path, bare_uri: str) -> None:
+    path = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(postgres_setup.script("sqlite_1.sql"))
+        connection.execute(f"PRAGMA application_id = {sqlite_file.APPLICATION}")
+        connection.execute("PRAGMA user_version = 1")
+    with psycopg.connect(bare_uri) as connection:
+        postgres_setup.create(connection, 1)
+    for uri in (str(path), bare_uri):
+        sold(uri)
+        store = open_store(uri, "learner")
+        assert consistency.problems(store) == []
+        store.close()
