@@ -29,12 +29,11 @@ PRODUCT = {
 }
 
 
-def backup(folder: Path) -> None:
-    """The documented command, for the store of this test."""
-    (code,) = re.findall(
-        r"^python -c '(import sqlite3.*)'$", (ROOT / "docs" / "guide" / "operations.md").read_text(), flags=re.M
-    )
-    command = [sys.executable, "-c", code.replace("hushprice.db", "shop.db")]
+def documented(folder: Path, verb: str) -> None:
+    """The documented command with this verb, for the store of this test."""
+    guide = (ROOT / "docs" / "guide" / "operations.md").read_text()
+    (words,) = re.findall(rf"^(?:2\. `)?hushprice (store {verb} [\w. -]*)", guide, flags=re.M)
+    command = [sys.executable, "-c", "from hushprice.cli import main; main()", *words.split(), "--store", "shop.db"]
     subprocess.run(command, cwd=folder, check=True)
 
 
@@ -69,13 +68,11 @@ def test_an_old_backup_draws_nothing_again(tmp_path):
         admin.create_product(**PRODUCT)
         sell(admin, 80)
         soon(lambda: admin.report("coffee")["releases"])
-        backup(tmp_path)
+        documented(tmp_path, "backup")
         last = sell(admin, 400)
         used = soon(lambda: last_of_all(admin, 480))
         assert used["records"] > 300
-    (tmp_path / "backup.db").replace(tmp_path / "shop.db")
-    for name in ("shop.db-wal", "shop.db-shm"):
-        (tmp_path / name).unlink(missing_ok=True)
+    documented(tmp_path, "restore")
 
     with SERVE(tmp_path, True) as service, Client(service.url, service.keys["admin"], timeout=60.0) as admin:
         changes = soon(lambda: admin.report("coffee")["changes"])

@@ -13,11 +13,12 @@ from tests.planted.planting import changed, together
 from hushprice.policies.newton import statements
 from hushprice.policies.newton.pricing import customer_price
 from hushprice.price_search.certified import STACK
+from hushprice.privacy.certificates import statements as every_policy
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import certificates
-from hushprice.service.store import decisions, sqlite_learner
+from hushprice.service.store import decisions, lost_releases, sqlite_learner
 
 
 def _due_when_complete(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,6 +67,20 @@ def _one_scratch_for_all(real: Callable[..., Any]) -> Callable[..., Any]:
     return price
 
 
+def _caps_erased(real: Callable[..., Any]) -> Callable[..., Any]:
+    def erase_quotes(connection: Any, product: str, outdated: Any, capped: bool) -> Any:
+        return real(connection, product, outdated, False)
+
+    return erase_quotes
+
+
+def _without_restores(real: Callable[..., Any]) -> Callable[..., Any]:
+    def guarantee(products: Any, delta: float) -> Any:
+        return real([(loss, cap, 0) for loss, cap, _ in products], delta)
+
+    return guarantee
+
+
 release_when_outcomes_are_in = changed(sqlite_learner, "due", _due_when_complete)
 late_purchase_revises = changed(decisions, "in_time", lambda real: lambda clock, deadline: True)
 redrawn_after_restart = changed(ProductLearner, "restore", _noise_forgotten)
@@ -76,11 +91,17 @@ backup_taken_for_the_truth = together(
     changed(decisions, "check_nothing_lost", lambda real: lambda product, lost: None),
 )
 releases_told_apart_by_number = changed(
-    decisions, "is_known", lambda real: lambda seen, *more: real(msgspec.structs.replace(seen, digest=b""), *more)
+    lost_releases, "is_known", lambda real: lambda seen, *more: real(msgspec.structs.replace(seen, digest=b""), *more)
 )
+overlap_taken_for_a_restore_told_in_time = changed(lost_releases, "is_on", lambda real: lambda trail, mark: True)
+overlaps_free_for_records = together(
+    changed(certificates, "in_histories", lambda real: lambda loss, histories: loss),
+    changed(every_policy, "in_histories", lambda real: lambda loss, histories: loss),
+)
+retention_that_forgets_caps = changed(sqlite_learner, "erase_quotes", _caps_erased)
 shown_without_a_note = changed(ProductTable, "note", lambda real: lambda self, store, products: [])
 restored_backups_free_for_customers = together(
-    changed(certificates, "most_records", lambda real: lambda cap, restores: cap),
-    changed(statements, "most_records", lambda real: lambda cap, restores: cap),
+    changed(certificates, "guarantee_after", _without_restores),
+    changed(statements, "guarantee_after", _without_restores),
 )
 scratch_shared_by_customers = changed(customer_price, "price_of_customer", _one_scratch_for_all)

@@ -16,13 +16,16 @@ from tests.service.learning_runs import BOUGHT, CONTEXTS, WINDOW, Shop, many_blo
 
 from hushprice.policies.newton.pricing import customer_price
 from hushprice.policies.verification import verify
+from hushprice.privacy.accountant import epsilon_of
 from hushprice.privacy.certificates.certificate import Certificate
+from hushprice.privacy.loss import Loss
+from hushprice.service.quoting.privacy_figures import privacy_of
 from hushprice.service.quoting.product_table import ProductTable
-from hushprice.service.shared.certificates import customer_of
+from hushprice.service.shared.certificates import customer_of, loss_of_product
 from hushprice.service.shared.product import Product, quoter_of
 from hushprice.service.shared.product_view import product_of
 from hushprice.service.shared.seen_releases import SeenReleasesFile
-from hushprice.service.store import decisions
+from hushprice.service.store import lost_releases
 from hushprice.service.store.protocol import LEASE
 from hushprice.service.store.values import SeenRelease
 
@@ -117,6 +120,30 @@ def over_cap_quotes_contribute_nothing() -> None:
     assert len(first) > 3
 
 
+def retention_gives_no_second_cap() -> None:
+    """What a customer of many visits is like is in no release after the cap, also when the first quotes are erased."""
+
+    def served(shop: Shop, other: bool) -> None:
+        shop.add(spec(name="capped", records_per_customer=2))
+        for n in range(30):
+            customer = b"me" if n % 15 < 3 else b"c%d" % n
+            context = -CONTEXTS[n] if other and n >= 15 and customer == b"me" else None
+            shop.quote(n, product="capped", context=context, customer=customer, cap=2)
+            if n == 14:
+                shop.wait(WINDOW)
+                learn(shop, 3)
+                assert shop.store.erase_quotes("capped", 10**6, 10, capped=True) == 10
+        shop.wait(WINDOW + LEASE)
+        learn(shop, 3)
+
+    def seen(other: bool) -> list[Any]:
+        with opened() as shop, same_noise():
+            served(shop, other)
+            return public(shop.releases("capped"))
+
+    assert seen(False) == seen(True)
+
+
 def charged_slots_are_not_learned_again() -> None:
     """After a restored backup releases are of slots after those that somebody has seen the effect of."""
     with opened() as shop, tempfile.TemporaryDirectory() as folder:
@@ -150,13 +177,13 @@ def colliding_numbers_are_charged() -> None:
         learning.turn()
         again = shop.releases()
         assert again[0].numbers != used.numbers
-        shop.store.report_seen([SeenRelease("tea", used.sequence, used.records, decisions.digest(used.numbers))])
+        shop.store.report_seen([SeenRelease("tea", used.sequence, used.records, lost_releases.digest(used.numbers))])
         learning.turn()
         charged = shop.learned()
         shop.serve(20, 60)
         shop.wait(WINDOW)
         learning.turn()
-        assert [change.what for change in shop.store.changes("tea")] == ["restored backup"]
+        assert [change.what for change in shop.store.changes("tea")] == ["overlapping histories"]
         fresh = shop.releases()[len(again) :]
         assert fresh
         # No record of the batch at hand is released on, and no number is used twice.
@@ -179,6 +206,38 @@ def releases_are_noted_before_they_are_shown() -> None:
             board.certificate(shop.store, "tea")
             highest = [each.sequence for each in SeenReleasesFile(file).all()]
             assert highest == [len(shop.releases())] == [len(board.products["tea"].history)]
+
+
+def a_record_pays_for_overlapping_histories() -> None:
+    """A backup is restored, one quoter tells of it, the learner goes on, and then another comes who had seen more."""
+    with opened() as shop, tempfile.TemporaryDirectory() as folder:
+        shop.serve(stop=40)
+        shop.back_up(Path(folder, "backup"))
+        shop.wait(WINDOW)
+        learning, notes = shop.learning(chunk=10), [Path(folder, name) for name in ("first", "second")]
+        for note in notes:
+            learning.turn()
+            ProductTable(SeenReleasesFile(note)).refresh(shop.store)
+        lost = shop.releases()
+        shop.restore_backup(Path(folder, "backup"))
+        shop.wait(WINDOW + LEASE)
+        learning = shop.learning(chunk=10, signing_key=Ed25519PrivateKey.generate())
+        for note in notes:
+            board = ProductTable(SeenReleasesFile(note))
+            board.refresh(shop.store)
+            learning.turn()
+            learning.turn()
+        board.refresh(shop.store)
+        assert {each.records for each in lost} & {each.records for each in shop.releases()}  # the same slots, twice
+        assert [each.what for each in shop.store.changes("tea")] == ["restored backup", "overlapping histories"]
+        certified = verify(Certificate.parse(shop.store.certificate("tea") or b""))
+        figures = privacy_of(board.products["tea"])
+        product = board.products["tea"].product
+        twice = Loss(mu_squared=2.0 * loss_of_product(product).mu_squared)
+        assert certified.proven.epsilon >= epsilon_of(twice, 1e-6) > certified.claimed.epsilon
+        assert figures.proven is not None
+        assert (figures.proven.epsilon, figures.spent) == (certified.proven.epsilon, figures.proven)
+        assert "2 histories" in figures.note
 
 
 def a_customer_pays_for_restored_backups() -> None:

@@ -131,6 +131,11 @@ PLANTED = [
         service_checks.over_cap_quotes_contribute_nothing,
     ),
     Planted(
+        "retention that forgets caps",
+        service_bugs.retention_that_forgets_caps,
+        service_checks.retention_gives_no_second_cap,
+    ),
+    Planted(
         "a restored backup taken for the truth",
         service_bugs.backup_taken_for_the_truth,
         service_checks.charged_slots_are_not_learned_again,
@@ -144,6 +149,16 @@ PLANTED = [
         "a release shown before it is noted",
         service_bugs.shown_without_a_note,
         service_checks.releases_are_noted_before_they_are_shown,
+    ),
+    Planted(
+        "a restore told too late taken for one in time",
+        service_bugs.overlap_taken_for_a_restore_told_in_time,
+        service_checks.a_record_pays_for_overlapping_histories,
+    ),
+    Planted(
+        "overlapping histories free for records",
+        service_bugs.overlaps_free_for_records,
+        service_checks.a_record_pays_for_overlapping_histories,
     ),
     Planted(
         "restored backups free for customers",

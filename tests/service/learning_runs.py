@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.shared.product import Product
 from hushprice.service.store import open_store
+from hushprice.service.store.lost_releases import mark_of, trail_of
 from hushprice.service.store.protocol import GRACE, LearnerStore
 from hushprice.service.store.sqlite import SqliteStore
-from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, StoredRelease
+from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, SeenRelease, StoredRelease
 
 COUNT, WINDOW = 90, 60.0
 CONTEXTS = np.random.default_rng(8).uniform(-1.0, 1.0, (COUNT, 2))
@@ -46,6 +47,12 @@ def spec(**changes: Any) -> bytes:
         "outcome_seconds": WINDOW,
     }
     return msgspec.json.encode(Product(**given | changes))
+
+
+def seen_of(releases: Sequence[StoredRelease]) -> SeenRelease:
+    """The note of who has seen these, which are all of a history."""
+    last, marks = releases[-1], [mark_of(release) for release in releases]
+    return SeenRelease(last.product, last.sequence, last.records, marks[-1].digest, trail=trail_of(marks))
 
 
 @contextmanager

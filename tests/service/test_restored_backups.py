@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared.certificates import customer_of
 from hushprice.service.shared.product_view import product_of
 from hushprice.service.shared.seen_releases import SeenReleasesFile
-from hushprice.service.store.decisions import digest
+from hushprice.service.store.lost_releases import digest
 from hushprice.service.store.protocol import LEASE
 from hushprice.service.store.values import SeenRelease
 
@@ -74,7 +75,7 @@ def test_a_note_is_told_before_it_is_replaced(tmp_path: Path) -> None:
     shop.close()
 
 
-def test_after_k_restored_backups_a_customer_is_promised_k_plus_1_times_m_mu(tmp_path: Path) -> None:
+def test_after_k_restored_backups_a_customer_is_promised_the_root_of_k_plus_1_times_m_mu(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     shop = Shop(tmp_path / "shop", spec(records_per_customer=2, epsilon=1.0))
     key, board = Ed25519PrivateKey.generate(), ProductTable(SeenReleasesFile(tmp_path / "seen.json"))
@@ -86,10 +87,25 @@ def test_after_k_restored_backups_a_customer_is_promised_k_plus_1_times_m_mu(tmp
         one, now = (customer_of(product_of(held.stored), restores) for restores in (0, k))
         assert one is not None
         assert now is not None
-        assert (now.records, now.mu) == (2 * (k + 1), pytest.approx((k + 1) * one.mu))
+        assert (now.records, now.mu) == (2 * (k + 1), pytest.approx(math.sqrt(k + 1) * one.mu))
         stored = shop.store.certificate("tea")
         assert stored is not None
         found = verify(Certificate.parse(stored))
         assert found.customer == now
         shop.store.report_seen([SeenRelease("tea", 10 * (k + 1), 10 * (k + 1), b"lost")])
+    shop.close()
+
+
+def test_lost_notes_that_were_accepted_are_in_the_certificate_and_in_what_is_proven(tmp_path: Path) -> None:
+    shop, key = Shop(tmp_path, spec(epsilon=1.0)), Ed25519PrivateKey.generate()
+    shop.serve(stop=10)
+    learn(shop, signing_key=key)
+    before = verify(Certificate.parse(shop.store.certificate("tea") or b""))
+    shop.store.accept_lost_notes(shop.time)
+    learn(shop, signing_key=key)
+    after = verify(Certificate.parse(shop.store.certificate("tea") or b""))
+    assert [change["what"] for change in after.outside_the_guarantee] == ["lost notes"]
+    assert "without the note" in after.outside_the_guarantee[0]["detail"]
+    assert before.proven.epsilon <= before.claimed.epsilon == after.claimed.epsilon < after.proven.epsilon
+    assert any("2 may overlap" in line for line in after.holds)
     shop.close()

@@ -18,6 +18,7 @@ from hushprice.cli.privacy import privacy
 from hushprice.cli.reproduce import reproduce
 from hushprice.cli.serve import serve
 from hushprice.cli.simulate import simulate
+from hushprice.cli.store import check, store
 from hushprice.cli.sweep import sweep
 from hushprice.cli.theory import theory
 from hushprice.cli.trail import trail
@@ -42,8 +43,10 @@ app.command()(theory)
 app.command()(reproduce)
 app.command()(serve)
 app.command(name="compile")(compile_code)
-app.add_typer(keys, name="keys")
 app.command()(trail)
+app.command()(check)
+app.add_typer(keys, name="keys")
+app.add_typer(store, name="store")
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 

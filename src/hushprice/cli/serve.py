@@ -38,6 +38,13 @@ def serve(
         typer.Option("--durable/--in-memory", help="Answer a quote after it is stored.  [default: durable]"),
     ] = None,
     log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="text or json.  [default: text]")] = None,
+    accept_lost_notes: Annotated[
+        bool,
+        typer.Option(
+            "--accept-lost-notes",
+            help="Start though the note of releases used is lost: the certificate says so, with a larger epsilon.",
+        ),
+    ] = False,
     init: Annotated[bool, typer.Option("--init", help="Prepare a PostgreSQL database, and end.")] = False,
 ) -> None:
     """Run the pricing service: quotes out, outcomes back, and a page at its address.
@@ -53,6 +60,7 @@ def serve(
       hushprice serve --store postgresql://localhost/prices --init
       hushprice serve --store postgresql://localhost/prices --role quoter
     """
+    import functools
     import os
 
     from hushprice import extras
@@ -73,13 +81,14 @@ def serve(
 
         check_interpreter()
         settings = configuration.read(config, os.environ, flags)
+        start = functools.partial(_start, settings, init=init, accept_lost_notes=accept_lost_notes)
         if settings.log_format == "text":
-            _start(settings, init, _say)
+            start(_say)
         else:
-            _start_in_json(settings, init)
+            _start_in_json(start)
 
 
-def _start(settings: Settings, init: bool, say: Callable[[str], None]) -> None:
+def _start(settings: Settings, say: Callable[[str], None], *, init: bool, accept_lost_notes: bool) -> None:
     from hushprice.errors import InvalidInput
     from hushprice.service.shared import logs, service_links
 
@@ -94,14 +103,14 @@ def _start(settings: Settings, init: bool, say: Callable[[str], None]) -> None:
     elif settings.role == "learner":
         from hushprice.service.learning.learner_main import run as learn
 
-        learn(settings, say)
+        learn(settings, say, accept_lost_notes=accept_lost_notes)
     else:
         from hushprice.service.quoting.quoter_main import run
 
-        run(settings, say)
+        run(settings, say, accept_lost_notes=accept_lost_notes)
 
 
-def _start_in_json(settings: Settings, init: bool) -> None:
+def _start_in_json(start: Callable[[Callable[[str], None]], None]) -> None:
     """The same, where also what is said at the start and why it ended are lines of the log."""
     import logging
 
@@ -109,7 +118,7 @@ def _start_in_json(settings: Settings, init: bool) -> None:
 
     log = logging.getLogger("hushprice.service")
     try:
-        _start(settings, init, log.info)
+        start(log.info)
     except HushpriceError as problem:
         log.error("%s", problem)
         raise typer.Exit(2 if isinstance(problem, InvalidInput) else 1) from None

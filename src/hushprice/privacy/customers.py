@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
@@ -50,6 +50,28 @@ def most_records(cap: int, restores: int) -> int:
     (3, 9)
     """
     return cap * (restores + 1)
+
+
+def in_histories(loss: Loss, histories: int) -> Loss:
+    """The loss where what is published are the releases of so many histories of one store, which drew apart at backups.
+
+    Each history alone has the loss given, and the noise of each is its own: squares add up (docs/proofs/operation.md,
+    section 9).
+    """
+    checks.whole(1, histories=histories)
+    return compose([loss] * histories)
+
+
+def guarantee_after(products: Iterable[tuple[Loss, int, int]], delta: float) -> CustomerGuarantee:
+    """What is proven for a customer of all these products, each with its loss, its cap and its restored backups.
+
+    >>> found = guarantee_after([(Loss(mu_squared=0.04), 3, 3)], 1e-6)
+    >>> found.records, round(found.mu, 12)
+    (12, 1.2)
+    """
+    products = tuple(products)
+    found = guarantee_of([(in_histories(loss, restores + 1), cap) for loss, cap, restores in products], delta)
+    return replace(found, records=sum(most_records(cap, restores) for _, cap, restores in products))
 
 
 def guarantee_of(products: Iterable[tuple[Loss, int]], delta: float) -> CustomerGuarantee:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from tests.planted.planting import Bug, changed
-from tests.service import store_consistency
 from tests.service.crash import truth
 from tests.service.http.running import running
 from tests.service.learning_runs import WINDOW, Shop
@@ -22,6 +21,7 @@ from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.quoting.writer import Writer
 from hushprice.service.shared import seen_releases as seen_file
 from hushprice.service.shared.seen_releases import SeenReleasesFile
+from hushprice.service.store import consistency as store_consistency
 from hushprice.service.store import sqlite_learner
 from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.store.sqlite import SqliteStore

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import msgspec
 import psycopg
 import pytest
-from tests.service import store_consistency
 from tests.service.conftest import PostgresProcess
 from tests.service.crash import truth
 from tests.service.crash.backups import Backup, OfDatabase, OfFile
@@ -21,6 +20,8 @@ from tests.waiting import eventually
 from hushprice.service.quoting import quoter_main
 from hushprice.service.shared import setup
 from hushprice.service.shared.config import build
+from hushprice.service.shared.seen_releases import SeenReleasesFile
+from hushprice.service.store import consistency as store_consistency
 from hushprice.service.store import open_store
 from hushprice.service.store.postgres_setup import prepare
 from hushprice.service.store.values import SeenRelease
@@ -52,7 +53,7 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Case]:
 def noted(case: Case) -> SeenRelease:
     """What this machine has noted that it saw of the only product; release 0 if nothing yet."""
     files = list(case.notes_in.glob("seen-*.json"))
-    every = [seen for file in files for seen in msgspec.json.decode(file.read_bytes(), type=list[SeenRelease])]
+    every = [seen for file in files for seen in SeenReleasesFile(file).all()]
     assert len(every) <= 1
     return every[0] if every else SeenRelease("", 0, 0)
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.service import store_consistency
 from tests.service.conftest import as_quoter
 from tests.service.crash.filled import NAME, fill
 
 from hushprice.service.learning.loop import CHUNK, LearningLoop
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared.seen_releases import SeenReleasesFile
+from hushprice.service.store import consistency as store_consistency
 from hushprice.service.store import open_store
 from hushprice.service.store.sqlite import SqliteStore
 from hushprice.service.store.values import SeenRelease

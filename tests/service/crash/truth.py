@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 import psycopg
-from tests.service import store_consistency
 from tests.service.crash.served import Served
 from tests.service.crash.shoppers import CEILING, Notes
 
+from hushprice.service.store import consistency as store_consistency
 from hushprice.service.store.decisions import FORGOTTEN, LATE, RECORDED, WAITING
 from hushprice.service.store.protocol import LearnerStore
 from hushprice.service.store.values import StoredRelease

@@ -23,12 +23,12 @@ from hushprice.service.shared.belief import Belief, belief_of, set_belief
 from hushprice.service.shared.product import Product, quoter_of, tariff_of
 from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
-from hushprice.service.store.decisions import digest
+from hushprice.service.store.lost_releases import MARK, digest
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
 from hushprice.service.store.values import LearnerState, SeenRelease, StoredRelease
 
 SPEC = msgspec.convert(PRODUCT, Product)
-FIRST = SeenRelease("umbrella", 1, 0, digest(b"1"))
+FIRST = SeenRelease("umbrella", 1, 0, digest(b"1"), trail=digest(b"1")[:MARK])
 
 
 def belief(version: int = 1) -> Belief:

@@ -220,6 +220,19 @@ def test_a_learner_that_hangs_is_left_behind_when_its_process_ends(
     assert "the learner hangs" in caplog.text
 
 
+def test_a_child_that_is_started_again_looks_for_damage_first(
+    settings: Settings, exits: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(settings.store.reveal())
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + bytes(4096) + content[8192:])
+    listening = sockets.listen("127.0.0.1", 0, "operator_port")
+    with pytest.raises(SystemExit) as caught:
+        learner_main.run_child(encode(ChildSettings(settings, listening.detach(), again=True)), child.Parent())
+    assert (caught.value.code, exits) == (2, [])
+    assert re.fullmatch(r"hushprice: learner: store: the store \S+ is damaged[^\n]*\n", capsys.readouterr().err)
+
+
 def test_a_loop_that_fails_ends_the_process_and_tells_no_record(
     settings: Settings, exits: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -12,7 +12,18 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.service.conftest import PostgresProcess
-from tests.service.learning_runs import BOUGHT, CONTEXTS, COUNT, WINDOW, Shop, many_blocks, public, same_noise, spec
+from tests.service.learning_runs import (
+    BOUGHT,
+    CONTEXTS,
+    COUNT,
+    WINDOW,
+    Shop,
+    many_blocks,
+    public,
+    same_noise,
+    seen_of,
+    spec,
+)
 from tests.waiting import eventually
 
 from hushprice.policies.verification import verify
@@ -315,11 +326,11 @@ def test_after_a_restored_backup_no_charged_slot_is_learned_again(tmp_path: Path
     at_backup = shop.learned(), shop.releases()
     shop.serve(30, 70)
     learn_all(shop)
-    seen = shop.releases()[-1]
+    seen = seen_of(shop.releases())
     assert seen.sequence > at_backup[1][-1].sequence
 
     shop.restore_backup(backup)
-    shop.store.report_seen([SeenRelease("tea", seen.sequence, seen.records)])
+    shop.store.report_seen([seen])
     shop.wait(LEASE)
     learning = shop.learning()
     learning.turn()
@@ -364,7 +375,7 @@ def test_memory_from_before_a_restored_backup_is_read_back(shop: Shop) -> None:
     shop.store.report_seen([SeenRelease("tea", 90, 15)])
     other.turn()
     first.turn()
-    assert [change.what for change in shop.store.changes("tea")] == ["restored backup"]
+    assert [change.what for change in shop.store.changes("tea")] == ["overlapping histories"]
     assert first._learners["tea"].sequence == 90
 
 

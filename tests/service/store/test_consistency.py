@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from tests.service.store.samples import HOLDER, PRODUCT, given, learn, pass_time, release, state
-from tests.service.store_consistency import problems
 
+from hushprice.service.store.consistency import problems
 from hushprice.service.store.protocol import LearnerStore
 from hushprice.service.store.sqlite import SqliteStore
 from hushprice.service.store.values import SeenRelease

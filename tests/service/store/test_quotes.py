@@ -7,10 +7,10 @@ import threading
 import pytest
 from tests.service.conftest import as_quoter
 from tests.service.store.samples import CONTEXT, PRODUCT, give, given, learn, pass_time, quote, tell
-from tests.service.store_consistency import problems
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import open_store
+from hushprice.service.store.consistency import problems
 from hushprice.service.store.protocol import LearnerStore, QuoterStore, UnknownProduct
 from hushprice.service.store.values import QuoteAnswer, Slot
 

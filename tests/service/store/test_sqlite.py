@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 from tests.service.store.samples import CONTEXT, PRODUCT, give, given, learn, pass_time, quote, release, tell
-from tests.service.store_consistency import problems
 from tests.waiting import PATIENCE, eventually
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import open_store, sqlite_file, sqlite_write_lock
+from hushprice.service.store.consistency import problems
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable, ValueRefused
 from hushprice.service.store.sqlite import SqliteStore
 from hushprice.service.store.values import LearnerReport, LearningProgress

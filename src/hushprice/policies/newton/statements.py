@@ -31,12 +31,16 @@ from hushprice.privacy.certificates.facts import (
 )
 from hushprice.privacy.certificates.statements import DELAY, bounded, constants, costs, mechanism, versions
 from hushprice.privacy.certificates.statements import STATED as STATED_BY_ALL
-from hushprice.privacy.customers import guarantee_of, most_records
+from hushprice.privacy.customers import guarantee_after
 from hushprice.privacy.events import MOST_LEVELS
+from hushprice.privacy.histories import OVERLAPS, RESTORES
 from hushprice.privacy.ledger import Entry, loss_of_all
 
 MOST_RECORDS = 10_000  # of a customer: a promise about more would say nothing
 LONGEST_DETAIL = 500  # characters
+ChangeKind = Literal[
+    "freeze", "resume", "rules", "reference price", "restored backup", "overlapping histories", "lost notes"
+]
 
 STATED = {
     **STATED_BY_ALL,
@@ -66,7 +70,7 @@ class ManualChange:
     """What somebody did by hand that moves prices: no noise covers what it was done in view of."""
 
     date: datetime.date  # in UTC
-    what: Literal["freeze", "resume", "rules", "reference price", "restored backup"]
+    what: ChangeKind
     detail: str  # public
 
 
@@ -102,7 +106,7 @@ class NewtonFacts:
         sections = {
             "mechanism": mechanism(_RELEASERS, self.issued, self.versions),
             "parameters": _parameters(self),
-            **costs(allowance, allowance, self.noise.claimed, self.adjacency),
+            **costs(allowance, allowance, self.noise.claimed, self.adjacency, _overlaps(self.service) + 1),
         }
         if self.service is not None:
             sections["result"]["customer"] = _customer(self, allowance, self.service)
@@ -113,13 +117,18 @@ class NewtonFacts:
         """Nothing in it counts."""
 
 
+def _overlaps(service: ServiceFacts | None) -> int:
+    """Histories, besides the one there is, that may have released the same records."""
+    return 0 if service is None else sum(change.what in OVERLAPS for change in service.changes)
+
+
 def _customer(facts: NewtonFacts, allowance: tuple[Entry, ...], service: ServiceFacts) -> dict[str, Any] | None:
     """The guarantee of all records of a customer; None without a cap on them, or where that proves nothing."""
     if service.records_per_customer is None:
         return None
-    restores = sum(change.what == "restored backup" for change in service.changes)
-    records = most_records(service.records_per_customer, restores)
-    found = guarantee_of([(loss_of_all(allowance, facts.adjacency), records)], facts.noise.claimed.delta)
+    restores = sum(change.what in RESTORES for change in service.changes)
+    of_product = (loss_of_all(allowance, facts.adjacency), service.records_per_customer, restores)
+    found = guarantee_after([of_product], facts.noise.claimed.delta)
     return asdict(found) if math.isfinite(found.epsilon) else None
 
 
@@ -193,7 +202,7 @@ class _Service(Struct):
 
 class _Change(Struct):
     date: datetime.date
-    what: Literal["freeze", "resume", "rules", "reference price", "restored backup"]
+    what: ChangeKind
     detail: Annotated[str, Meta(max_length=LONGEST_DETAIL)]
 
 
@@ -264,15 +273,25 @@ def stated(certificate: Certificate) -> dict[str, str]:
 def recomputed(certificate: Certificate) -> list[str]:
     """What writing the certificate a second time has shown, a line each."""
     result, parameters = certificate.content("result"), certificate.content("parameters")
-    claimed, proven, customer = result["claimed"], result["proven"], result.get("customer")
+    proven, customer = result["proven"], result.get("customer")
     return [
         f"sensitivities of a score and of a curvature, neighbours {parameters['adjacency']}, recomputed",
         f"events recomputed: any number of batches, each of at most {2 ** parameters['noise']['levels']} blocks, grids",
         f"proven for all batches: epsilon {proven['epsilon']:.6g} at delta {proven['delta']:.3g}, recomputed",
-        f"claimed covers proven: epsilon {claimed['epsilon']:.6g} at delta {claimed['delta']:.3g}",
+        _of_claim(certificate),
         "spent within what was paid for: all batches are one release, paid and spent at the start",
         *([] if customer is None else [_of_customer(customer)]),
     ]
+
+
+def _of_claim(certificate: Certificate) -> str:
+    """Does the claim hold? Not for records that overlapping histories may have released more than once."""
+    claimed = certificate.content("result")["claimed"]
+    figure = f"epsilon {claimed['epsilon']:.6g} at delta {claimed['delta']:.3g}"
+    more = 0 if certificate.format == 1 else _overlaps(_service(certificate))
+    if not more:
+        return f"claimed covers proven: {figure}"
+    return f"claimed covers one history: {figure}; {more + 1} may overlap, and proven is for a record in all of them"
 
 
 def _of_customer(customer: dict[str, Any]) -> str:

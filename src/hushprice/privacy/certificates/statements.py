@@ -16,6 +16,7 @@ from hushprice.privacy import accountant
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.certificates import canonical
+from hushprice.privacy.customers import in_histories
 from hushprice.privacy.ledger import Entry, loss_of_all
 
 SOURCE = "exact discrete Gaussian, operating system randomness"  # the one source of noise that is certified
@@ -68,14 +69,24 @@ def bounded(features: FeatureMap) -> dict[str, Any]:
 
 
 def costs(
-    allowance: tuple[Entry, ...], spent: tuple[Entry, ...], claimed: EpsilonDelta, adjacency: Adjacency
+    allowance: tuple[Entry, ...],
+    spent: tuple[Entry, ...],
+    claimed: EpsilonDelta,
+    adjacency: Adjacency,
+    histories: int = 1,
 ) -> dict[str, dict[str, Any]]:
-    """The sections `events` and `result`. A claim that does not cover what is proven is refused."""
+    """The sections `events` and `result`. A claim that does not cover what one history proves is refused.
+
+    `histories` of one store may hold the same record, after backups were restored: then more is proven than claimed.
+    """
     delta = claimed.delta
-    proven = float(accountant.epsilon_of(loss_of_all(allowance, adjacency), delta))
-    if not proven <= claimed.epsilon * (1.0 + canonical.CLOSE):
-        raise InvalidInput(f"result.claimed.epsilon is {claimed.epsilon!r}, below what is proven, {proven!r}")
-    so_far = float(accountant.epsilon_of(loss_of_all(spent, adjacency), delta))
+
+    def epsilon(entries: tuple[Entry, ...], times: int = 1) -> float:
+        return float(accountant.epsilon_of(in_histories(loss_of_all(entries, adjacency), times), delta))
+
+    alone, proven, so_far = epsilon(allowance), epsilon(allowance, histories), epsilon(spent, histories)
+    if not alone <= claimed.epsilon * (1.0 + canonical.CLOSE):
+        raise InvalidInput(f"result.claimed.epsilon is {claimed.epsilon!r}, below what is proven, {alone!r}")
     return {
         "events": {"allowance": plain(allowance), "spent": plain(spent)},
         "result": {

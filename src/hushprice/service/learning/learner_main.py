@@ -37,11 +37,12 @@ _FAREWELL = 10.0  # seconds to end cleanly after the parent is gone
 _FAREWELL_OF_LOOP = 3.0  # seconds for a chunk at hand: what is not stored by then is learned again
 
 
-def run(settings: Settings, say: Callable[[str], None]) -> None:
+def run(settings: Settings, say: Callable[[str], None], *, accept_lost_notes: bool = False) -> None:
     """Learn until a signal ends it: role learner."""
     with sockets.listen(settings.operator_host, settings.operator_port, "operator_port") as listening:
         setup.customer_secret(settings, say)
         try:
+            setup.prepare_learning(settings, accept_lost_notes=accept_lost_notes)
             _run(settings, listening, lambda: say(f"learning; for the operator {sockets.address(listening)}"))
         except StoreUnavailable as problem:
             raise InvalidInput(f"store: {problem}") from None
@@ -126,6 +127,8 @@ def run_child(line: bytes, parent: Parent) -> None:
     child = child_settings.decode(line)
     assert child.listening is not None
     try:
+        if child.again:
+            setup.check_undamaged(child.settings)
         with socket.socket(fileno=child.listening) as listening:
             _run(child.settings, listening, lambda: None, parent)
     except StoreUnavailable as problem:

@@ -24,6 +24,7 @@ from hushprice.errors import HushpriceError
 from hushprice.service.learning.certifier import Certifier
 from hushprice.service.learning.learner_state import Clipped
 from hushprice.service.learning.product_learner import ProductLearner
+from hushprice.service.shared.product import Product
 from hushprice.service.store import decisions
 from hushprice.service.store.protocol import LEASE, LearnerStore, LeaseLost, StoreUnavailable
 from hushprice.service.store.values import LearnerReport, SeenRelease, StoredProduct
@@ -35,6 +36,8 @@ RENEW = 1.0  # seconds between two renewals of the lease
 PAUSE = 0.2  # seconds to wait where nothing is due
 BREATH = 0.15  # seconds between two chunks where more is due
 RETRY = 60.0  # seconds that a product which failed is left alone
+ERASED = 500  # quotes erased at once, at most
+ERASING = 3600.0  # seconds between two looks for quotes to erase
 NICE = 10  # quoting comes first
 
 _log = logging.getLogger(__name__)
@@ -69,6 +72,7 @@ class LearningLoop:
         self.fit_seconds: dict[str, FitSeconds] = {}
         self.set_aside: dict[str, float] = {}  # products that failed, and when each is tried again
         self._uncertified: dict[str, float] = {}
+        self._erased: dict[str, float] = {}  # products without outdated quotes, and when each is looked at again
         self._store = store
         self._now = now
         self._chunk = chunk
@@ -139,7 +143,17 @@ class LearningLoop:
         if taken:
             self._commit(learner, started)
         self._certify(learner)
+        self._erase_outdated(learner.product)
         return taken == self._chunk
+
+    def _erase_outdated(self, product: Product) -> None:
+        """Erase quotes whose retention has ended: a few at once, and where that was all, a while later again."""
+        now, name = self._now(), product.name
+        if now < self._erased.get(name, -math.inf):
+            return
+        before, capped = int(now // 86400) - product.retention_days, product.records_per_customer is not None
+        if self._store.erase_quotes(name, before, ERASED, capped=capped) < ERASED:
+            self._erased[name] = now + ERASING
 
     def _fit(self, learner: ProductLearner) -> int:
         """Learn what is due, a chunk at most; returns how many slots. What is released on the way is pending."""

@@ -93,6 +93,7 @@ class LearnerProcess:
 
     async def _run(self) -> int:
         assert self._child.listening is not None
+        child = msgspec.structs.replace(self._child, again=self._process is not None)
         self._process = process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -102,7 +103,7 @@ class LearnerProcess:
         )
         assert process.stdin is not None
         with contextlib.suppress(ConnectionError):
-            process.stdin.write(encode(self._child))
+            process.stdin.write(encode(child))
             await process.stdin.drain()
         self.running = True
         return await process.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -15,7 +16,7 @@ from hushprice.service.shared import problems
 from hushprice.service.shared.belief import Belief, set_belief
 from hushprice.service.shared.product import Product, policy_of, quoter_of, reader_of, schema_of, tariff_of
 from hushprice.service.shared.tariff import Charged, PriceRules, Tariff
-from hushprice.service.store.decisions import digest
+from hushprice.service.store.lost_releases import Mark, mark_of, trail_of
 from hushprice.service.store.values import SeenRelease, StoredProduct, StoredRelease
 
 _SERIALS = itertools.count(1)
@@ -33,11 +34,14 @@ class ReleaseSummary(NamedTuple):
     kind: Literal["curvature", "score"]
     records: int
     at: float
+    mark: Mark
 
 
 def summary_of(release: StoredRelease) -> ReleaseSummary:
     """A release as the history lists it."""
-    return ReleaseSummary(release.sequence, release.version, release.kind, release.records, release.at)
+    return ReleaseSummary(
+        release.sequence, release.version, release.kind, release.records, release.at, mark_of(release)
+    )
 
 
 class ClippedCustomers:
@@ -81,14 +85,17 @@ class PricedProduct:
         self.personal = self.quoter is not None and stored.status == "open"
         self.version = 0 if release is None else release.version
 
-    @property
+    @cached_property
     def seen(self) -> SeenRelease | None:
         """The release that must be noted before this is used or shown; None where there is none."""
         release = self.release
         if release is None:
             return None
-        name, restores = self.product.name, self.stored.restores
-        return SeenRelease(name, release.sequence, release.records, digest(release.numbers), restores)
+        stored, made = self.stored, mark_of(release)
+        trail = trail_of([*(each.mark for each in self.history if each.sequence < made.sequence), made])
+        return SeenRelease(
+            stored.name, made.sequence, release.records, made.digest, stored.restores, stored.overlaps, trail
+        )
 
     @property
     def sequence(self) -> int:

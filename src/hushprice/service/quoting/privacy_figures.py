@@ -6,12 +6,16 @@ from collections.abc import Iterable
 
 from hushprice.privacy.customers import CustomerGuarantee
 from hushprice.service.quoting.priced_product import PricedProduct
-from hushprice.service.shared.certificates import customer_of, customers_of
+from hushprice.service.shared.certificates import customer_of, customers_of, proven_of
 from hushprice.service.shared.report_messages import AllPrivacy, CustomerLevel, Label, Left, Pair, Privacy
 
 _NOTE = (
     "All batches together are one release that is paid for at once: from the first release on, all of it is spent, "
     "and no later release costs more."
+)
+_OVERLAP = (
+    "Backups of the store were restored in such a way that {} histories may have released the same records: proven is "
+    "for a record in all of them, and above what was claimed."
 )
 _FIXED = "Every customer gets the reference price: no record is read, so nothing is revealed or spent."
 _FIELDS = ("claimed", "proven", "spent", "left", "customer", "quotes", "learned")
@@ -22,9 +26,8 @@ def privacy_of(priced: PricedProduct) -> Privacy:
     """The body of GET /v1/products/{name}/privacy."""
     product, policy = priced.product, priced.policy
     assert policy.claimed is not None
-    assert policy.proven is not None
-    claimed = Pair(policy.claimed.epsilon, policy.claimed.delta)
-    proven = Pair(policy.proven.epsilon, policy.proven.delta)
+    claimed, found = Pair(policy.claimed.epsilon, policy.claimed.delta), proven_of(product, priced.stored.overlaps)
+    proven = Pair(found.epsilon, found.delta)
     spent = proven if priced.release is not None else Pair(0.0, 0.0)
     return Privacy(
         product=product.name,
@@ -43,9 +46,16 @@ def privacy_of(priced: PricedProduct) -> Privacy:
         releases=priced.sequence,
         versions=priced.version,
         next_release_after_slot=_next_release(priced),
-        note=_FIXED if priced.quoter is None else _NOTE,
+        note=_note(priced),
         labels=_PUBLIC | {"releases": priced.label, "versions": priced.label},
     )
+
+
+def _note(priced: PricedProduct) -> str:
+    if priced.quoter is None:
+        return _FIXED
+    overlaps = priced.stored.overlaps
+    return f"{_NOTE} {_OVERLAP.format(overlaps + 1)}" if overlaps else _NOTE
 
 
 def _next_release(priced: PricedProduct) -> int | None:

@@ -30,7 +30,7 @@ _REPORT = 1.0  # seconds between two reports to the learner's process
 _NOTICEABLE = 2.0  # seconds of compiling that are worth a line
 
 
-def run(settings: Settings, say: Callable[[str], None]) -> None:
+def run(settings: Settings, say: Callable[[str], None], *, accept_lost_notes: bool = False) -> None:
     """Serve until a signal ends it."""
     with contextlib.ExitStack() as sockets_open:
         public = sockets_open.enter_context(sockets.listen(settings.host, settings.port, "port"))
@@ -38,7 +38,10 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
         if settings.role == "all":
             listening = sockets.listen(settings.operator_host, settings.operator_port, "operator_port")
             operator = sockets_open.enter_context(listening)
+        setup.check_undamaged(settings)
         secret = setup.customer_secret(settings, say)
+        if operator is not None:
+            setup.prepare_learning(settings, accept_lost_notes=accept_lost_notes)
         seen_file = setup.quoters_seen_file(settings)
         if operator is not None:
             setup.report_seen(settings, seen_file.all())

@@ -7,17 +7,22 @@ docs/guide/certificates.md says what is in a certificate.
 from __future__ import annotations
 
 import datetime
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from hushprice.errors import InvalidInput
 from hushprice.policies.newton.statements import LONGEST_DETAIL, ManualChange, NewtonFacts, ServiceFacts
+from hushprice.privacy.accountant import epsilon_of
+from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.certificates.statements import versions
-from hushprice.privacy.customers import CustomerGuarantee, guarantee_of, most_records
+from hushprice.privacy.customers import CustomerGuarantee, guarantee_after, in_histories
 from hushprice.privacy.ledger import Ledger
 from hushprice.privacy.loss import Loss, loss_of
-from hushprice.service.shared.product import Product, delta_of, demand_of, features_of, learning_policy_of
+from hushprice.service.shared.product import Product, delta_of, demand_of, features_of, learning_policy_of, policy_of
 from hushprice.service.store.values import Change
 
 if TYPE_CHECKING:
@@ -35,6 +40,20 @@ def loss_of_product(product: Product) -> Loss:
     return loss_of(event, 1, policy.adjacency)
 
 
+@functools.lru_cache(maxsize=1024)
+def _proven(spec: bytes, overlaps: int) -> EpsilonDelta:
+    product = msgspec.json.decode(spec, type=Product)
+    delta = delta_of(product)
+    return EpsilonDelta(epsilon_of(in_histories(loss_of_product(product), overlaps + 1), delta), delta)
+
+
+def proven_of(product: Product, overlaps: int) -> EpsilonDelta:
+    """What is proven for a record that so many histories besides the one there is may have released as well."""
+    proven = policy_of(product).proven
+    assert proven is not None
+    return _proven(msgspec.json.encode(product), overlaps) if overlaps and product.policy != "fixed" else proven
+
+
 def customer_of(product: Product, restores: int = 0) -> CustomerGuarantee | None:
     """What is proven for all records of a customer in a product; None without a cap, or where that proves nothing.
 
@@ -50,12 +69,11 @@ def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = 
     At this delta; by default at the smallest of those that the products claim.
     """
     capped = [(each, each.records_per_customer, restores) for each, restores in products if each.policy != "fixed"]
-    learning = [each for each, _, _ in capped]
-    known = [most_records(cap, restores) for _, cap, restores in capped if cap is not None]
-    if len(known) < len(capped) or not learning:
+    known = [(loss_of_product(each), cap, restores) for each, cap, restores in capped if cap is not None]
+    if len(known) < len(capped) or not known:
         return None
-    stated = min(delta_of(product) for product in learning) if delta is None else delta
-    guarantee = guarantee_of([(loss_of_product(each), cap) for each, cap in zip(learning, known, strict=True)], stated)
+    stated = min(delta_of(product) for product, _, _ in capped) if delta is None else delta
+    guarantee = guarantee_after(known, stated)
     return guarantee if math.isfinite(guarantee.epsilon) else None
 
 

@@ -15,6 +15,7 @@ class ChildSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     settings: Settings
     listening: int | None  # the operator's socket
+    again: bool = False  # did one before it fail? Then the store may be damaged
 
 
 def encode(child: ChildSettings) -> bytes:

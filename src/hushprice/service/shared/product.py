@@ -80,6 +80,9 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     records_per_customer: Annotated[
         int | None, Meta(description="how many records of a customer count; then every quote needs a customer key")
     ] = None
+    retention_days: Annotated[
+        int, Meta(description="how long price, outcome and digests of a learned quote are kept; then they are erased")
+    ] = 400
     rules: Annotated[PriceRules, Meta(description="what is done to a price before it is charged")] = PriceRules()
 
 

@@ -28,6 +28,7 @@ LONGEST = 366 * 86400.0  # seconds that a quote or its outcome may take
 MOST_QUOTES = 10**12  # of a horizon
 MOST_UNITS = 1e6  # of one quote
 LONGEST_NAME = 100  # characters of an attribute or a level: errors and pages show it
+MOST_DAYS = 36_500  # of a quote's retention
 
 
 def check(product: Product) -> None:
@@ -48,6 +49,8 @@ def check(product: Product) -> None:
     if product.records_per_customer is not None:
         checks.whole(1, records_per_customer=product.records_per_customer)
         checks.within(1, MOST_RECORDS, records_per_customer=product.records_per_customer)
+    checks.whole(1, retention_days=product.retention_days)
+    checks.within(1, MOST_DAYS, retention_days=product.retention_days)
     check_rules(product.rules, product, reference_price_of(product))
     _check_contexts(product)
     if product.bound is not None:

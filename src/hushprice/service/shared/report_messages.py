@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from hushprice.service.store.values import ChangeKind
+
 Label = Annotated[
     Literal["public", "noised", "operator-only"],
     Meta(
@@ -91,7 +93,7 @@ class ChangeView(msgspec.Struct, frozen=True):
     """What somebody did by hand that moves prices."""
 
     at: str
-    what: Literal["freeze", "resume", "rules", "reference price", "restored backup"]
+    what: ChangeKind
     detail: str
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +11,9 @@ from pathlib import Path
 from hushprice.errors import InvalidInput, first_line
 from hushprice.service.shared import keys
 from hushprice.service.shared.config import Settings
-from hushprice.service.shared.seen_releases import SeenReleasesFile
-from hushprice.service.store import open_store
-from hushprice.service.store.protocol import LearnerStore, QuoterStore, StoreUnavailable
+from hushprice.service.shared.seen_releases import NoteOwner, SeenReleasesFile
+from hushprice.service.store import open_store, sqlite_file
+from hushprice.service.store.protocol import LEASE, LearnerStore, QuoterStore, StoreUnavailable
 from hushprice.service.store.values import SeenRelease
 
 Say = Callable[[str], None]
@@ -31,13 +32,18 @@ def beside(settings: Settings, ending: str) -> Path:
     return path
 
 
+def path_of_note(settings: Settings, identity: bytes) -> Path:
+    """The path where this machine notes what it has seen of a store of this identity."""
+    return settings.own_dir / f"seen-{hashlib.sha256(identity).hexdigest()[:32]}.json"
+
+
 def seen_path(settings: Settings, store: QuoterStore) -> Path:
     """The path where this machine notes what it has seen of a store, by what a restored backup has too."""
-    return settings.own_dir / f"seen-{hashlib.sha256(store.identity()).hexdigest()[:32]}.json"
+    return path_of_note(settings, store.identity())
 
 
-def seen_file(settings: Settings, store: QuoterStore) -> SeenReleasesFile:
-    """The file at `seen_path`, in a folder that is made where it is missing."""
+def seen_file(settings: Settings, store: QuoterStore, *, moved: bool = False) -> SeenReleasesFile:
+    """The file at `seen_path`, claimed for this store, in a folder that is made where it is missing."""
     path = seen_path(settings, store)
     folder = path.parent
     try:
@@ -46,19 +52,78 @@ def seen_file(settings: Settings, store: QuoterStore) -> SeenReleasesFile:
         raise InvalidInput(
             f"state_dir: folder {str(folder)!r} cannot be made: {first_line(problem)}; set another"
         ) from None
-    return SeenReleasesFile(path)
+    file = SeenReleasesFile(path)
+    file.claim(NoteOwner(store.identity().hex(), store.location()), (lambda _: False) if moved else store.is_at)
+    return file
 
 
 def quoters_seen_file(settings: Settings) -> SeenReleasesFile:
-    """The file of seen releases, for a process that quotes and has not opened the store."""
+    """The file of seen releases, for a process that quotes and has not opened the store. It is begun if missing.
+
+    A process that quotes draws nothing, so it may know nothing yet: a machine that joins has shown nothing.
+    """
     try:
         store = open_store(settings.store.reveal(), "quoter")
         try:
-            return seen_file(settings, store)
+            file = seen_file(settings, store)
+            file.begin(whole=is_new(store))
+            return file
         finally:
             store.close()
     except StoreUnavailable as problem:
         raise InvalidInput(f"store: {first_line(problem)}") from None
+
+
+def prepare_learning(settings: Settings, *, accept_lost_notes: bool = False) -> None:
+    """Refuse to learn where this machine should know what it has seen, and does not.
+
+    docs/proofs/operation.md, section 9, says why a machine that only quotes, or that joins another learner, need not.
+    """
+    with opened(settings) as store:
+        file = seen_file(settings, store)
+        if not (file.whole or is_new(store) or (settings.postgres and _another_learns(store))):
+            if not accept_lost_notes:
+                raise InvalidInput(missing_note(settings, store))
+            store.accept_lost_notes(time.time())
+        file.begin(whole=True)
+
+
+def check_undamaged(settings: Settings) -> None:
+    """Refuse a SQLite file that is damaged, before anything is written to it. A PostgreSQL server looks after its own.
+
+    Cheap enough for every start, so for every start after a crash.
+    """
+    path = Path(settings.store.reveal())
+    if not settings.postgres and path.exists():
+        try:
+            sqlite_file.check_undamaged(path)
+        except StoreUnavailable as problem:
+            raise InvalidInput(f"store: {problem}") from None
+
+
+_LOST = (
+    "seen-file {} is missing, or was begun by a quoter, and the store has given quotes: if the store is an older "
+    "backup, records would be released a second time unnoticed. Put the file back, or say --accept-lost-notes: the "
+    "certificate then tells of one more history, with a larger epsilon"
+)
+
+
+def missing_note(settings: Settings, store: QuoterStore) -> str:
+    """What is said where this machine should have a note and has none."""
+    return _LOST.format(seen_path(settings, store))
+
+
+def is_new(store: QuoterStore) -> bool:
+    """Has the store given no quote yet? Then nobody can have seen anything of it."""
+    return not any(product.slots for product in store.products())
+
+
+def _another_learns(store: QuoterStore) -> bool:
+    """Is a learner at work, which has a note of its own? One that was killed holds its lease a while: wait so long."""
+    if not store.learner_alive(time.time()):
+        return False
+    time.sleep(LEASE + 0.5)
+    return store.learner_alive(time.time())
 
 
 @contextmanager

@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import msgspec
 
 from hushprice.errors import InvalidInput
+from hushprice.privacy import histories
 from hushprice.service.store.protocol import GRACE, LEASE, SKEW, LeaseLost
 from hushprice.service.store.values import (
     Figures,
@@ -177,18 +179,6 @@ def reference_detail(price: float) -> str:
     return f"{price:g} of the ceiling"
 
 
-def digest(numbers: bytes) -> bytes:
-    """SHA-256 of a release's numbers. It tells a release from another one of the same sequence: noise is drawn once."""
-    return hashlib.sha256(numbers).digest()
-
-
-def is_known(seen: SeenRelease, skipped_releases: int, skipped_slots: int, numbers: bytes | None) -> bool:
-    """Is what somebody has seen the store's own, or charged? `numbers` are of the store's release of that number."""
-    if numbers is None:
-        return seen.sequence <= skipped_releases and seen.records <= skipped_slots
-    return not seen.digest or seen.digest == digest(numbers)
-
-
 def check_nothing_lost(product: str, lost: object) -> None:
     """Refuse a commit while somebody has seen a release that the store does not have: it may hold the same records."""
     if lost is not None:
@@ -202,24 +192,28 @@ def skip_target(seen: SeenRelease, at: Progress, lost: object) -> SeenRelease | 
     highest = max(at.sequence, at.skipped_releases)
     # One above what was made: a learner that stopped between this and its next state finds that it is behind.
     sequence = seen.sequence if seen.sequence > highest else highest + 1
-    return SeenRelease(seen.product, sequence, max(seen.records, at.learned, at.skipped), restores=seen.restores)
+    return SeenRelease(seen.product, sequence, max(seen.records, at.learned, at.skipped))
 
 
-def restore_details(seen: SeenRelease, at: Progress, known: int) -> list[str]:
-    """The details of changes "restored backup": of this one, and of earlier ones that the backup had lost as well."""
-    earlier = ["an earlier restored backup, which the store had lost with this one"] * (seen.restores - known)
-    if seen.sequence > max(at.sequence, at.skipped_releases):
-        detail = (
-            f"the store was older than release {seen.sequence}, which a price had used;"
-            f" slots up to {seen.records} were charged and are not learned again;"
-            " changes by hand since the backup are not listed"
-        )
-    else:
-        detail = (
-            f"a price had used another release {seen.sequence} than the store's, which had learned on before it knew;"
-            f" slots up to {seen.records} may be in releases of both, with up to twice the loss proven"
-        )
-    return [*earlier, detail]
+def passed(lost: Sequence[SeenRelease], to: SeenRelease) -> list[SeenRelease]:
+    """Those of the lost releases that are skipped with `to`."""
+    return [each for each in lost if each.sequence <= to.sequence and each.records <= to.records]
+
+
+class Outdated(NamedTuple):
+    """Quotes of days before this one, at most so many at once."""
+
+    before: int
+    limit: int
+
+    def of(self, rows: Iterable[tuple[int, int, bytes | None, bool]]) -> tuple[list[int], Counter[bytes]]:
+        """The slots to erase, and how many records each customer has in them; rows are (slot, day, customer, counts).
+
+        In order of slots, so that what is gone is known by the highest of them.
+        """
+        gone = list(takewhile(lambda row: row[1] < self.before, rows))
+        counted = Counter(customer for _, _, customer, counts in gone if counts and customer is not None)
+        return [slot for slot, *_ in gone], counted
 
 
 def quote_id(text: str) -> bytes | None:
@@ -273,4 +267,5 @@ TALLY = (
 )
 
 
-RESTORES = """SELECT count(*) FROM {schema}change WHERE change.product = product.id AND what = 'restored backup'"""
+_LISTED = "SELECT count(*) FROM {{schema}}change WHERE change.product = product.id AND what IN {}"
+RESTORES, OVERLAPS = _LISTED.format(histories.RESTORES), _LISTED.format(histories.OVERLAPS)

@@ -64,11 +64,23 @@ class PostgresQuoterStore:
 
     def products(self) -> list[StoredProduct]:
         query = f"""SELECT name, spec, status, rules, reference_price, slots, created, skipped_releases,
-            ({decisions.RESTORES.format(schema="hushprice.")}) FROM hushprice.product ORDER BY id"""
+            ({decisions.RESTORES.format(schema="hushprice.")}), ({decisions.OVERLAPS.format(schema="hushprice.")})
+            FROM hushprice.product ORDER BY id"""
         return [StoredProduct(*row) for row in self._connection.rows(query)]
 
     def identity(self) -> bytes:
         return bytes(self._connection.rows("SELECT id FROM hushprice.identity")[0][0])
+
+    def location(self) -> str:
+        query = "SELECT system_identifier, current_database() FROM pg_control_system()"
+        ((server, database),) = self._connection.rows(query)
+        return f"postgresql:{server}/{database}"
+
+    def is_at(self, location: str) -> bool:
+        server, _, database = location.partition("/")
+        if server != self.location().partition("/")[0]:
+            return True  # another server, which this one knows nothing of
+        return bool(self._connection.rows("SELECT 1 FROM pg_database WHERE datname = %s", (database,)))
 
     def api_keys(self) -> list[ApiKey]:
         query = "SELECT name, role, digest, expires, products, quota FROM hushprice.api_key ORDER BY name"

@@ -40,7 +40,7 @@ CREATE TABLE hushprice.change (
 );
 CREATE INDEX change_product ON hushprice.change (product, id);
 
--- What stays of a quote for good: small, because what was learned has left `record`.
+-- What stays of a quote: small, because what was learned has left `record`.
 CREATE TABLE hushprice.quote (
     product integer NOT NULL REFERENCES hushprice.product,
     slot bigint NOT NULL,

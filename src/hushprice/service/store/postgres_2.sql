@@ -1,8 +1,10 @@
--- Version 2. What the learner says of its work whenever it renews its lease.
+-- Version 2.
+
+-- What the learner says of its work whenever it renews its lease.
 ALTER TABLE hushprice.lease ADD COLUMN since_look float8 NOT NULL DEFAULT 0.0,    -- seconds since it saw all products
     ADD COLUMN set_aside integer NOT NULL DEFAULT 0;                              -- products that failed
 
--- Version 2. Keys that expire, are for some products, or have a daily quota; and who did what by hand.
+-- Keys that expire, are for some products, or have a daily quota; and who did what by hand.
 
 ALTER TABLE hushprice.api_key
     ADD COLUMN expires float8,                          -- wall-clock; NULL: never
@@ -35,3 +37,10 @@ DROP FUNCTION IF EXISTS hushprice.set_status(text, text, float8);
 DROP FUNCTION IF EXISTS hushprice.set_rules(text, bytea, text, float8);
 DROP FUNCTION IF EXISTS hushprice.set_reference_price(text, float8, text, float8);
 DROP FUNCTION IF EXISTS hushprice.forget(bytea);
+
+-- By which history a release was seen in: see lost_releases.py.
+ALTER TABLE hushprice.seen ADD COLUMN overlapping bigint NOT NULL DEFAULT 0, ADD COLUMN trail bytea NOT NULL DEFAULT '';
+
+-- Quotes that were kept for as long as the product declares: the highest slot of those erased, and how many they are.
+ALTER TABLE hushprice.product
+    ADD COLUMN erased_slots bigint NOT NULL DEFAULT 0, ADD COLUMN erased_quotes bigint NOT NULL DEFAULT 0;

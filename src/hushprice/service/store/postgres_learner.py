@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import takewhile
 from typing import Any
 
 import psycopg
 
-from hushprice.service.store import decisions, postgres_setup
-from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Progress
+from hushprice.privacy.histories import OVERLAPS
+from hushprice.service.store import decisions, lost_releases, postgres_setup
+from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Outdated, Progress
+from hushprice.service.store.lost_releases import ACCEPTED, COPIED, Charge, StoreHistory
 from hushprice.service.store.postgres import PostgresQuoterStore
 from hushprice.service.store.postgres_connection import BoundedConnection
 from hushprice.service.store.protocol import LEASE, LeaseLost, UnknownProduct
@@ -31,7 +34,10 @@ _SUMS = ", ".join(f"coalesce(sum({name}), 0)" for name in decisions.COUNTED)
 _EXPIRED = """SELECT hushprice.add_tally(coalesce(jsonb_agg(silent), '[]')) FROM (
     SELECT product, day, count(*) AS expired FROM hushprice.quote
     WHERE product = %s AND slot > %s AND slot <= %s AND status IN (%s, %s) GROUP BY product, day) AS silent"""
-_RESTORES = f"""SELECT ({decisions.RESTORES.format(schema="hushprice.")}) FROM hushprice.product WHERE id = %s"""
+_COUNTS = ", ".join(f"({each.format(schema='hushprice.')})" for each in (decisions.RESTORES, decisions.OVERLAPS))
+_RESTORES = f"SELECT {_COUNTS} FROM hushprice.product WHERE id = %s"
+_LEARNED = """SELECT slot, day, customer, counts FROM hushprice.quote WHERE product = %s AND slot <= %s
+    ORDER BY slot LIMIT %s"""
 _TRAIL = "SELECT hushprice.note_trail(%s, %s, %s, %s, %s)"
 _ERASE = "DELETE FROM hushprice.record WHERE product = %s AND slot <= %s"
 
@@ -113,10 +119,9 @@ class PostgresLearnerStore(PostgresQuoterStore):
             connection.execute(_ERASE, (at.product, state.learned))
 
     def highest_seen(self, product: str) -> SeenRelease | None:
-        query = """SELECT max(sequence), max(records), max(restores) FROM hushprice.seen
-            WHERE product = %s AND NOT skipped"""
-        ((sequence, records, restores),) = self._connection.rows(query, (product,))
-        return None if sequence is None else SeenRelease(product, sequence, records, restores=restores)
+        query = "SELECT max(sequence), max(records) FROM hushprice.seen WHERE product = %s AND NOT skipped"
+        ((sequence, records),) = self._connection.rows(query, (product,))
+        return None if sequence is None else SeenRelease(product, sequence, records)
 
     def _lost_release(self, product: str) -> object:
         """A row where a release was seen that the store lacks.
@@ -141,17 +146,75 @@ class PostgresLearnerStore(PostgresQuoterStore):
                 {"records": to.records, "sequence": to.sequence, "id": at.product},
             )
             connection.execute(_ERASE, (at.product, to.records))
+            found = decisions.passed(self._lost(seen.product, charged=False), to)
+            charges = lost_releases.charges_of(found, self._history(seen.product, at))
             connection.execute(  # what was reported since `seen` was asked for stays
-                """UPDATE hushprice.seen SET skipped = true
-                WHERE product = %s AND sequence <= %s AND records <= %s AND restores <= %s""",
-                (seen.product, to.sequence, to.records, seen.restores),
+                "UPDATE hushprice.seen SET skipped = true WHERE product = %s AND sequence <= %s AND records <= %s",
+                (seen.product, to.sequence, to.records),
             )
-            ((known,),) = self._connection.rows(_RESTORES, (at.product,))
-            connection.cursor().executemany(
-                "INSERT INTO hushprice.change (product, at, what, detail) VALUES (%s, %s, 'restored backup', %s)",
-                [(at.product, now, detail) for detail in decisions.restore_details(seen, at, known)],
-            )
+            self._list_changes(connection, at.product, now, charges)
             return to
+
+    def _lost(self, product: str, *, charged: bool) -> list[SeenRelease]:
+        query = """SELECT product, sequence, records, digest, restores, overlapping, trail FROM hushprice.seen
+            WHERE product = %s AND skipped = %s"""
+        return [SeenRelease(*row) for row in self._connection.rows(query, (product, charged))]
+
+    def _history(self, product: str, at: Progress) -> StoreHistory:
+        last = self.latest_release(product)
+        ((restores, overlaps),) = self._connection.rows(_RESTORES, (at.product,))
+        latest = None if last is None else lost_releases.mark_of(last)
+        return StoreHistory(latest, at.skipped_releases, restores, overlaps, self._lost(product, charged=True))
+
+    @staticmethod
+    def _list_changes(connection: psycopg.Connection[Any], product: int, now: float, charges: Sequence[Charge]) -> None:
+        connection.cursor().executemany(
+            "INSERT INTO hushprice.change (product, at, what, detail) VALUES (%s, %s, %s, %s)",
+            [(product, now, *charge) for charge in charges],
+        )
+
+    def erase_quotes(self, product: str, before: int, limit: int, *, capped: bool) -> int:
+        with self._connection.transaction() as connection:
+            at = self._progress(product, "FOR NO KEY UPDATE OF product")  # who counts records for a cap waits
+            rows = self._connection.rows(_LEARNED, (at.product, at.learned, limit))
+            slots, records = Outdated(before, limit).of(rows)
+            if not slots:
+                return 0
+            if capped:
+                connection.cursor().executemany(
+                    """INSERT INTO hushprice.used_cap AS u VALUES (%s, %s, %s)
+                    ON CONFLICT (customer, product) DO UPDATE SET records = u.records + excluded.records""",
+                    [(customer, at.product, count) for customer, count in records.items()],
+                )
+            connection.execute("DELETE FROM hushprice.quote WHERE product = %s AND slot <= %s", (at.product, slots[-1]))
+            connection.execute(
+                "UPDATE hushprice.product SET erased_slots = %s, erased_quotes = erased_quotes + %s WHERE id = %s",
+                (slots[-1], len(slots), at.product),
+            )
+            return len(slots)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Callable[..., list[tuple[Any, ...]]]]:
+        with self._connection.transaction() as connection:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            postgres_setup.allow_long(connection)
+            connection.execute("SET LOCAL enable_seqscan = on")
+            connection.execute("SET LOCAL search_path = hushprice")
+            yield lambda query, *values: connection.execute(query.replace("?", "%s").encode(), values).fetchall()
+
+    def accept_lost_notes(self, now: float) -> None:
+        with self._connection.transaction() as connection:
+            self._list_for_all(connection, now, OVERLAPS[1], ACCEPTED)
+
+    def become_copy(self, now: float) -> None:
+        with self._connection.transaction() as connection:
+            connection.execute("UPDATE hushprice.identity SET id = uuid_send(gen_random_uuid())")
+            self._list_for_all(connection, now, OVERLAPS[0], COPIED)
+
+    def _list_for_all(self, connection: psycopg.Connection[Any], now: float, what: str, detail: str) -> None:
+        """The same change for every product that has given quotes."""
+        for product, slots in self._connection.rows("SELECT id, slots FROM hushprice.product WHERE slots > 0"):
+            self._list_changes(connection, product, now, [Charge(what, detail.format(slots=slots))])
 
     def add_certificate(self, product: str, certificate: bytes, now: float) -> None:
         query = """INSERT INTO hushprice.certificate SELECT id, %s, %s FROM hushprice.product WHERE name = %s

@@ -77,23 +77,34 @@ def bring_up(connection: BoundedConnection) -> None:
         return
     version = 0 if stored is None else stored[0]
     check_version(version, at_least=0)
-    _allow_upgrade(connection)
+    allow_long(connection)
     if stored is None:
-        connection.execute("CREATE SCHEMA hushprice")
-        connection.execute("CREATE TABLE hushprice.meta (version integer NOT NULL, functions text NOT NULL)")
-        connection.execute("INSERT INTO hushprice.meta VALUES (0, '')")
-    for number in range(version + 1, VERSION + 1):
-        connection.execute(script(f"postgres_{number}.sql").encode())
+        create(connection, VERSION)
+        version = VERSION
+    _upgrade(connection, version, VERSION)
     connection.execute(functions.encode())
     if rights:
         connection.execute(grants.encode())
     connection.execute("UPDATE hushprice.meta SET version = %s, functions = %s", wanted)
 
 
-def _allow_upgrade(connection: BoundedConnection) -> None:
-    """More time until the commit: a large table is not changed within a moment."""
+def allow_long(connection: BoundedConnection) -> None:
+    """More time until the commit: a large table is not read or changed within a moment."""
     connection.execute(f"SET LOCAL statement_timeout = '{UPGRADE:.0f}s'".encode())
     connection.deadline = UPGRADE + DEADLINE
+
+
+def create(connection: psycopg.Connection[Any], version: int) -> None:
+    """The tables as they were in this version; `bring_up` does the rest."""
+    connection.execute("CREATE SCHEMA hushprice")
+    connection.execute("CREATE TABLE hushprice.meta (version integer NOT NULL, functions text NOT NULL)")
+    connection.execute("INSERT INTO hushprice.meta VALUES (%s, '')", (version,))
+    _upgrade(connection, 0, version)
+
+
+def _upgrade(connection: psycopg.Connection[Any], version: int, to: int) -> None:
+    for number in range(version + 1, to + 1):
+        connection.execute(script(f"postgres_{number}.sql").encode())
 
 
 def stored_version(connection: psycopg.Connection[Any]) -> tuple[int, str] | None:

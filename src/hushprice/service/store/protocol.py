@@ -17,8 +17,9 @@ failure hit the commit itself: who must know asks again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, Protocol
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Literal, Protocol
 
 from hushprice.service.store.trail import UNSIGNED, TrailEntry
 from hushprice.service.store.values import (
@@ -93,6 +94,14 @@ class QuoterStore(Protocol):
         """Random bytes that are this store's own; a restored backup has the same."""
         ...
 
+    def location(self) -> str:
+        """Where the store is, which a copy of it elsewhere does not share. No password is in it."""
+        ...
+
+    def is_at(self, location: str) -> bool:
+        """Is there, or may there be, another store of this identity in that place?"""
+        ...
+
     def certificate(self, product: str) -> bytes | None:
         """The newest, as the learner wrote it."""
         ...
@@ -160,6 +169,26 @@ class LearnerStore(QuoterStore, Protocol):
         Where another release has got that number since, after what is learned and released by now. Returns the slot and
         the number that were skipped to.
         """
+        ...
+
+    def erase_quotes(self, product: str, before: int, limit: int, *, capped: bool) -> int:
+        """Erase learned quotes given before a day (since 1970, UTC), lowest slots first; returns how many.
+
+        Slots and figures stay as they are. Where records are `capped`, so do the counts behind the cap, under the
+        customer's digest. An id or Idempotency-Key that was erased is unknown.
+        """
+        ...
+
+    def snapshot(self) -> AbstractContextManager[Callable[..., list[tuple[Any, ...]]]]:
+        """What asks queries of one moment, in words of both databases: values are ?, and tables have no schema."""
+        ...
+
+    def accept_lost_notes(self, now: float) -> None:
+        """List of every product with quotes that its notes were lost: one more history may hold its records."""
+        ...
+
+    def become_copy(self, now: float) -> None:
+        """Take an identity of its own, and list that the store it was copied from may go on with the same records."""
         ...
 
     def add_certificate(self, product: str, certificate: bytes, now: float) -> None: ...

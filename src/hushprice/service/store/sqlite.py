@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from hushprice.privacy.histories import OVERLAPS
 from hushprice.service.store import decisions, sqlite_file, sqlite_learner, sqlite_quotes
+from hushprice.service.store.lost_releases import ACCEPTED, COPIED
 from hushprice.service.store.protocol import DuplicateProduct
 from hushprice.service.store.sqlite_write_lock import WAIT, WriteLock, execute_retrying
 from hushprice.service.store.trail import TRAIL_COLUMNS, UNSIGNED, TrailEntry, key_detail
@@ -82,11 +84,18 @@ class SqliteStore:
 
     def products(self) -> list[StoredProduct]:
         query = f"""SELECT name, spec, status, rules, reference_price, slots, created, skipped_releases,
-            ({decisions.RESTORES.format(schema="")}) FROM product ORDER BY id"""
+            ({decisions.RESTORES.format(schema="")}), ({decisions.OVERLAPS.format(schema="")})
+            FROM product ORDER BY id"""
         return [StoredProduct(*row) for row in self._rows(query)]
 
     def identity(self) -> bytes:
         return bytes(self._rows("SELECT id FROM identity")[0][0])
+
+    def location(self) -> str:
+        return str(self._path.resolve())
+
+    def is_at(self, location: str) -> bool:
+        return sqlite_file.identity_at(Path(location)) in (self.identity(), None)
 
     def api_keys(self) -> list[ApiKey]:
         query = "SELECT name, role, digest, expires, products, quota FROM api_key ORDER BY name"
@@ -234,13 +243,31 @@ class SqliteStore:
             connection.executemany(decisions.TALLY, tally.rows())
 
     def highest_seen(self, product: str) -> SeenRelease | None:
-        query = "SELECT max(sequence), max(records), max(restores) FROM seen WHERE product = ? AND skipped = 0"
-        ((sequence, records, restores),) = self._rows(query, product)
-        return None if sequence is None else SeenRelease(product, sequence, records, restores=restores)
+        query = "SELECT max(sequence), max(records) FROM seen WHERE product = ? AND skipped = 0"
+        ((sequence, records),) = self._rows(query, product)
+        return None if sequence is None else SeenRelease(product, sequence, records)
 
     def skip_to(self, holder: str, seen: SeenRelease, now: float) -> SeenRelease:
         with self._writing() as connection:
             return sqlite_learner.skip_to(connection, holder, seen, now)
+
+    def erase_quotes(self, product: str, before: int, limit: int, *, capped: bool) -> int:
+        with self._writing() as connection:
+            return sqlite_learner.erase_quotes(connection, product, decisions.Outdated(before, limit), capped)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Callable[..., list[tuple[Any, ...]]]]:
+        with self._transaction(write=False) as connection:
+            yield lambda query, *values: connection.execute(query, values).fetchall()
+
+    def accept_lost_notes(self, now: float) -> None:
+        with self._writing() as connection:
+            sqlite_learner.list_for_all(connection, now, OVERLAPS[1], ACCEPTED)
+
+    def become_copy(self, now: float) -> None:
+        with self._writing() as connection:
+            connection.execute("UPDATE identity SET id = randomblob(16)")
+            sqlite_learner.list_for_all(connection, now, OVERLAPS[0], COPIED)
 
     def add_certificate(self, product: str, certificate: bytes, now: float) -> None:
         with self._writing() as connection:

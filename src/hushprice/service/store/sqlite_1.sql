@@ -39,7 +39,7 @@ CREATE TABLE change (
 ) STRICT;
 CREATE INDEX change_product ON change (product, id);
 
--- What stays of a quote for good: small, because what was learned has left `record`.
+-- What stays of a quote: small, because what was learned has left `record`.
 CREATE TABLE quote (
     product INTEGER NOT NULL REFERENCES product,
     slot INTEGER NOT NULL,

@@ -1,8 +1,10 @@
--- Version 2. What the learner says of its work whenever it renews its lease.
+-- Version 2.
+
+-- What the learner says of its work whenever it renews its lease.
 ALTER TABLE lease ADD COLUMN since_look REAL NOT NULL DEFAULT 0.0;    -- seconds since it had looked at all products
 ALTER TABLE lease ADD COLUMN set_aside INTEGER NOT NULL DEFAULT 0;    -- products that failed
 
--- Version 2. Keys that expire, are for some products, or have a daily quota; and who did what by hand.
+-- Keys that expire, are for some products, or have a daily quota; and who did what by hand.
 
 ALTER TABLE api_key ADD COLUMN expires REAL;                        -- wall-clock; NULL: never
 ALTER TABLE api_key ADD COLUMN products TEXT NOT NULL DEFAULT '[]'; -- JSON; none named: all
@@ -27,3 +29,11 @@ CREATE TABLE trail (
     detail TEXT NOT NULL,
     nonce BLOB NOT NULL DEFAULT (randomblob(16))    -- so that nobody can guess a row from the digest
 ) STRICT;
+
+-- By which history a release was seen in: see lost_releases.py.
+ALTER TABLE seen ADD COLUMN overlapping INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE seen ADD COLUMN trail BLOB NOT NULL DEFAULT x'';
+
+-- Quotes that were kept for as long as the product declares: the highest slot of those erased, and how many they are.
+ALTER TABLE product ADD COLUMN erased_slots INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE product ADD COLUMN erased_quotes INTEGER NOT NULL DEFAULT 0;

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import resources
 from pathlib import Path
 
@@ -67,6 +67,37 @@ def connect(path: Path, pages: int = LEARNER_PAGES) -> sqlite3.Connection:
             connection.close()
             raise
         return connection
+
+
+def check_undamaged(path: Path, *, thorough: bool = False) -> None:
+    """Refuse a file whose pages do not fit together; SQLite itself says so only when it comes upon one of them.
+
+    `thorough` also compares indexes with their tables, which takes several times as long.
+    """
+    with explained(path), closing(sqlite3.connect(path, timeout=WAIT)) as connection:
+        try:
+            _recognize(connection, path)
+            found = connection.execute(f"PRAGMA {'integrity' if thorough else 'quick'}_check(1)").fetchone()[0]
+        except sqlite3.DatabaseError as problem:
+            if getattr(problem, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CORRUPT:
+                raise
+            found = first_line(problem)
+    if found != "ok":
+        raise StoreUnavailable(f"the store {path} is damaged ({' '.join(found.split())}); restore a backup")
+
+
+def identity_at(path: Path) -> bytes | None:
+    """The identity of the store in a file; empty where there is no store, None where nobody can say."""
+    if not path.is_file():
+        return b""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            _recognize(connection, path)
+            return bytes(connection.execute("SELECT id FROM identity").fetchone()[0])
+    except InvalidInput:
+        return b""
+    except sqlite3.Error:
+        return None
 
 
 def _create(path: Path) -> None:

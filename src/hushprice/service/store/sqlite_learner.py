@@ -6,8 +6,9 @@ import sqlite3
 from collections.abc import Sequence
 from itertools import takewhile
 
-from hushprice.service.store import decisions
-from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Progress, Tally
+from hushprice.service.store import decisions, lost_releases
+from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Outdated, Progress, Tally
+from hushprice.service.store.lost_releases import Charge, Mark, Skipped, StoreHistory
 from hushprice.service.store.protocol import LEASE, LeaseLost, UnknownProduct
 from hushprice.service.store.values import (
     LearnerReport,
@@ -103,6 +104,29 @@ def commit(
     connection.execute("DELETE FROM record WHERE product = ? AND slot <= ?", (at.product, state.learned))
 
 
+def erase_quotes(connection: sqlite3.Connection, product: str, outdated: Outdated, capped: bool) -> int:
+    """Erase learned quotes whose retention has ended, and keep the counts behind the cap; returns how many."""
+    at = _progress(connection, product)
+    rows = connection.execute(
+        "SELECT slot, day, customer, counts FROM quote WHERE product = ? AND slot <= ? ORDER BY slot LIMIT ?",
+        (at.product, at.learned, outdated.limit),
+    )
+    slots, records = outdated.of(rows)
+    if not slots:
+        return 0
+    if capped:
+        connection.executemany(
+            "INSERT INTO used_cap VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET records = records + excluded.records",
+            [(customer, at.product, count) for customer, count in records.items()],
+        )
+    connection.execute("DELETE FROM quote WHERE product = ? AND slot <= ?", (at.product, slots[-1]))
+    connection.execute(
+        "UPDATE product SET erased_slots = ?2, erased_quotes = erased_quotes + ?3 WHERE id = ?1",
+        (at.product, slots[-1], len(slots)),
+    )
+    return len(slots)
+
+
 def report_seen(connection: sqlite3.Connection, seen: SeenRelease) -> None:
     """Keep what was seen unless the store has that release, or has charged it."""
     row = connection.execute(
@@ -110,11 +134,22 @@ def report_seen(connection: sqlite3.Connection, seen: SeenRelease) -> None:
         LEFT JOIN release ON release.product = product.id AND sequence = ? WHERE name = ?""",
         (seen.sequence, seen.product),
     ).fetchone()
-    if row is None or not decisions.is_known(seen, *row):
+    charged = _lost(connection, seen.product, charged=True)
+    if row is None or not lost_releases.is_known(seen, Skipped(row[0], row[1], charged), row[2]):
         connection.execute(
-            "INSERT OR IGNORE INTO seen VALUES (?, ?, ?, ?, ?, 0)",
-            (seen.product, seen.sequence, seen.digest, seen.records, seen.restores),
+            """INSERT OR IGNORE INTO seen (product, sequence, digest, records, restores, overlapping, trail)
+            VALUES (?, ?, ?, ?, ?, ?, ?)""",
+            (seen.product, seen.sequence, seen.digest, seen.records, seen.restores, seen.overlaps, seen.trail),
         )
+
+
+def _lost(connection: sqlite3.Connection, product: str, *, charged: bool) -> list[SeenRelease]:
+    rows = connection.execute(
+        """SELECT product, sequence, records, digest, restores, overlapping, trail FROM seen
+        WHERE product = ? AND skipped = ?""",
+        (product, charged),
+    )
+    return [SeenRelease(*row) for row in rows]
 
 
 def _lost_release(connection: sqlite3.Connection, product: str) -> object:
@@ -136,15 +171,36 @@ def skip_to(connection: sqlite3.Connection, holder: str, seen: SeenRelease, now:
         (at.product, to.records, to.sequence),
     )
     connection.execute("DELETE FROM record WHERE product = ? AND slot <= ?", (at.product, to.records))
+    found = decisions.passed(_lost(connection, seen.product, charged=False), to)
+    charges = lost_releases.charges_of(found, _history(connection, seen.product, at))
     connection.execute(  # what was reported since `seen` was asked for stays
-        "UPDATE seen SET skipped = 1 WHERE product = ? AND sequence <= ? AND records <= ? AND restores <= ?",
-        (seen.product, to.sequence, to.records, seen.restores),
+        "UPDATE seen SET skipped = 1 WHERE product = ? AND sequence <= ? AND records <= ?",
+        (seen.product, to.sequence, to.records),
     )
-    (known,) = connection.execute(
-        f"SELECT ({decisions.RESTORES.format(schema='')}) FROM product WHERE id = ?", (at.product,)
-    ).fetchone()
-    connection.executemany(
-        "INSERT INTO change (product, at, what, detail) VALUES (?, ?, 'restored backup', ?)",
-        [(at.product, now, detail) for detail in decisions.restore_details(seen, at, known)],
-    )
+    list_changes(connection, at.product, now, charges)
     return to
+
+
+def _history(connection: sqlite3.Connection, product: str, at: Progress) -> StoreHistory:
+    row = connection.execute(
+        "SELECT sequence, numbers FROM release WHERE product = ? ORDER BY sequence DESC LIMIT 1", (at.product,)
+    ).fetchone()
+    counts = ", ".join(f"({each.format(schema='')})" for each in (decisions.RESTORES, decisions.OVERLAPS))
+    restores, overlaps = connection.execute(f"SELECT {counts} FROM product WHERE id = ?", (at.product,)).fetchone()
+    latest = None if row is None else Mark(row[0], lost_releases.digest(row[1]))
+    charged = _lost(connection, product, charged=True)
+    return StoreHistory(latest, at.skipped_releases, restores, overlaps, charged)
+
+
+def list_for_all(connection: sqlite3.Connection, now: float, what: str, detail: str) -> None:
+    """The same change for every product that has given quotes."""
+    for product, slots in connection.execute("SELECT id, slots FROM product WHERE slots > 0").fetchall():
+        list_changes(connection, product, now, [Charge(what, detail.format(slots=slots))])
+
+
+def list_changes(connection: sqlite3.Connection, product: int, now: float, charges: Sequence[Charge]) -> None:
+    """Write changes down."""
+    connection.executemany(
+        "INSERT INTO change (product, at, what, detail) VALUES (?, ?, ?, ?)",
+        [(product, now, *charge) for charge in charges],
+    )

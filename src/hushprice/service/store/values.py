@@ -8,6 +8,9 @@ import msgspec
 
 Role = Literal["shop", "auditor", "admin"]
 OutcomeStatus = Literal["recorded", "late", "conflict", "unknown", "too much"]
+ChangeKind = Literal[
+    "freeze", "resume", "rules", "reference price", "restored backup", "overlapping histories", "lost notes"
+]
 
 
 class ApiKey(msgspec.Struct, frozen=True):
@@ -56,6 +59,7 @@ class StoredProduct(msgspec.Struct, frozen=True):
     created: float
     skipped_releases: int = 0  # the highest number that a restored backup had lost: taken, and not in the store
     restores: int = 0  # restored backups: caps on records were counted anew after each
+    overlaps: int = 0  # those of them whose histories may hold the same records
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -63,7 +67,7 @@ class Change(msgspec.Struct, frozen=True):
 
     product: str
     at: float  # wall-clock, seconds since 1970
-    what: Literal["freeze", "resume", "rules", "reference price", "restored backup"]
+    what: ChangeKind
     detail: str  # public: no customer is in it
 
 
@@ -185,6 +189,8 @@ class SeenRelease(msgspec.Struct, frozen=True):
     records: int
     digest: bytes = b""  # SHA-256 of its numbers: another release may have got the same number since. Empty: not known
     restores: int = 0  # restored backups that the store knew of
+    overlaps: int = 0
+    trail: bytes = b""  # a mark of every release up to this one: MARK bytes a number, zeros where it was skipped
 
 
 class Figures(msgspec.Struct, frozen=True):

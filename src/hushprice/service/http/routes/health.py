@@ -5,6 +5,7 @@ from __future__ import annotations
 from hushprice.service.http import metrics
 from hushprice.service.http.call import Answer, Call, CheckedRequest
 from hushprice.service.quoting.service_state import Service
+from hushprice.service.shared.certificates import proven_of
 from hushprice.service.shared.messages import Health, LearningReadiness, Readiness
 
 _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
@@ -39,8 +40,8 @@ async def prometheus(service: Service, request: CheckedRequest) -> Answer:
     """
     figures = []
     for name, priced in service.product_table.products.items():
-        claimed, proven = priced.policy.claimed, priced.policy.proven
-        spent = 0.0 if priced.release is None or proven is None else proven.epsilon
+        claimed = priced.policy.claimed
+        spent = 0.0 if priced.release is None else proven_of(priced.product, priced.stored.overlaps).epsilon
         epsilon = 0.0 if claimed is None else claimed.epsilon
         figures.append(metrics.ProductFigures(name, priced.slots, priced.sequence, priced.learned, epsilon, spent))
     health = metrics.HealthFigures(
