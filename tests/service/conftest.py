@@ -112,7 +112,9 @@ _ALONE = b"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()"""
 _EMPTY = b"".join(
     b"DELETE FROM hushprice.%s;" % table
-    for table in b"record quote used_cap release learner certificate change seen tally product api_key".split()
+    for table in (
+        b"record quote used_cap release learner certificate certified change seen tally key_tally product api_key"
+    ).split()
 ) + (
     b"UPDATE hushprice.clock SET service = 0.0, beat = NULL, behind = NULL;"
     b"UPDATE hushprice.lease SET holder = NULL, until = 0.0;"

@@ -198,7 +198,7 @@ def _state_apart(real: Callable[..., Any]) -> Callable[..., Any]:
         connection.execute("DELETE FROM learner")
         connection.execute("COMMIT")
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute("INSERT INTO learner VALUES (?, ?, ?, ?, ?)", row)
+        connection.execute("INSERT INTO learner VALUES (?, ?, ?, ?, ?, ?)", row)
 
     return commit
 

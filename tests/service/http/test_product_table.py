@@ -133,18 +133,14 @@ def test_a_freeze_does_not_wait_for_a_release_that_cannot_be_noted(
         store.set_status("umbrella", "frozen", time.time())
         assert board.refresh(store) == []
     held = board.products["umbrella"]
-    assert (held.stored.status, held.personal, held.version, [each.sequence for each in held.history]) == (
-        "frozen",
-        False,
-        1,
-        [1],
-    )
+    assert (held.stored.status, held.personal, held.version) == ("frozen", False, 1)
+    assert [each.sequence for each in board.history(store, "umbrella")] == [1]
     with pytest.raises(StoreUnavailable, match="could not be noted"):
         board.certificate(store, "umbrella")
     assert caplog.text.count("No space left on device") == 1  # said once, not twice a second
     monkeypatch.undo()
     assert [each.sequence for each in board.refresh(store)] == [3]
-    assert [each.sequence for each in board.products["umbrella"].history] == [1, 2, 3]
+    assert [each.sequence for each in board.history(store, "umbrella")] == [1, 2, 3]
 
 
 def test_a_start_that_cannot_note_what_it_finds_is_refused(
@@ -168,7 +164,7 @@ def test_a_product_that_is_new_here_starts_without_a_release_that_cannot_be_note
     release(store)
     monkeypatch.setattr("hushprice.service.shared.seen_releases._write", _full)
     board.refresh(store)
-    assert (board.products["umbrella"].release, board.products["umbrella"].history) == (None, ())
+    assert (board.products["umbrella"].release, board.history(store, "umbrella")) == (None, [])
 
 
 def _full(*_: Any) -> None:

@@ -66,7 +66,7 @@ class ManualChange:
     """What somebody did by hand that moves prices: no noise covers what it was done in view of."""
 
     date: datetime.date  # in UTC
-    what: Literal["freeze", "resume", "rules", "reference price", "restored backup"]
+    what: Literal["freeze", "resume", "retire", "rules", "reference price", "restored backup"]
     detail: str  # public
 
 
@@ -188,7 +188,7 @@ class _Service(Struct):
 
 class _Change(Struct):
     date: datetime.date
-    what: Literal["freeze", "resume", "rules", "reference price", "restored backup"]
+    what: Literal["freeze", "resume", "retire", "rules", "reference price", "restored backup"]
     detail: Annotated[str, Meta(max_length=LONGEST_DETAIL)]
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from hushprice.service.shared.product import Product, delta_of, demand_of, reference_price_of
 from hushprice.service.shared.tariff import PriceRules
-from hushprice.service.store.values import StoredProduct
+from hushprice.service.store.values import Status, StoredProduct
 
 
 class ProductView(Product, frozen=True, kw_only=True):
@@ -20,7 +18,7 @@ class ProductView(Product, frozen=True, kw_only=True):
     slope: float
     bound: float
     rules: PriceRules
-    status: Literal["open", "frozen"]
+    status: Status
     quotes: int  # given
     created: float  # wall-clock, seconds since 1970
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from hushprice.service.store.values import Status
+
 Label = Annotated[
     Literal["public", "noised", "operator-only"],
     Meta(
@@ -15,7 +17,7 @@ Label = Annotated[
     ),
 ]
 LearningEnded = Annotated[
-    Literal["horizon", "policy fixed"] | None,
+    Literal["horizon", "policy fixed", "retired"] | None,
     Meta(description="why nothing more is learned from new quotes; null while learning goes on"),
 ]
 Certificate = dict[str, Any]
@@ -91,7 +93,7 @@ class ChangeView(msgspec.Struct, frozen=True):
     """What somebody did by hand that moves prices."""
 
     at: str
-    what: Literal["freeze", "resume", "rules", "reference price", "restored backup"]
+    what: Literal["freeze", "resume", "retire", "rules", "reference price", "restored backup"]
     detail: str
 
 
@@ -99,7 +101,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """A product's history, public."""
 
     product: str
-    status: Literal["open", "frozen"]
+    status: Status
     learning: bool
     learning_ended: LearningEnded
     quotes: int

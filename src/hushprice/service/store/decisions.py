@@ -237,5 +237,5 @@ TALLY = (
     f" ON CONFLICT DO UPDATE SET {', '.join(f'{name} = {name} + excluded.{name}' for name in COUNTED)}"
 )
 
-
+STATUS = "CASE WHEN retired IS NULL THEN status ELSE 'retired' END"
 RESTORES = """SELECT count(*) FROM {schema}change WHERE change.product = product.id AND what = 'restored backup'"""

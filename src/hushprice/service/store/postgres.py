@@ -10,7 +10,7 @@ import psycopg
 from psycopg import errors
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store import decisions, postgres_setup
+from hushprice.service.store import decisions, postgres_overview, postgres_setup
 from hushprice.service.store.postgres_connection import PostgresConnection
 from hushprice.service.store.protocol import DuplicateProduct, StoreUnavailable, UnknownProduct
 from hushprice.service.store.values import (
@@ -19,7 +19,9 @@ from hushprice.service.store.values import (
     NewOutcome,
     NewQuote,
     OutcomeAnswer,
+    ProductHead,
     QuoteAnswer,
+    ReleaseSummary,
     SeenRelease,
     StoredProduct,
     StoredRelease,
@@ -60,10 +62,14 @@ class PostgresQuoterStore:
 
     # ---- what a quoter reads -----------------------------------------------------------------------------------------
 
-    def products(self) -> list[StoredProduct]:
-        query = f"""SELECT name, spec, status, rules, reference_price, slots, created, skipped_releases,
-            ({decisions.RESTORES.format(schema="hushprice.")}) FROM hushprice.product ORDER BY id"""
-        return [StoredProduct(*row) for row in self._connection.rows(query)]
+    def products(self, names: Sequence[str] | None = None) -> list[StoredProduct]:
+        query = f"""SELECT name, spec, {decisions.STATUS}, rules, reference_price, slots, created, skipped_releases,
+            ({decisions.RESTORES.format(schema="hushprice.")}) FROM hushprice.product
+            WHERE %(names)s::text[] IS NULL OR name = ANY (%(names)s) ORDER BY id"""
+        return [StoredProduct(*row) for row in self._connection.rows(query, {"names": names and list(names)})]
+
+    def heads(self) -> list[ProductHead]:
+        return postgres_overview.heads(self._connection.rows(postgres_overview.HEADS)[0][0])
 
     def identity(self) -> bytes:
         return bytes(self._connection.rows("SELECT id FROM hushprice.identity")[0][0])
@@ -84,6 +90,12 @@ class PostgresQuoterStore:
     def latest_release(self, product: str) -> StoredRelease | None:
         rows = self._connection.rows(_RELEASE + " ORDER BY sequence DESC LIMIT 1", (product,))
         return StoredRelease(*rows[0]) if rows else None
+
+    def latest_releases(self, names: Sequence[str]) -> list[StoredRelease]:
+        return [StoredRelease(*row) for row in self._connection.rows(postgres_overview.LATEST, (list(names),))]
+
+    def history(self, product: str) -> list[ReleaseSummary]:
+        return [ReleaseSummary(*row) for row in self._connection.rows(postgres_overview.HISTORY, (product,))]
 
     def certificate(self, product: str) -> bytes | None:
         query = """SELECT body FROM hushprice.certificate JOIN hushprice.product ON product.id = certificate.product
@@ -148,6 +160,9 @@ class PostgresQuoterStore:
 
     def set_status(self, product: str, status: Literal["open", "frozen"], now: float) -> None:
         self._call("SELECT hushprice.set_status(%s, %s, %s)", product, status, now)
+
+    def retire(self, product: str, now: float) -> None:
+        self._call("SELECT hushprice.retire(%s, %s)", product, now)
 
     def set_rules(self, product: str, rules: bytes, detail: str, now: float) -> None:
         self._call("SELECT hushprice.set_rules(%s, %s, %s, %s)", product, rules, detail, now)

@@ -130,12 +130,15 @@ BEGIN
             CASE WHEN q.idempotency IS NOT NULL THEN q.version END);
         INSERT INTO record VALUES (numbers[place], last[place], decode(q.context, 'base64'));
         tallied := tallied || jsonb_build_object(
-            'product', numbers[place], 'day', today, 'quoted', 1, 'over_cap', (NOT within)::integer,
+            'product', numbers[place], 'day', today, 'key', q.key, 'quoted', 1, 'over_cap', (NOT within)::integer,
             CASE WHEN q.holdout THEN 'holdout_quotes' ELSE 'personal_quotes' END, 1);
         given := given || 'null'::jsonb;
     END LOOP;
     UPDATE product SET slots = new.slots FROM unnest(numbers, last) AS new (id, slots) WHERE product.id = new.id;
     PERFORM add_tally(to_jsonb(tallied));
+    INSERT INTO key_tally AS t
+        SELECT (a ->> 'product')::integer, a ->> 'key', count(*) FROM unnest(tallied) a GROUP BY 1, 2
+        ON CONFLICT (product, key) DO UPDATE SET quoted = t.quoted + excluded.quoted;
     RETURN to_jsonb(given);
 END $$;
 
@@ -245,6 +248,16 @@ BEGIN
     IF FOUND THEN
         INSERT INTO change (product, at, what, detail)
             VALUES (number, now, CASE new WHEN 'frozen' THEN 'freeze' ELSE 'resume' END, '');
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION hushprice.retire(given text, now float8) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+DECLARE number integer := product_number(given);
+BEGIN
+    UPDATE product SET retired = now WHERE id = number AND retired IS NULL;
+    IF FOUND THEN
+        INSERT INTO change (product, at, what, detail) VALUES (number, now, 'retire', '');
     END IF;
 END $$;
 

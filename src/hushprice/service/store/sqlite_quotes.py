@@ -21,6 +21,8 @@ _REPEATED = "SELECT id, fingerprint, charged, expires, version FROM quote WHERE 
 _COUNTED_RECORDS = """SELECT
     (SELECT count(*) FROM (SELECT 1 FROM quote WHERE customer = ?1 AND product = ?2 AND counts = 1 LIMIT ?3))
     + ifnull((SELECT records FROM used_cap WHERE customer = ?1 AND product = ?2), 0)"""
+_KEY_TALLY = """INSERT INTO key_tally VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET quoted = quoted + excluded.quoted"""
 _FIND_QUOTE = "SELECT product, slot, key, status, demand, deadline, price, holdout, day FROM quote WHERE id = ?"
 _NO_REPEAT: tuple[Any, ...] = (None, None, None, None)
 _SET_OUTCOME = "UPDATE quote SET status = ?, demand = ? WHERE product = ? AND slot = ?"
@@ -89,6 +91,8 @@ def store_quotes(
     _insert(connection, _QUOTE, rows)
     _insert(connection, _RECORD, records)
     slots.write_back()
+    by_key = Counter([(row[0], row[3]) for row in rows])
+    connection.executemany(_KEY_TALLY, [(*each, count) for each, count in by_key.items()])
     for (product, holdout, counts), number_of in Counter([(row[0], row[5], row[6]) for row in rows]).items():
         tally.add(product, day, "quoted", number_of)
         tally.add(product, day, "holdout_quotes" if holdout else "personal_quotes", number_of)

@@ -30,6 +30,7 @@ def _up_or_away(up: bool) -> Literal["up", "away"]:
 
 async def prometheus(service: Service, request: CheckedRequest) -> Answer:
     """The answer with public figures, as Prometheus reads them."""
+    await service.reader.opened.wait()
     figures = []
     for name, priced in service.product_table.products.items():
         claimed, proven = priced.policy.claimed, priced.policy.proven

@@ -16,7 +16,7 @@ from hushprice.service.shared.messages import ProductList, ReferencePrice
 from hushprice.service.shared.problems import Problem
 from hushprice.service.shared.product import Product, check_reference
 from hushprice.service.shared.product_checks import check
-from hushprice.service.shared.product_view import ProductView, reference_of, view_of
+from hushprice.service.shared.product_view import ProductView, reference_of
 from hushprice.service.shared.tariff import PriceRules, check_rules
 from hushprice.service.store.protocol import DuplicateProduct
 from hushprice.service.store.values import Role
@@ -33,8 +33,7 @@ def find(service: Service, request: CheckedRequest) -> PricedProduct:
 
 
 def _view(priced: PricedProduct, request: CheckedRequest) -> ProductView:
-    stored = msgspec.structs.replace(priced.stored, slots=priced.slots)
-    return view_of(stored, with_cost=request.key is not None and request.key.role == "admin")
+    return priced.view(with_cost=request.key is not None and request.key.role == "admin")
 
 
 def refusal(problem: InvalidInput) -> Problem:
@@ -61,6 +60,7 @@ async def create(service: Service, request: CheckedRequest) -> Answer:
 
 async def list_products(service: Service, request: CheckedRequest) -> Answer:
     """The answer with all products."""
+    await service.reader.opened.wait()
     return Answer(200, ProductList([_view(priced, request) for priced in service.product_table.products.values()]))
 
 
