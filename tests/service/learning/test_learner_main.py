@@ -132,7 +132,7 @@ def test_a_child_serves_raw_figures_and_ends_with_its_parent(
 
             eventually(lambda: client.get("/readyz").status_code == 200)
             assert figures()["clipped"]["attributes"] is None  # no quoter has said so far
-            pipe.send(b'{"tea": 3}\n{"te')
+            pipe.send(b'{"clipped": {"tea": 3}, "record_answers": {"2xx": 2}}\n{"te')
             eventually(lambda: figures()["clipped"]["attributes"] == 3)
             assert client.get("/v1/operator/products/coffee/figures").status_code == 404
         pipe.end()  # within a line, as when the parent was killed

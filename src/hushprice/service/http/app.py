@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -37,7 +37,7 @@ class Application:
         routes.extend(page_routes())
         self._router = Starlette(
             routes=routes,
-            exception_handlers={HTTPException: _unrouted},  # type: ignore[dict-item]
+            exception_handlers={HTTPException: _unrouted(service)},  # type: ignore[dict-item]
         )
         self._router.router.redirect_slashes = False
 
@@ -73,13 +73,21 @@ def _document_call(calls: Sequence[Call]) -> Call:
     )
 
 
-async def _unrouted(request: Request, problem: HTTPException) -> Response:
-    """The answer where the router refuses: a path or a method that is not there."""
-    refusals = {
-        404: Problem(404, "not_found", "there is nothing at this path"),
-        405: Problem(405, "method_not_allowed", "this path has another method", headers=dict(problem.headers or {})),
-    }
-    return _AnswerResponse(error_answer(refusals.get(problem.status_code, problems.internal())))
+def _unrouted(service: Service) -> Callable[[Request, HTTPException], Awaitable[Response]]:
+    """What answers where the router refuses: a path or a method that is not there."""
+
+    async def unrouted(request: Request, problem: HTTPException) -> Response:
+        refusals = {
+            404: Problem(404, "not_found", "there is nothing at this path"),
+            405: Problem(
+                405, "method_not_allowed", "this path has another method", headers=dict(problem.headers or {})
+            ),
+        }
+        answer = error_answer(refusals.get(problem.status_code, problems.internal()))
+        service.answers.add(answer.status, of_records=False)
+        return _AnswerResponse(answer)
+
+    return unrouted
 
 
 class _AnswerResponse(Response):

@@ -42,6 +42,7 @@ class Endpoint:
         self._service = service
         self._handler = call.handler
         self._roles = call.roles
+        self._of_records = call.of_records
         self._decode = None if call.body is None else (call.decoder or msgspec.json.Decoder(call.body)).decode
         self._needs_key = bool(call.roles) and not (call.reads and service.settings.open_page)
 
@@ -55,6 +56,7 @@ class Endpoint:
         except Exception as problem:
             log_failure(self._call.name, problem)
             answer = error_answer(problems.internal())
+        self._service.answers.add(answer.status, of_records=self._of_records)
         await send_answer(send, answer)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
@@ -96,8 +98,10 @@ class Endpoint:
             return None
         key = None if api_key is None else self._service.product_table.keyring.find(api_key)
         if key is None:
+            self._service.answers.unknown_keys += 1
             raise problems.unauthorized()
         if key.role != "admin" and key.role not in self._roles and self._needs_key:
+            self._service.answers.wrong_roles += 1
             raise problems.forbidden(self._roles)
         return key
 

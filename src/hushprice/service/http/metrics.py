@@ -7,8 +7,10 @@ off them again and again is a release that nobody paid for: such figures are on 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
+
+from hushprice.service.http.answer_counts import AnswerCounts
 
 _BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
@@ -22,6 +24,8 @@ class ProductFigures(NamedTuple):
     learned: int
     claimed: float
     spent: float
+    horizon_left: int
+    ended: str | None  # why nothing is learned any more
 
 
 class Latencies:
@@ -51,9 +55,17 @@ class Latencies:
         return [*written, f"{name}_sum {self._seconds:.3f}", f"{name}_count {total}"]
 
 
-def render(
-    latencies: Latencies, products: Iterable[ProductFigures], *, store_up: bool, learner_up: bool, buffered: int
-) -> str:
+class ProcessFigures(NamedTuple):
+    """What is public of this process."""
+
+    store_up: bool
+    learner_up: bool
+    buffered: int
+    answers: AnswerCounts
+    alarms: Mapping[str, int] | None  # about keys, by kind; None where they are watched elsewhere
+
+
+def render(latencies: Latencies, products: Iterable[ProductFigures], process: ProcessFigures) -> str:
     """Everything, as text."""
     listed = list(products)
     text: list[str] = []
@@ -64,6 +76,9 @@ def render(
     def by_product(name: str, kind: str, help: str, field: str) -> None:
         family(name, kind, help, [f'{name}{{product="{each.name}"}} {getattr(each, field)}' for each in listed])
 
+    def one(name: str, kind: str, help: str, value: int) -> None:
+        family(name, kind, help, [f"{name} {value}"])
+
     name = "hushprice_quote_seconds"
     family(name, "histogram", "Time to answer a request for a quote.", latencies.lines(name))
     by_product("hushprice_quotes_total", "counter", "Slots given, over all quoters.", "slots")
@@ -71,12 +86,33 @@ def render(
     by_product("hushprice_slots_learned_total", "counter", "Slots learned up to the last release.", "learned")
     by_product("hushprice_epsilon_claimed", "gauge", "The budget.", "claimed")
     by_product("hushprice_epsilon_spent", "gauge", "What of it is spent.", "spent")
-    family("hushprice_store_up", "gauge", "1 while the store answers.", [f"hushprice_store_up {int(store_up)}"])
-    family("hushprice_learner_up", "gauge", "1 while a learner works.", [f"hushprice_learner_up {int(learner_up)}"])
+    by_product("hushprice_horizon_left", "gauge", "Slots that will still be learned from.", "horizon_left")
+    name = "hushprice_learning_ended"
     family(
-        "hushprice_quotes_buffered",
+        name,
         "gauge",
-        "Quotes that wait for the store.",
-        [f"hushprice_quotes_buffered {buffered}"],
+        "1, with the reason, once nothing more is learned.",
+        [f'{name}{{product="{each.name}",why="{each.ended}"}} 1' for each in listed if each.ended],
     )
+    one("hushprice_store_up", "gauge", "1 while the store answers.", int(process.store_up))
+    one("hushprice_learner_up", "gauge", "1 while a learner works.", int(process.learner_up))
+    one("hushprice_quotes_buffered", "gauge", "Quotes that wait for the store.", process.buffered)
+    answers, name = process.answers, "hushprice_answers_total"
+    family(
+        name,
+        "counter",
+        "Answers of this process, without those to outcomes and deletions.",
+        [f'{name}{{class="{kind}"}} {count}' for kind, count in answers.by_class().items()],
+    )
+    refused, name = {"unknown": answers.unknown_keys, "role": answers.wrong_roles}, "hushprice_refused_keys_total"
+    family(
+        name,
+        "counter",
+        "Requests refused for their key.",
+        [f'{name}{{why="{why}"}} {count}' for why, count in refused.items()],
+    )
+    if process.alarms is not None:
+        name = "hushprice_key_alarms_total"
+        lines = [f'{name}{{kind="{kind}"}} {count}' for kind, count in process.alarms.items()]
+        family(name, "counter", "Alarms about API keys; the operator's port tells which.", lines)
     return "\n".join(text) + "\n"

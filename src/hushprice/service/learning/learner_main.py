@@ -19,7 +19,9 @@ from hushprice.privacy.certificates import signing
 from hushprice.service.http import server, sockets
 from hushprice.service.http.app import Application
 from hushprice.service.http.routes.table import READS
+from hushprice.service.learning.activity import activity_call
 from hushprice.service.learning.child import Parent
+from hushprice.service.learning.key_watch import KeyWatch
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.operator_port import operator_calls
 from hushprice.service.quoting import service_state
@@ -27,7 +29,7 @@ from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import child_settings, setup
 from hushprice.service.shared.config import Settings
 from hushprice.service.store import open_store
-from hushprice.service.store.protocol import StoreUnavailable
+from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
 
 _FAREWELL = 10.0  # seconds to end cleanly after the parent is gone
 
@@ -49,7 +51,11 @@ def _run(
         signing.new_key(key_file)
     key = signing.read_key(key_file)
     stopping = threading.Event()
-    clipped = {} if parent is None else parent.clipped  # by the quoter beside this process, where there is one
+    # By the quoter beside this process, where there is one.
+    clipped, record_answers = ({}, {}) if parent is None else (parent.clipped, parent.record_answers)
+
+    def opened() -> LearnerStore:
+        return open_store(address, "learner")
 
     async def main() -> None:
         stop = asyncio.Event()
@@ -60,23 +66,26 @@ def _run(
             parent.ended = _when_orphaned(loop, stop, listening)
         else:
             server.on_signals(stop)
-        store = open_store(address, "learner")
+        store = opened()
         seen_file = setup.seen_file(settings, store)
         store.report_seen(seen_file.all())  # before anything is learned
         learning = LearningLoop(store, signing_key=key)
-        thread = threading.Thread(target=_learn, args=(learning, stopping), name="hushprice-learner")
-        thread.start()
+        threads = [threading.Thread(target=_learn, args=(learning, stopping), name="hushprice-learner")]
+        threads[0].start()
         try:
             # It notes what it shows like a quoter: a release on the operator's page is seen as well.
-            service = await service_state.start(
-                settings, lambda: open_store(address, "learner"), b"", ProductTable(seen_file), quotes=False
-            )
-            figures = operator_calls(learning, lambda: open_store(address, "learner"), clipped)
+            service = await service_state.start(settings, opened, b"", ProductTable(seen_file), quotes=False)
+            watch = KeyWatch(service.product_table)
+            threads.append(threading.Thread(target=watch.run, args=(opened, stopping), name="hushprice-keys"))
+            threads[-1].start()
+            service.alarms = watch.raised
+            figures = (*operator_calls(learning, opened, clipped), activity_call(watch, record_answers))
             await server.serve(Application(service, (*READS, *figures)), listening, started=started, stop=stop)
             await service.stop()
         finally:
             stopping.set()
-            await asyncio.to_thread(thread.join)
+            for each in threads:
+                await asyncio.to_thread(each.join)
             store.close()
 
     try:

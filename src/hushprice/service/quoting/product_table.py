@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Sequence, Set
+from pathlib import Path
 
 from hushprice.errors import HushpriceError, first_line
 from hushprice.service.quoting.priced_product import PricedProduct
@@ -29,10 +30,15 @@ class ProductTable:
         self._marks: dict[str, tuple[float | str | None, ...]] = {}
         self.products: dict[str, PricedProduct] = {}
         self.unopened: list[str] = []  # of the first look: opening all of them takes seconds, and a start should not
-        self.frozen_here: Set[str] = frozenset()  # by this process, whatever the store says: see freezes.py
+        self.frozen_here: Set[str] = frozenset()  # by this process, whatever the store says
         self.keyring = Keyring()
         self.learner_up = False
         self.unnoted = False  # is there a release that could not be noted, and is therefore not used?
+
+    @property
+    def freeze_file(self) -> Path:
+        """Where this machine notes freezes that the store lacks."""
+        return self._seen_file.beside(".freezes")
 
     def refresh(self, store: QuoterStore) -> list[SeenRelease]:
         """Look at the store; returns the releases seen for the first time."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from hushprice.service.http.answer_counts import AnswerCounts
 from hushprice.service.http.metrics import Latencies
+from hushprice.service.quoting.freezes import FreezeFile, Freezes
 from hushprice.service.quoting.learner_process import LearnerProcess
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.quoting.reader import Reader
@@ -27,7 +29,10 @@ class Service:
     writer: Writer
     limits: RateLimits
     latencies: Latencies
+    freezes: Freezes
+    answers: AnswerCounts = field(default_factory=AnswerCounts)
     recent: RecentKeys = field(default_factory=RecentKeys)
+    alarms: Mapping[str, int] | None = None  # raised so far, by kind, where this process watches keys
     learner: LearnerProcess | None = None  # the child, where this process started one
 
     @property
@@ -42,6 +47,7 @@ class Service:
 
     async def stop(self) -> None:
         """Store what waits, and close the store."""
+        self.freezes.close()
         await self.reader.close()
         await self.writer.close()
 
@@ -58,6 +64,8 @@ async def start(
     writer = Writer(open_store(), beats=quotes)
     reader = Reader(open_store(), product_table)
     await reader.start()
-    return Service(
-        settings, customer_secret, product_table, reader, writer, RateLimits(settings.rate_per_second), Latencies()
-    )
+    freezes = Freezes(product_table, reader, writer, FreezeFile(product_table.freeze_file))
+    if quotes:
+        freezes.recover()
+    limits = RateLimits(settings.rate_per_second)
+    return Service(settings, customer_secret, product_table, reader, writer, limits, Latencies(), freezes)

@@ -25,6 +25,10 @@ class SeenReleasesFile:
         self._path = path
         self._noted = self._read()
 
+    def beside(self, ending: str) -> Path:
+        """Another file of this machine that belongs to the same store."""
+        return self._path.with_name(f"{self._path.name}{ending}")
+
     def all(self) -> list[SeenRelease]:
         """The highest release of every product."""
         return list(self._noted.values())

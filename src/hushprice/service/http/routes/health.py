@@ -36,10 +36,13 @@ async def prometheus(service: Service, request: CheckedRequest) -> Answer:
         claimed, proven = priced.policy.claimed, priced.policy.proven
         spent = 0.0 if priced.release is None or proven is None else proven.epsilon
         epsilon = 0.0 if claimed is None else claimed.epsilon
-        figures.append(metrics.ProductFigures(name, priced.slots, priced.sequence, priced.learned, epsilon, spent))
-    up, learner = service.store_up, service.learner_up
-    text = metrics.render(service.latencies, figures, store_up=up, learner_up=learner, buffered=service.writer.buffered)
-    return Answer(200, text.encode(), _TEXT)
+        left = 0 if priced.ended else priced.product.horizon - priced.slots
+        counted = (priced.slots, priced.sequence, priced.learned)
+        figures.append(metrics.ProductFigures(name, *counted, epsilon, spent, left, priced.ended))
+    buffered = service.writer.buffered
+    up = (service.store_up, service.learner_up)
+    process = metrics.ProcessFigures(*up, buffered, service.answers, service.alarms)
+    return Answer(200, metrics.render(service.latencies, figures, process).encode(), _TEXT)
 
 
 READS = (

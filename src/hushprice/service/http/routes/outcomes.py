@@ -34,6 +34,7 @@ CALLS = (
         summary="What became of a quote; only for the key that got it",
         handler=outcome,
         roles=("shop",),
+        of_records=True,
         body=OutcomeRequest,
         answers={200: Outcome, 202: Outcome},
         refusals={

@@ -37,9 +37,7 @@ async def quote(service: Service, request: CheckedRequest) -> Answer:
 
 
 async def _quote_one(service: Service, body: QuoteRequest, key: str, idempotency: bytes | None) -> Answer:
-    priced = service.product_table.products.get(body.product)
-    if priced is None:
-        raise problems.unknown_product("product")
+    priced = _quoted(service, body)
     new = new_quote(service, priced, body, key, idempotency)
     writer = service.writer
     if service.settings.quotes.durable or idempotency is not None or writer.backlog > BUFFER:
@@ -51,6 +49,15 @@ async def _quote_one(service: Service, body: QuoteRequest, key: str, idempotency
         writer.quote_later(new)
         recorded = not writer.away
     return Answer(201, as_quote(priced, new, recorded=recorded))
+
+
+def _quoted(service: Service, body: QuoteRequest) -> PricedProduct:
+    priced = service.product_table.products.get(body.product)
+    if priced is None:
+        raise problems.unknown_product("product")
+    if priced.retired:
+        raise problems.retired()
+    return priced
 
 
 async def _store(service: Service, new: NewQuote) -> QuoteAnswer | None:
@@ -140,9 +147,7 @@ async def batch(service: Service, request: CheckedRequest) -> Answer:
     for index, raw in enumerate(items):
         try:
             body: QuoteRequest = endpoint.decode_body(_decode, raw)
-            priced = service.product_table.products.get(body.product)
-            if priced is None:
-                raise problems.unknown_product("product")
+            priced = _quoted(service, body)
             new = new_quote(service, priced, body, request.sender.identity, None)
             pending.append((priced, new, service.writer.quote(new)))
         except Problem as problem:
@@ -179,6 +184,7 @@ CALLS = (
         refusals={
             404: "unknown product",
             409: "the Idempotency-Key came with another request",
+            410: "the product is retired",
             503: "the store is away, and the Idempotency-Key cannot be looked up; ask again, or without it",
         },
         idempotent=True,
