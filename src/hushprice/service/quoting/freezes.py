@@ -60,7 +60,7 @@ class Freezes:
         if self._asked:
             log.warning("frozen before the last stop: %s", ", ".join(self._asked))
             self._hold()
-            self._task = asyncio.create_task(self._keep_telling())
+            self._start_telling()
 
     async def freeze(self, name: str) -> bool:
         """Freeze a product here, now; then tell the store. Returns whether that knows."""
@@ -70,8 +70,7 @@ class Freezes:
             return True
         self._note(name, self._asked[name])
         log.warning("product %s is frozen by this process alone: the store is away", name)
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._keep_telling())
+        self._start_telling()
         return False
 
     async def resume(self, name: str) -> None:
@@ -82,6 +81,7 @@ class Freezes:
         except StoreUnavailable:
             if asked is not None:
                 self._asked[name] = asked
+                self._start_telling()
             raise
         self._forget(name)
 
@@ -119,6 +119,10 @@ class Freezes:
             self._file.set(name, at)
         except OSError as problem:
             log.error("freezes that the store lacks cannot be noted: %s", first_line(problem))
+
+    def _start_telling(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._keep_telling())
 
     async def _keep_telling(self) -> None:
         while self._asked:
