@@ -11,7 +11,6 @@ from importlib.metadata import version
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hushprice.privacy.certificates.certificate import Certificate
-from hushprice.privacy.certificates.signing import public_half
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.shared.certificates import certify
 from hushprice.service.store.protocol import LearnerStore
@@ -25,16 +24,15 @@ class Certifier:
     def __init__(self, store: LearnerStore, key: Ed25519PrivateKey) -> None:
         self._store = store
         self._key = key
-        self._made_by = f"hushprice {version('hushprice')}, key {public_half(key)}"
         self._looked: tuple[int | str, ...] = ()
 
     def due(self, releases: int, now: float) -> list[tuple[str, str]]:
         """Products that need a certificate, each with its basis: new ones, changed ones, and each day all of them.
 
-        Of another program, or signed with another key, they are new as well. `releases` counts those of this process:
-        where nothing was changed or released, the store is not asked about all products.
+        Another version of this program issues all of them anew. `releases` counts those of this process: where nothing
+        was changed or released, the store is not asked about all products.
         """
-        today = f"{_date(now)}, {self._made_by}, "
+        today = f"{_date(now)}, hushprice {version('hushprice')}, "
         looked = (*self._store.last_change(), releases, today)
         if looked == self._looked:
             return []

@@ -57,6 +57,7 @@ class KeyWatch:
         self.names: dict[str, str] = {}
         self._totals: dict[tuple[str, str], deque[tuple[float, int]]] = {}
         self._ringing: set[tuple[str, str]] = set()  # horizon alarms that stand
+        self._looked = False
         self._releases: dict[str, StoredRelease | None] = {}
 
     def run(self, open_store: Callable[[], LearnerStore], stop: threading.Event) -> None:
@@ -79,7 +80,7 @@ class KeyWatch:
         counts = store.key_counts()
         for each in counts if counts != self.counts or self._ringing else ():
             self._watch_horizon(each)
-        self.counts = counts
+        self.counts, self._looked = counts, True
 
     def recent(self, product: str, key: str) -> int:
         """Quotes of a key within the window."""
@@ -100,7 +101,7 @@ class KeyWatch:
     def _watch_horizon(self, count: KeyCount) -> None:
         pair, now = (count.product, count.key), self._now()
         # What a key had before the first look is no news; what it gets from then on is, from its first quote.
-        first = count.quoted if not self._totals and not self.counts else 0
+        first = 0 if self._looked else count.quoted
         totals = self._totals.setdefault(pair, deque([(now, first)]))
         while len(totals) > 1 and totals[1][0] <= now - WINDOW:
             totals.popleft()
