@@ -16,6 +16,7 @@ import asyncio
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -107,19 +108,21 @@ def start(stack: ExitStack, store: str, folder: Path, source: str) -> tuple[Runn
 
 
 def idle(server: Running) -> dict[str, float]:
-    """Shares of a processor, once what a start leaves to do is done: the lowest of several stretches in a row."""
-    found: list[tuple[float, float]] = []
-    for _ in range(12):
-        quoter, *learner = server.processes()
-        before = cpu_seconds(quoter), sum(map(cpu_seconds, learner))
-        began = time.monotonic()
-        time.sleep(CALM)
-        seconds = time.monotonic() - began
-        after = cpu_seconds(quoter), sum(map(cpu_seconds, learner))
-        found.append(((after[0] - before[0]) / seconds, (after[1] - before[1]) / seconds))
-        if len(found) > 2 and abs(found[-1][1] - found[-2][1]) < 0.01:
-            break
-    return {"quoter_idle": found[-1][0], "learner_idle": found[-1][1], "settled_s": CALM * len(found)}
+    """Shares of a processor, once what a start leaves to do is done."""
+    time.sleep(2 * CALM)
+    quoter, *learner = server.processes()
+    before, began = (cpu_seconds(quoter), sum(map(cpu_seconds, learner))), time.monotonic()
+    time.sleep(CALM)
+    seconds = time.monotonic() - began
+    after = cpu_seconds(quoter), sum(map(cpu_seconds, learner))
+    return {"quoter_idle": (after[0] - before[0]) / seconds, "learner_idle": (after[1] - before[1]) / seconds}
+
+
+def wait_for_certificates(file: str, count: int) -> None:
+    """The learner writes one a product after the first start, which is no part of idling."""
+    with closing(sqlite3.connect(file)) as connection:
+        while connection.execute("SELECT count(*) FROM certificate").fetchone()[0] < count:
+            time.sleep(0.5)
 
 
 def wires(server: Running, count: int) -> Iterator[bytes]:
@@ -161,7 +164,7 @@ def measure(source: str, rounds: int, seconds: float) -> dict[str, Any]:
             subprocess.run(command, env=environment, check=True)
             with ExitStack() as first:  # makes keys and certificates
                 start(first, store, place, source)
-                time.sleep(0.0 if count == 1 else 60.0)
+                wait_for_certificates(store, count)
             server, result[f"start_{count}"] = start(stack, store, place, source)
             servers.append(server)
         result["idle"] = idle(servers[1])

@@ -134,6 +134,9 @@ def test_a_child_serves_raw_figures_and_ends_with_its_parent(
             assert figures()["clipped"]["attributes"] is None  # no quoter has said so far
             pipe.send(b'{"clipped": {"tea": 3}, "record_answers": {"2xx": 2}}\n{"te')
             eventually(lambda: figures()["clipped"]["attributes"] == 3)
+            activity = client.get("/v1/operator/activity").json()
+            assert (activity["record_answers"], activity["alarms"]) == ({"2xx": 2}, [])
+            assert 'hushprice_key_alarms_total{kind="horizon"} 0' in client.get("/metrics").text
             assert client.get("/v1/operator/products/coffee/figures").status_code == 404
         pipe.end()  # within a line, as when the parent was killed
 

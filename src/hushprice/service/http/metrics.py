@@ -101,7 +101,7 @@ def render(latencies: Latencies, products: Iterable[ProductFigures], process: Pr
     family(
         name,
         "counter",
-        "Answers of this process, without those to outcomes and deletions.",
+        "Answers of this process that no record can move.",
         [f'{name}{{class="{kind}"}} {count}' for kind, count in answers.by_class().items()],
     )
     refused, name = {"unknown": answers.unknown_keys, "role": answers.wrong_roles}, "hushprice_refused_keys_total"

@@ -17,7 +17,6 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from hushprice.errors import HushpriceError
 from hushprice.service.quoting.price_moves import mean_move
 from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.quoting.product_table import ProductTable
@@ -93,10 +92,7 @@ class KeyWatch:
         known, before = name in self._releases, self._releases.get(name)
         self._releases[name] = release
         if known and release is not None and release.version > (0 if before is None else before.version):
-            try:
-                self._watch_prices(store, release, mean_move(priced, before))
-            except HushpriceError as problem:
-                _log.error("product %s: prices cannot be compared: %s", name, type(problem).__name__)
+            self._watch_prices(store, release, mean_move(priced, before))
 
     def _watch_horizon(self, count: KeyCount) -> None:
         pair, now = (count.product, count.key), self._now()
