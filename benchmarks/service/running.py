@@ -99,8 +99,8 @@ def echo() -> Iterator[Running]:
 
 
 @contextmanager
-def service(store: str, folder: Path, *, durable: bool = True) -> Iterator[Running]:
-    """`hushprice serve` on this store, without a limit on requests."""
+def service(store: str, folder: Path, *, durable: bool = True, source: str | None = None) -> Iterator[Running]:
+    """`hushprice serve` on this store, without a limit on requests; of another tree's src folder where one is given."""
     environment = {
         "HUSHPRICE_STORE": store,
         "HUSHPRICE_STATE_DIR": str(folder),
@@ -109,6 +109,8 @@ def service(store: str, folder: Path, *, durable: bool = True) -> Iterator[Runni
         "HUSHPRICE_RATE_PER_SECOND": "1e9",
         "HUSHPRICE_QUOTES_DURABLE": "true" if durable else "false",
     }
+    if source is not None:
+        environment["PYTHONPATH"] = source
     with started([sys.executable, "-c", FILE, "serve"], environment) as made:
         keys = folder / "hushprice.keys.toml" if "://" in store else Path(store + ".keys.toml")
         made.key = tomllib.loads(keys.read_text())["keys"]["shop"]

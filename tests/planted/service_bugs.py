@@ -19,6 +19,7 @@ from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import certificates
 from hushprice.service.store import decisions, lost_releases, sqlite_learner
+from hushprice.service.store.sqlite import SqliteStore
 
 
 def _due_when_complete(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,7 +82,19 @@ def _without_restores(real: Callable[..., Any]) -> Callable[..., Any]:
     return guarantee
 
 
-release_when_outcomes_are_in = changed(sqlite_learner, "due", _due_when_complete)
+def _looked_at_when_told(real: Callable[..., Any]) -> Callable[..., Any]:
+    def products_to_learn(self: SqliteStore) -> list[str]:
+        silent = "SELECT 1 FROM quote WHERE status = 0"
+        return [] if self._rows(silent) else real(self)
+
+    return products_to_learn
+
+
+release_when_outcomes_are_in = together(
+    changed(sqlite_learner, "due", _due_when_complete),
+    changed(SqliteStore, "products_to_learn", lambda real: lambda self: [each.name for each in self.products()]),
+)
+products_looked_at_when_outcomes_are_in = changed(SqliteStore, "products_to_learn", _looked_at_when_told)
 late_purchase_revises = changed(decisions, "in_time", lambda real: lambda clock, deadline: True)
 redrawn_after_restart = changed(ProductLearner, "restore", _noise_forgotten)
 over_cap_counted_by_the_store = changed(decisions, "within_cap", lambda real: lambda counted, cap, known: True)

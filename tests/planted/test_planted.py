@@ -106,6 +106,11 @@ PLANTED = [
     Planted("batches that end by exact sums", batch.ends_read_exact_sums, batches.batches_end_where_releases_say),
     Planted("probes that read exact sums", batch.probes_read_exact_sums, batches.probes_begin_where_releases_say),
     Planted(
+        "a product that is looked at once its outcomes are in",
+        service_bugs.products_looked_at_when_outcomes_are_in,
+        service_checks.releases_wait_for_the_last_deadline,
+    ),
+    Planted(
         "a release as soon as all outcomes are in",
         service_bugs.release_when_outcomes_are_in,
         service_checks.releases_wait_for_the_last_deadline,
@@ -263,6 +268,7 @@ REQUIRED = {
     "curvature noise reused between blocks",
     "batches that end by exact sums",
     "probes that read exact sums",
+    "a product that is looked at once its outcomes are in",
     "a release as soon as all outcomes are in",
     "a late purchase that revises its slot",
     "a batch drawn again after a restart",

@@ -113,7 +113,7 @@ _ALONE = b"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 _EMPTY = b"".join(
     b"DELETE FROM hushprice.%s;" % table
     for table in (
-        b"record quote used_cap release learner certificate change seen tally product api_key key_use trail"
+        b"record quote used_cap release learner certificate certified change seen tally product api_key key_use trail"
     ).split()
 ) + (
     b"UPDATE hushprice.clock SET service = 0.0, beat = NULL, behind = NULL;"

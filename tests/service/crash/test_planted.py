@@ -198,7 +198,7 @@ def _state_apart(real: Callable[..., Any]) -> Callable[..., Any]:
         connection.execute("DELETE FROM learner")
         connection.execute("COMMIT")
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute("INSERT INTO learner VALUES (?, ?, ?, ?, ?)", row)
+        connection.execute("INSERT INTO learner VALUES (?, ?, ?, ?, ?, ?)", row)
 
     return commit
 
@@ -222,7 +222,7 @@ PLANTED = [
     ),
     Planted(
         "a note written over the old one",
-        changed(seen_file, "_write", lambda real: lambda path, content: path.write_bytes(content)),
+        changed(seen_file, "replace_file", lambda real: lambda path, content: path.write_bytes(content)),
         a_note_is_the_old_or_the_new_one,
     ),
     Planted(

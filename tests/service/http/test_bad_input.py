@@ -257,7 +257,7 @@ def test_a_fault_of_ours_is_said_without_detail(fresh: Running, monkeypatch, cap
     def broken(*_: object) -> None:
         raise ValueError(f"the value was {CANARY}")
 
-    monkeypatch.setattr(fresh.service.product_table.products["umbrella"]._quick, "read", broken)
+    monkeypatch.setattr(fresh.service.product_table.products["umbrella"]._parts.quick, "read", broken)
     answer = fresh.client("shop").post("/v1/quotes", json=ask())
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
     check_shape(answer.json())

@@ -109,7 +109,7 @@ def test_a_release_is_on_disk_before_it_is_priced_by(
         order.append(f"written while version {board.products['umbrella'].version} was held")
         raise OSError("no space")
 
-    monkeypatch.setattr("hushprice.service.shared.seen_releases._write", written)
+    monkeypatch.setattr("hushprice.service.shared.seen_releases.replace_file", written)
     assert board.refresh(store) == []
     assert board.unnoted
     assert order == ["written while version 0 was held"]
@@ -127,24 +127,20 @@ def test_a_freeze_does_not_wait_for_a_release_that_cannot_be_noted(
     board = ProductTable(SeenReleasesFile(tmp_path / "seen.json"))
     release(store)
     board.refresh(store)
-    monkeypatch.setattr("hushprice.service.shared.seen_releases._write", _full)
+    monkeypatch.setattr("hushprice.service.shared.seen_releases.replace_file", _full)
     for sequence in (2, 3):
         release(store, sequence)
         store.set_status("umbrella", "frozen", time.time())
         assert board.refresh(store) == []
     held = board.products["umbrella"]
-    assert (held.stored.status, held.personal, held.version, [each.sequence for each in held.history]) == (
-        "frozen",
-        False,
-        1,
-        [1],
-    )
+    assert (held.stored.status, held.personal, held.version) == ("frozen", False, 1)
+    assert [each.sequence for each in board.history(store, "umbrella")] == [1]
     with pytest.raises(StoreUnavailable, match="could not be noted"):
         board.certificate(store, "umbrella")
     assert caplog.text.count("No space left on device") == 1  # said once, not twice a second
     monkeypatch.undo()
     assert [each.sequence for each in board.refresh(store)] == [3]
-    assert [each.sequence for each in board.products["umbrella"].history] == [1, 2, 3]
+    assert [each.sequence for each in board.history(store, "umbrella")] == [1, 2, 3]
 
 
 def test_a_start_that_cannot_note_what_it_finds_is_refused(
@@ -152,7 +148,7 @@ def test_a_start_that_cannot_note_what_it_finds_is_refused(
 ) -> None:
     """Otherwise prices would fall back to those before the first release, and nobody would know."""
     release(store)
-    monkeypatch.setattr("hushprice.service.shared.seen_releases._write", _full)
+    monkeypatch.setattr("hushprice.service.shared.seen_releases.replace_file", _full)
     with pytest.raises(StoreUnavailable, match="No space left on device"):
         ProductTable(SeenReleasesFile(tmp_path / "seen.json")).refresh(store)
 
@@ -166,9 +162,9 @@ def test_a_product_that_is_new_here_starts_without_a_release_that_cannot_be_note
     board.refresh(store)
     del board.products["umbrella"]
     release(store)
-    monkeypatch.setattr("hushprice.service.shared.seen_releases._write", _full)
+    monkeypatch.setattr("hushprice.service.shared.seen_releases.replace_file", _full)
     board.refresh(store)
-    assert (board.products["umbrella"].release, board.products["umbrella"].history) == (None, ())
+    assert (board.products["umbrella"].release, board.history(store, "umbrella")) == (None, [])
 
 
 def _full(*_: Any) -> None:
@@ -183,13 +179,13 @@ def test_a_customer_clipped_while_a_release_is_noted_is_counted(
     board.refresh(store)
     release(store)
     old = {"age": 130, "member": True, "region": "north"}
-    real = seen_releases._write
+    real = seen_releases.replace_file
 
     def written(path: Path, content: bytes) -> None:
         board.products["umbrella"].context(old, None)
         real(path, content)
 
-    monkeypatch.setattr(seen_releases, "_write", written)
+    monkeypatch.setattr(seen_releases, "replace_file", written)
     board.refresh(store)
     assert board.products["umbrella"].version == 1
     board.products["umbrella"].context(old, None)

@@ -37,7 +37,7 @@ def test_no_answer_shows_a_release_that_could_not_be_noted(fresh: Running, monke
     before = {path: client.get(f"/v1/products/umbrella/{path}").json() for path in PATHS}
     metrics = fresh.client("auditor").get("/metrics").text
     assert "hushprice_releases_total" in metrics
-    monkeypatch.setattr("hushprice.service.shared.seen_releases._write", full)
+    monkeypatch.setattr("hushprice.service.shared.seen_releases.replace_file", full)
     release(store)
     store.add_certificate("umbrella", b'{"after": "a release"}', time.time())
     eventually(lambda: len(tried) >= 2)  # the service has found the release, and could not note it

@@ -162,6 +162,22 @@ def test_raw_figures_are_on_the_operators_port_for_an_admin_alone(sold: Served) 
     assert served.operator.post("/v1/quotes", json={}, headers=served.key("shop")).status_code in (404, 405)
 
 
+def test_the_operator_sees_what_keys_do_and_the_public_does_not(sold: Served) -> None:
+    served, path = sold, "/v1/operator/activity"
+    assert served.public.get(path, headers=served.key("admin")).status_code == 404
+    assert served.operator.get(path, headers=served.key("auditor")).status_code == 403
+
+    def seen() -> Any:
+        return served.operator.get(path, headers=served.key("admin")).json()
+
+    eventually(lambda: seen()["keys"] and seen()["record_answers"])
+    (key,) = [each for each in seen()["keys"] if (each["key"], each["product"]) == ("shop", "umbrella")]
+    assert key["quotes"] >= 100
+    assert seen()["record_answers"]["2xx"] >= 40
+    assert "hushprice_key_alarms_total" in served.operator.get("/metrics").text
+    assert "hushprice_key_alarms_total" not in served.public.get("/metrics").text
+
+
 def test_a_learner_that_dies_is_started_again_and_readyz_says_so(served: Served) -> None:
     before = eventually(served.learner)
 

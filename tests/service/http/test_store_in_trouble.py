@@ -297,7 +297,8 @@ def test_a_read_only_database_answers_quotes_and_refuses_what_must_be_kept(fresh
     during = [fresh.quote() for _ in range(3)]
     assert during[-1]["recorded"] is False
     assert tell(fresh, quote) == 503
-    assert fresh.client("admin").post("/v1/products/umbrella/freeze").status_code == 503
+    assert fresh.client("admin").post("/v1/products/umbrella/resume").status_code == 503
+    assert fresh.client("admin").post("/v1/products/umbrella/freeze").status_code == 202  # here, and here alone
     fresh.service.writer._store._connection.execute("PRAGMA query_only = OFF")
     eventually(lambda: tell(fresh, quote) == 200)
     eventually(lambda: [tell(fresh, each) for each in during] == [200] * 3)

@@ -134,8 +134,11 @@ def test_a_child_serves_raw_figures_and_ends_with_its_parent(
 
             eventually(lambda: client.get("/readyz/learning").status_code == 200)
             assert figures()["clipped"]["attributes"] is None  # no quoter has said so far
-            pipe.send(b'{"tea": 3}\n{"te')
+            pipe.send(b'{"clipped": {"tea": 3}, "record_answers": {"2xx": 2}}\n{"te')
             eventually(lambda: figures()["clipped"]["attributes"] == 3)
+            activity = client.get("/v1/operator/activity").json()
+            assert (activity["record_answers"], activity["alarms"]) == ({"2xx": 2}, [])
+            assert 'hushprice_key_alarms_total{kind="horizon"} 0' in client.get("/metrics").text
             assert client.get("/v1/operator/products/coffee/figures").status_code == 404
             trail = client.get("/v1/operator/trail").json()
             assert [act["what"] for act in trail["acts"]] == ["add key"] * 3 + ["create product"]

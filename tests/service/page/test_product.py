@@ -181,6 +181,9 @@ def test_the_operator_sees_raw_figures_until_signing_out(shop: Any, visit: Any) 
     assert bars.count() == 2
     assert all(bars.nth(n).bounding_box()["height"] > 1 for n in range(2))
     assert "unit cost €4.50" in tab.text("#summary")
+    tab.until("[aria-label='Quotes by API key'] td", "shop")
+    assert "100 1 %" in " ".join(tab.text("[aria-label='Quotes by API key'] tbody").split())
+    assert "No alarm" in tab.text("#operator")
     assert page.evaluate(UNLABELLED) == []
     page.set_viewport_size({"width": 390, "height": 900})
     page.wait_for_function(f"innerWidth === 390 && {OVERFLOW} <= 0")  # the drawings take their new width

@@ -39,7 +39,7 @@ from hushprice.privacy.ledger import Entry, loss_of_all
 MOST_RECORDS = 10_000  # of a customer: a promise about more would say nothing
 LONGEST_DETAIL = 500  # characters
 ChangeKind = Literal[
-    "freeze", "resume", "rules", "reference price", "restored backup", "overlapping histories", "lost notes"
+    "freeze", "resume", "retire", "rules", "reference price", "restored backup", "overlapping histories", "lost notes"
 ]
 
 STATED = {

@@ -28,6 +28,7 @@ class Application:
     """ASGI. Quotes and outcomes are most requests by far, so they skip the router."""
 
     def __init__(self, service: Service, calls: Sequence[Call]) -> None:
+        self._service = service
         endpoints = {(call.method, call.path): Endpoint(call, service) for call in calls}
         self._quote = endpoints.get(("POST", _QUOTES))
         self._outcome = endpoints.get(("POST", f"{_QUOTES}/{{id}}{_OUTCOME}"))
@@ -69,7 +70,9 @@ class Application:
                 headers={"allow": ", ".join(self._allowed(request.scope["path"]))},
             ),
         }
-        return _AnswerResponse(error_answer(refusals.get(problem.status_code, problems.internal())))
+        answer = error_answer(refusals.get(problem.status_code, problems.internal()))
+        self._service.answers.add(answer.status, of_records=False)
+        return _AnswerResponse(answer)
 
     def _allowed(self, path: str) -> list[str]:
         """The methods of all routes at a path; the router itself names those of the first."""

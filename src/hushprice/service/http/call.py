@@ -100,5 +100,6 @@ class Call:
     refusals: dict[int, str] = field(default_factory=dict)  # besides those every call has
     query: tuple[Query, ...] = ()
     free_query: str | None = None  # what parameters of any name mean
+    of_records: bool = False  # does whether and how it is answered depend on a customer's record?
     idempotent: bool = False  # does it read the header Idempotency-Key?
     tag: str = "service"

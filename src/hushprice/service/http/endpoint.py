@@ -46,6 +46,7 @@ class Endpoint:
         self._handler = call.handler
         self._roles = call.roles
         self._tells = call.name == "outcome"
+        self._of_records = call.of_records
         self._decode = None if call.body is None else (call.decoder or msgspec.json.Decoder(call.body)).decode
         self._changes = call.method != "GET" and call.roles == ("admin",)
         self._counts_as_use = call.name != "outcome"  # a key's last use must not tell of a purchase
@@ -61,6 +62,7 @@ class Endpoint:
         except Exception as problem:
             log_failure(self._call.name, problem)
             answer = error_answer(problems.internal())
+        self._service.answers.add(answer.status, of_records=self._of_records)
         await send_answer(send, answer)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
@@ -121,8 +123,10 @@ class Endpoint:
             return None
         key = None if api_key is None else self._service.product_table.keyring.find(api_key)
         if key is None:
+            self._service.answers.unknown_keys += not self._of_records
             raise problems.unauthorized()
         if key.role != "admin" and key.role not in self._roles and self._needs_key:
+            self._service.answers.wrong_roles += not self._of_records
             raise problems.forbidden(self._roles)
         if self._counts_as_use:
             self._service.product_table.key_use.note(key)

@@ -8,10 +8,10 @@ the operator's port alone.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from hushprice.service.http.connections import Connections
+from hushprice.service.http.answer_counts import AnswerCounts
 
 _BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
@@ -25,6 +25,8 @@ class ProductFigures(NamedTuple):
     learned: int
     claimed: float
     spent: float
+    horizon_left: int
+    ended: str | None  # why nothing is learned any more
 
 
 class Latencies:
@@ -54,22 +56,20 @@ class Latencies:
         return [*written, f"{name}_sum {self._seconds:.3f}", f"{name}_count {total}"]
 
 
-class HealthFigures(NamedTuple):
-    """How the service does."""
+class ProcessFigures(NamedTuple):
+    """What is public of this process."""
 
     store_up: bool
     learner_up: bool
     buffered: int
-    overdue: float
-    looked: float
+    overdue: float  # seconds
+    looked: float  # seconds ago
+    ended: Mapping[str, int]  # connections, by the limit they met
+    answers: AnswerCounts
+    alarms: Mapping[str, int] | None  # about keys, by kind; None where they are watched elsewhere
 
 
-def render(
-    latencies: Latencies | None,
-    products: Iterable[ProductFigures],
-    connections: Connections,
-    health: HealthFigures,
-) -> str:
+def render(latencies: Latencies | None, products: Iterable[ProductFigures], process: ProcessFigures) -> str:
     """Everything, as text; without `latencies` only what no record can move."""
     listed = list(products)
     text: list[str] = []
@@ -80,6 +80,9 @@ def render(
     def by_product(name: str, kind: str, help: str, field: str) -> None:
         family(name, kind, help, [f'{name}{{product="{each.name}"}} {getattr(each, field)}' for each in listed])
 
+    def by_label(name: str, label: str, help: str, counts: Mapping[str, int]) -> None:
+        family(name, "counter", help, [f'{name}{{{label}="{each}"}} {count}' for each, count in counts.items()])
+
     if latencies is not None:
         name = "hushprice_quote_seconds"
         family(name, "histogram", "Time to answer a request for a quote.", latencies.lines(name))
@@ -88,15 +91,26 @@ def render(
     by_product("hushprice_slots_learned_total", "counter", "Slots learned up to the last release.", "learned")
     by_product("hushprice_epsilon_claimed", "gauge", "The budget.", "claimed")
     by_product("hushprice_epsilon_spent", "gauge", "What of it is spent.", "spent")
+    by_product("hushprice_horizon_left", "gauge", "Slots that will still be learned from.", "horizon_left")
+    name = "hushprice_learning_ended"
+    ended = [f'{name}{{product="{each.name}",why="{each.ended}"}} 1' for each in listed if each.ended]
+    family(name, "gauge", "1, with the reason, once nothing more is learned.", ended)
     for name, help, value in (
-        ("hushprice_store_up", "1 while the store answers.", int(health.store_up)),
-        ("hushprice_learner_up", "1 while a learner works, and what is due is learned.", int(health.learner_up)),
-        ("hushprice_quotes_buffered", "Quotes that wait for the store.", health.buffered),
-        ("hushprice_overdue_seconds", "How long a slot has been due and is not learned.", health.overdue),
-        ("hushprice_look_age_seconds", "Since this process last saw the store.", round(health.looked, 1)),
+        ("hushprice_store_up", "1 while the store answers.", int(process.store_up)),
+        ("hushprice_learner_up", "1 while a learner works, and what is due is learned.", int(process.learner_up)),
+        ("hushprice_quotes_buffered", "Quotes that wait for the store.", process.buffered),
+        ("hushprice_overdue_seconds", "How long a slot has been due and is not learned.", process.overdue),
+        ("hushprice_look_age_seconds", "Since this process last saw the store.", round(process.looked, 1)),
     ):
         family(name, "gauge", help, [f"{name} {value}"])
-    name = "hushprice_connections_ended_total"  # not how many are open: purchases and deletions are told on some
-    ended = [f'{name}{{why="{why}"}} {count}' for why, count in connections.ended.items()]
-    family(name, "counter", "Connections that the service ended, by the limit they met.", ended)
+    # Not how many are open: purchases and deletions are told on some.
+    said = "Connections that the service ended, by the limit they met."
+    by_label("hushprice_connections_ended_total", "why", said, process.ended)
+    answers, said = process.answers, "Answers of this process that no record can move."
+    by_label("hushprice_answers_total", "class", said, answers.by_class())
+    refused = {"unknown": answers.unknown_keys, "role": answers.wrong_roles}
+    by_label("hushprice_refused_keys_total", "why", "Requests refused for their key.", refused)
+    if process.alarms is not None:
+        said = "Alarms about API keys; the operator's port tells which."
+        by_label("hushprice_key_alarms_total", "kind", said, process.alarms)
     return "\n".join(text) + "\n"

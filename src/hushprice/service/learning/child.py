@@ -17,7 +17,8 @@ class Parent:
     """The process at the other end of the pipe."""
 
     def __init__(self) -> None:
-        self.clipped: dict[str, int] = {}  # what it counts: see LearnerProcess.report_clipped
+        self.clipped: dict[str, int] = {}  # what it counts: see LearnerProcess.report
+        self.record_answers: dict[str, int] = {}
         self.ended: Callable[[], None] = lambda: os._exit(1)  # replaced once there is something to end cleanly
 
     def watch(self) -> None:
@@ -25,7 +26,9 @@ class Parent:
         try:
             for line in sys.stdin.buffer:
                 if line.endswith(b"\n"):
-                    self.clipped.update(json.loads(line))
+                    told = json.loads(line)
+                    self.clipped.update(told["clipped"])
+                    self.record_answers.update(told["record_answers"])
         finally:
             self.ended()
 

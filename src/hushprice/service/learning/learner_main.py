@@ -19,7 +19,9 @@ from hushprice.privacy.certificates import signing
 from hushprice.service.http import server, sockets
 from hushprice.service.http.app import Application
 from hushprice.service.http.routes.table import READS
+from hushprice.service.learning.activity import activity_call
 from hushprice.service.learning.child import Parent
+from hushprice.service.learning.key_watch import KeyWatch
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.operator_port import operator_calls
 from hushprice.service.learning.precompile_learner import precompile_learner
@@ -30,7 +32,7 @@ from hushprice.service.shared import child_settings, logs, setup
 from hushprice.service.shared.config import Settings
 from hushprice.service.shared.leaving import leave
 from hushprice.service.store import open_store
-from hushprice.service.store.protocol import StoreUnavailable
+from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
 
 log = logging.getLogger("hushprice.service")
 _FAREWELL = 10.0  # seconds to end cleanly after the parent is gone
@@ -58,7 +60,11 @@ def _run(
         signing.new_key(key_file)
     key = signing.read_key(key_file)
     stopping = threading.Event()
-    clipped = {} if parent is None else parent.clipped  # by the quoter beside this process, where there is one
+    # By the quoter beside this process, where there is one.
+    clipped, record_answers = ({}, {}) if parent is None else (parent.clipped, parent.record_answers)
+
+    def opened() -> LearnerStore:
+        return open_store(address, "learner")
 
     async def main() -> bool:
         """Returns whether everything that was started has ended."""
@@ -70,29 +76,32 @@ def _run(
             parent.ended = _when_orphaned(loop, stop, listening)
         else:
             server.on_signals(stop)
-        store = open_store(address, "learner")
+        store = opened()
         seen_file = setup.seen_file(settings, store)
         store.report_seen(seen_file.all())  # before anything is learned
         learning = LearningLoop(store, signing_key=key)
         # It notes what it shows like a quoter: a release on the operator's page is seen as well.
-        service = await service_state.start(
-            settings, lambda: open_store(address, "learner"), b"", ProductTable(seen_file), quotes=False
-        )
-        figures = operator_calls(learning, lambda: open_store(address, "learner"), clipped)
+        service = await service_state.start(settings, opened, b"", ProductTable(seen_file), quotes=False)
+        watch = KeyWatch(service.product_table)
+        service.alarms = watch.raised
+        figures = (*operator_calls(learning, opened, clipped), activity_call(watch, record_answers))
         # Last: up to here no record is read, so that a store which is away ends this process and tells nothing.
+        keys = threading.Thread(target=watch.run, args=(opened, stopping), name="hushprice-keys", daemon=True)
         thread = threading.Thread(target=_learn, args=(learning, stopping), name="hushprice-learner", daemon=True)
+        keys.start()
         thread.start()
         try:
             application = Application(service, (*READS, *figures, TRAIL))
             await server.serve(application, listening, started=started, stop=stop, connections=service.connections)
         finally:
             stopping.set()
-            served, _ = await asyncio.gather(service.stop(), asyncio.to_thread(thread.join, _FAREWELL_OF_LOOP))
+            joined = [asyncio.to_thread(each.join, _FAREWELL_OF_LOOP) for each in (thread, keys)]
+            served, _ = await asyncio.gather(service.stop(), asyncio.gather(*joined))
         if thread.is_alive():
             log.error("the learner hangs: it ends without storing what it has not stored; nobody has seen that")
             return False
         store.close()
-        return served
+        return served and not keys.is_alive()
 
     if not uvloop.run(main()):
         leave()

@@ -24,7 +24,10 @@ class Clipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SavedLearner(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """All of a learner. `engine` is None once learning has ended: sums that no release will come of are erased."""
+    """All of a learner. `engine` is None once learning has ended: sums that no release will come of are erased.
+
+    It ends after the horizon, or where the product was retired.
+    """
 
     product: bytes  # SHA-256 of it as declared
     learned: int
@@ -32,6 +35,7 @@ class SavedLearner(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     version: int
     clipped: Clipped
     engine: EngineState | None
+    retired: bool = False
 
     def __repr__(self) -> str:
         return "SavedLearner(<sensitive>)"

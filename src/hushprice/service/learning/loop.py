@@ -21,8 +21,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hushprice.errors import HushpriceError
-from hushprice.service.learning.certifier import Certifier
-from hushprice.service.learning.learner_state import Clipped
+from hushprice.service.learning.certifier import AT_ONCE, Certifier
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.shared.product import Product
 from hushprice.service.store import decisions
@@ -58,7 +57,7 @@ class FitSeconds(msgspec.Struct):
 
 
 class LearningLoop:
-    """Learns for one store. `turn` is one pass over all products, `run` goes on until it is stopped."""
+    """Learns for one store. `turn` is one pass over products with work, `run` goes on until it is stopped."""
 
     def __init__(
         self,
@@ -72,14 +71,15 @@ class LearningLoop:
         self.fit_seconds: dict[str, FitSeconds] = {}
         self.set_aside: dict[str, float] = {}  # products that failed, and when each is tried again
         self._uncertified: dict[str, float] = {}
-        self._erased: dict[str, float] = {}  # products without outdated quotes, and when each is looked at again
+        self._next_erasing = -math.inf  # when quotes to erase are looked for again
         self._store = store
         self._now = now
         self._chunk = chunk
         self._renewed = -math.inf
         self._looked = now()  # when it had looked at all products, last
         self._logged = ""  # why it starts over, as it stands in the log
-        self._learners: dict[str, ProductLearner] = {}
+        self._learners: dict[str, ProductLearner] = {}  # of products that there was work with
+        self._released = 0
         # Reading and fitting give way to quotes. Storing does not: who holds the store and waits for a processor makes
         # every quote wait for it too.
         self._background = ThreadPoolExecutor(1, "hushprice-fit", _lower_priority)
@@ -95,13 +95,17 @@ class LearningLoop:
                 self._store.drop_lease(self.holder)
 
     def turn(self) -> bool:
-        """Learn a chunk of every product; returns whether more is due.
+        """Learn a chunk of every product that something is due of; returns whether more is.
 
         A lost lease or a failing store forgets what is in memory.
         """
         try:
             self._keep_lease()
-            more = [self._try_product(product) for product in self._store.products()]
+            names = [name for name in self._store.products_to_learn() if not self._is_set_aside(name)]
+            products = self._store.products(names) if names else []
+            more = [self._try_product(product, self._advance) for product in products]
+            self._certify_some()
+            self._erase_some()
             self._logged, self._looked = "", self._now()
             return any(more)
         except (LeaseLost, StoreUnavailable) as problem:
@@ -113,19 +117,15 @@ class LearningLoop:
             self._forget()
             return False
 
-    def clipped(self, product: str) -> Clipped:
-        """Raw counts of a product, for the operator alone."""
-        learner = self._learners.get(product)
-        return Clipped() if learner is None else learner.clipped
+    def _is_set_aside(self, name: str) -> bool:
+        return self._now() < self.set_aside.get(name, -math.inf)
 
-    def _try_product(self, product: StoredProduct) -> bool:
-        """Advance a product; returns whether more is due. Its failure never stops the others, and is not explained."""
+    def _try_product(self, product: StoredProduct, work: Callable[[StoredProduct], bool]) -> bool:
+        """What `work` says of a product. Its failure never stops the others, and is not explained."""
         name = product.name
-        if self._now() < self.set_aside.get(name, -math.inf):
-            return False
         try:
             self._keep_lease()
-            return self._advance(product)
+            return work(product)
         except (LeaseLost, StoreUnavailable):
             raise
         except Exception as problem:
@@ -142,18 +142,33 @@ class LearningLoop:
         taken = self._background.submit(self._fit, learner).result()
         if taken:
             self._commit(learner, started)
-        self._certify(learner)
-        self._erase_outdated(learner.product)
+        if product.status == "retired" and learner.learned >= product.slots and not learner.retired:
+            learner.retire()
+            self._commit(learner, started)
         return taken == self._chunk
 
-    def _erase_outdated(self, product: Product) -> None:
-        """Erase quotes whose retention has ended: a few at once, and where that was all, a while later again."""
-        now, name = self._now(), product.name
-        if now < self._erased.get(name, -math.inf):
+    def _erase_some(self) -> None:
+        """Erase quotes whose retention has ended: a few at once of each product, and after all of them a while later.
+
+        Also of products that nothing is due of. One statement tells which have old quotes.
+        """
+        now = self._now()
+        if now < self._next_erasing:
             return
-        before, capped = int(now // 86400) - product.retention_days, product.records_per_customer is not None
-        if self._store.erase_quotes(name, before, ERASED, capped=capped) < ERASED:
-            self._erased[name] = now + ERASING
+        today = int(now // 86400)
+        old = {name: today - day for name, day in self._store.oldest_quotes() if not self._is_set_aside(name)}
+        products = self._store.products([name for name, age in old.items() if age > 0])
+        more = [self._try_product(each, lambda each: self._erase_outdated(each, old[each.name])) for each in products]
+        if not any(more):
+            self._next_erasing = now + ERASING
+
+    def _erase_outdated(self, stored: StoredProduct, age: int) -> bool:
+        """Returns whether there may be more. `age` is that of the oldest quote, in days."""
+        product = msgspec.json.decode(stored.spec, type=Product)
+        if age <= product.retention_days:
+            return False
+        before, capped = int(self._now() // 86400) - product.retention_days, product.records_per_customer is not None
+        return self._store.erase_quotes(product.name, before, ERASED, capped=capped) == ERASED
 
     def _fit(self, learner: ProductLearner) -> int:
         """Learn what is due, a chunk at most; returns how many slots. What is released on the way is pending."""
@@ -163,20 +178,34 @@ class LearningLoop:
             taken += learner.learn(slots[taken:], self._now())
         return taken
 
-    def _certify(self, learner: ProductLearner) -> None:
-        """A certificate that cannot be issued stops no learning."""
-        name = learner.product.name
-        if self._certifier is None or self._now() < self._uncertified.get(name, -math.inf):
+    def _certify_some(self) -> None:
+        """A few of the certificates that are due. One that cannot be issued stops no learning."""
+        if self._certifier is None:
             return
+        now = self._now()
+        due = {
+            name: basis
+            for name, basis in self._certifier.due(self._released, now)
+            if now >= self._uncertified.get(name, -math.inf) and not self._is_set_aside(name)
+        }
+        names = list(due)[:AT_ONCE]
+        for product in self._store.products(names) if names else []:
+            self._try_product(product, lambda each: self._certify(each, due[each.name]))
+
+    def _certify(self, product: StoredProduct, basis: str) -> bool:
+        assert self._certifier is not None
+        learner = self._learner(product)
         try:
-            self._certifier.issue_if_due(learner, self._now())
+            self._certifier.issue(learner, basis, self._now())
         except HushpriceError as problem:  # made of public numbers, so its text may be told
-            _log.error("product %s has no new certificate: %s", name, problem)
-            self._uncertified[name] = self._now() + RETRY
+            _log.error("product %s has no new certificate: %s", product.name, problem)
+            self._uncertified[product.name] = self._now() + RETRY
+        return False
 
     def _commit(self, learner: ProductLearner, started: float) -> None:
         released = bool(learner.pending)
         self._store.commit(self.holder, learner.state(), learner.pending, self._now())
+        self._released += len(learner.pending)
         learner.committed()
         if released:
             name = learner.product.name

@@ -12,6 +12,7 @@ import msgspec
 
 from hushprice.service.http.call import Answer, Call, CheckedRequest
 from hushprice.service.http.routes.products import find
+from hushprice.service.learning.learner_state import Clipped, unpack
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.quoting.service_state import Service
 from hushprice.service.store.protocol import LearnerStore
@@ -75,16 +76,18 @@ def operator_calls(
     thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hushprice-operator")
     stores: list[LearnerStore] = []
 
-    def raw(name: str) -> tuple[Figures, list[tuple[str, Figures]]]:
+    def raw(name: str) -> tuple[Figures, list[tuple[str, Figures]], Clipped]:
         if not stores:
             stores.append(open_store())
-        return stores[0].figures(name), stores[0].daily_figures(name, DAYS)
+        state = stores[0].state(name)
+        clipped = Clipped() if state is None else unpack(state.state).clipped
+        return stores[0].figures(name), stores[0].daily_figures(name, DAYS), clipped
 
     async def figures(service: Service, request: CheckedRequest) -> Answer:
         priced = find(service, request)
         name = priced.product.name
-        whole, daily = await asyncio.get_running_loop().run_in_executor(thread, raw, name)
-        clipped, fits = learning.clipped(name), learning.fit_seconds.get(name)
+        whole, daily, clipped = await asyncio.get_running_loop().run_in_executor(thread, raw, name)
+        fits = learning.fit_seconds.get(name)
         body = OperatorFigures(
             "operator-only",
             whole,

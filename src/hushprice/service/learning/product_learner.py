@@ -45,6 +45,7 @@ class ProductLearner:
         self._features = features_of(product)
         self._unreadable = 0
         self._ended = Clipped()
+        self.retired = False
         self._version = 0
         self._engine: NewtonEngine | None = None
         self.ledger: Ledger | None = None
@@ -106,6 +107,14 @@ class ProductLearner:
         if self.learned >= self.product.horizon:
             self._end()
 
+    def retire(self) -> None:
+        """Learn nothing more, and erase the sums of the unfinished batch, as after the horizon."""
+        if self.pending:
+            raise InvalidInput("a learner that has released something since its last commit cannot end")
+        self.retired = True
+        if self._engine is not None:
+            self._end()
+
     def committed(self) -> None:
         """Forget what was pending: it is stored."""
         self.pending, self.drawn = [], False
@@ -119,8 +128,10 @@ class ProductLearner:
             version=self.version,
             clipped=self.clipped,
             engine=None if self._engine is None else engine_state(self._engine),
+            retired=self.retired,
         )
-        return LearnerState(self.product.name, self.learned, self.sequence, pack(saved), self._account())
+        ended = self._engine is None
+        return LearnerState(self.product.name, self.learned, self.sequence, pack(saved), self._account(), ended)
 
     def restore(self, stored: LearnerState) -> None:
         """Become the learner that was stored. Released noise is read back, never drawn again."""
@@ -130,7 +141,7 @@ class ProductLearner:
             "learned": saved.learned == stored.learned >= 0,
             "sequence": saved.sequence == stored.sequence >= 0,
             "version": 0 <= saved.version <= saved.sequence,
-            "engine": (saved.engine is not None) == (self.learning and saved.learned < self.product.horizon),
+            "engine": (saved.engine is not None) == (self.learning and not saved.retired and not self._past(saved)),
         }
         for field, fits in sound.items():
             if not fits:
@@ -142,7 +153,10 @@ class ProductLearner:
         else:
             self._engine = None
         self.learned, self.sequence, self._version = saved.learned, saved.sequence, saved.version
-        self._ended, self._unreadable = saved.clipped, saved.clipped.unreadable
+        self._ended, self._unreadable, self.retired = saved.clipped, saved.clipped.unreadable, saved.retired
+
+    def _past(self, saved: SavedLearner) -> bool:
+        return saved.learned >= self.product.horizon
 
     def _check_order(self, slots: Sequence[Slot]) -> None:
         for expected, slot in enumerate(slots, self.learned + 1):

@@ -108,11 +108,12 @@ class LearnerProcess:
         self.running = True
         return await process.wait()
 
-    def report_clipped(self, clipped: dict[str, int]) -> None:
+    def report(self, clipped: dict[str, int], record_answers: dict[str, int]) -> None:
         """Hand on what only this process can count, for the operator's port."""
         process = self._process
         if self.running and process is not None and process.stdin is not None and not process.stdin.is_closing():
-            process.stdin.write(msgspec.json.encode(clipped) + b"\n")
+            told = {"clipped": clipped, "record_answers": record_answers}
+            process.stdin.write(msgspec.json.encode(told) + b"\n")
 
     async def stop(self) -> bool:
         """Close the pipe and wait; returns whether it ended by itself.

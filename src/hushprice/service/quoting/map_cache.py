@@ -33,7 +33,7 @@ class MapCache:
 
     async def get(self, priced: PricedProduct, plan: MapPlan, charge: Callable[[int], None]) -> bytes:
         """The map as JSON. `charge` is called with what it costs, where it is not there yet."""
-        key = (priced.serial, *plan.name)
+        key = (priced.serial, priced.personal, *plan.name)  # a freeze may come before its product is read anew
         known = self._drawn.pop(key, None)
         if known is not None:
             self._drawn[key] = known  # the newest again: the oldest leave first

@@ -11,37 +11,33 @@ import numpy as np
 
 from hushprice.errors import InvalidInput
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
+from hushprice.policies.protocol import Policy
 from hushprice.service.quoting.quick_context import QuickContextReader
 from hushprice.service.shared import problems
 from hushprice.service.shared.belief import Belief, set_belief
+from hushprice.service.shared.contexts import ContextReader
 from hushprice.service.shared.product import Product, policy_of, quoter_of, reader_of, schema_of, tariff_of
+from hushprice.service.shared.product_view import ProductView, view_of
 from hushprice.service.shared.tariff import Charged, PriceRules, Tariff
-from hushprice.service.store.lost_releases import Mark, mark_of, trail_of
-from hushprice.service.store.values import SeenRelease, StoredProduct, StoredRelease
+from hushprice.service.store.lost_releases import digest
+from hushprice.service.store.values import SeenRelease, Status, StoredProduct, StoredRelease
 
 _SERIALS = itertools.count(1)
-Ended = Literal["horizon", "policy fixed"]
+Ended = Literal["horizon", "policy fixed", "retired"]
 _product = msgspec.json.Decoder(Product).decode
 _rules = msgspec.json.Decoder(PriceRules).decode
 _belief = msgspec.json.Decoder(Belief).decode
 
 
-class ReleaseSummary(NamedTuple):
-    """A release without its numbers, for the history."""
+class _Parts(NamedTuple):
+    """What takes a millisecond or two to make: noise is calibrated, and a belief is read."""
 
-    sequence: int
-    version: int
-    kind: Literal["curvature", "score"]
-    records: int
-    at: float
-    mark: Mark
-
-
-def summary_of(release: StoredRelease) -> ReleaseSummary:
-    """A release as the history lists it."""
-    return ReleaseSummary(
-        release.sequence, release.version, release.kind, release.records, release.at, mark_of(release)
-    )
+    tariff: Tariff
+    reader: ContextReader
+    quick: QuickContextReader
+    policy: Policy
+    quoter: NewtonQuoter | None
+    view: ProductView  # for an admin
 
 
 class ClippedCustomers:
@@ -52,49 +48,106 @@ class ClippedCustomers:
 
 
 class PricedProduct:
-    """Everything a quote needs, worked out before it is asked. Replaced, never changed, except for counts."""
+    """Everything a quote needs. Replaced, never changed, except for counts.
+
+    Of a thousand products most are not asked for in the first second: the costly parts are made by `open`, or by who
+    needs them first.
+    """
 
     def __init__(
         self,
         stored: StoredProduct,
         release: StoredRelease | None,
         product: Product | None = None,
-        history: tuple[ReleaseSummary, ...] = (),
         clipped: ClippedCustomers | None = None,
+        trail: bytes = b"",
     ) -> None:
         self.serial = next(_SERIALS)  # of what is made of it: never another product's, nor another release's
         self.stored = stored
         self.release = release
-        self.history = history  # up to `release`, which is noted before it is used: nothing else is shown
+        self.trail = trail  # of the history up to `release`: see lost_releases.py
         self.product = product or _product(stored.spec)
         self.rules = _rules(stored.rules)
         self.slots = stored.slots
         self.clipped = clipped or ClippedCustomers()  # its predecessor's, which counts on until this one replaces it
-        changed = None if stored.reference_price is None else stored.reference_price * self.product.ceiling
-        # The share was made from a price with so many decimals; this is that price again.
-        changed = None if changed is None else round(changed, self.product.decimals)
-        self.tariff: Tariff = tariff_of(self.product, self.rules, changed)
-        self.reader = reader_of(self.product)
-        self._quick = QuickContextReader(schema_of(self.product), len(self.reader.names))
-        self.policy = policy_of(self.product)
-        self.quoter: NewtonQuoter | None = None
-        if self.product.policy != "fixed":
-            self.quoter = quoter_of(self.product, changed)
-            if release is not None:
-                set_belief(self.quoter, _belief(release.belief))
-        self.personal = self.quoter is not None and stored.status == "open"
+        self.frozen_here = False  # by this process alone, at once, while the store is away
+        self._personal = self.product.policy != "fixed" and stored.status == "open"
         self.version = 0 if release is None else release.version
+
+    @cached_property
+    def _parts(self) -> _Parts:
+        product, share = self.product, self.stored.reference_price
+        # The share was made from a price with so many decimals; this is that price again.
+        changed = None if share is None else round(share * product.ceiling, product.decimals)
+        reader, quoter = reader_of(product), None
+        if product.policy != "fixed":
+            quoter = quoter_of(product, changed)
+            if self.release is not None:
+                set_belief(quoter, _belief(self.release.belief))
+        return _Parts(
+            tariff=tariff_of(product, self.rules, changed),
+            reader=reader,
+            quick=QuickContextReader(schema_of(product), len(reader.names)),
+            policy=policy_of(product),
+            quoter=quoter,
+            view=view_of(self.stored, with_cost=True),
+        )
+
+    def open(self) -> PricedProduct:
+        """Itself, with everything made; HushpriceError where the store has what cannot be priced by."""
+        _ = self._parts
+        return self
+
+    @property
+    def tariff(self) -> Tariff:
+        """How a price in [0, 1] becomes one that is charged."""
+        return self._parts.tariff
+
+    @property
+    def reader(self) -> ContextReader:
+        """What reads a customer's attributes."""
+        return self._parts.reader
+
+    @property
+    def policy(self) -> Policy:
+        """The policy with its noise."""
+        return self._parts.policy
+
+    @property
+    def quoter(self) -> NewtonQuoter | None:
+        """The belief, and the search for the best price; None for a fixed price."""
+        return self._parts.quoter
+
+    @property
+    def personal(self) -> bool:
+        """Do prices depend on the customer?"""
+        return self._personal and not self.frozen_here
+
+    @property
+    def status(self) -> Status:
+        """As the store has it, unless this process has frozen it."""
+        return "frozen" if self.frozen_here and self.stored.status == "open" else self.stored.status
+
+    @property
+    def retired(self) -> bool:
+        """Is nothing quoted any more?"""
+        return self.stored.status == "retired"
+
+    def view(self, *, with_cost: bool) -> ProductView:
+        """What is told about it; the unit cost to an admin alone."""
+        made = self._parts.view
+        cost = made.unit_cost if with_cost else None
+        return msgspec.structs.replace(made, quotes=self.slots, unit_cost=cost, status=self.status)
 
     @cached_property
     def seen(self) -> SeenRelease | None:
         """The release that must be noted before this is used or shown; None where there is none."""
-        release = self.release
+        stored, release = self.stored, self.release
         if release is None:
             return None
-        stored, made = self.stored, mark_of(release)
-        trail = trail_of([*(each.mark for each in self.history if each.sequence < made.sequence), made])
+        made = digest(release.numbers)
         return SeenRelease(
-            stored.name, made.sequence, release.records, made.digest, stored.restores, stored.overlaps, trail
+            stored.name, release.sequence, release.records, made, stored.restores, stored.overlaps, self.trail
         )
 
     @property
@@ -117,20 +170,23 @@ class PricedProduct:
         """Why nothing is learned from a new quote. Pricing goes on. (A frozen product is learned at its one price.)"""
         if self.product.policy == "fixed":
             return "policy fixed"
+        if self.retired:
+            return "retired"
         return "horizon" if self.slots >= self.product.horizon else None
 
     @property
     def reference(self) -> Charged:
         """The public price: for a holdout, a frozen product, a fixed policy."""
-        return self.tariff.reference
+        return self._parts.tariff.reference
 
     def context(self, attributes: dict[str, float | bool | str] | None, context: list[float] | None) -> bytes:
         """A customer's context as a record keeps it, or a Problem that names the field and no value."""
-        quick = self._quick.read(attributes, context)
+        parts = self._parts
+        quick = parts.quick.read(attributes, context)
         if quick is not None:
             return quick
         try:
-            read = self.reader.read(attributes, context)
+            read = parts.reader.read(attributes, context)
             self.clipped.count += bool(read.clipped)
             return read.context.astype("<f8").tobytes()
         except InvalidInput as problem:
@@ -140,13 +196,10 @@ class PricedProduct:
 
     def price(self, context: bytes, uniform: float) -> Charged:
         """The price charged to a customer; `uniform` in [0, 1) disperses it, and 1/2 leaves it where it is."""
+        parts = self._parts
         if not self.personal:
-            return self.tariff.reference
-        assert self.quoter is not None
+            return parts.tariff.reference
+        assert parts.quoter is not None
         # A bytearray, because the compiled search is compiled for arrays that can be written to.
         read = np.frombuffer(bytearray(context), dtype="<f8")
-        return self.tariff.charge(self.quoter.price_of_checked(read, uniform))
-
-    def same_but_slots(self, stored: StoredProduct, release: StoredRelease | None) -> bool:
-        """Is there nothing new about the product but slots?"""
-        return self.release == release and msgspec.structs.replace(self.stored, slots=stored.slots) == stored
+        return parts.tariff.charge(parts.quoter.price_of_checked(read, uniform))

@@ -6,16 +6,19 @@ Refreshed twice a second from the store. Quotes read it without asking anybody, 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Sequence, Set
+from pathlib import Path
 
 from hushprice.errors import HushpriceError, first_line
 from hushprice.service.quoting import learning_health
 from hushprice.service.quoting.key_use import KeyUse
 from hushprice.service.quoting.learning_health import LearningHealth
-from hushprice.service.quoting.priced_product import PricedProduct, ReleaseSummary, summary_of
+from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.shared.keys import Keyring
 from hushprice.service.shared.seen_releases import SeenReleasesFile
+from hushprice.service.store.lost_releases import Mark, is_on, mark_of, trail_of
 from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
-from hushprice.service.store.values import SeenRelease, StoredProduct, StoredRelease
+from hushprice.service.store.values import ProductHead, ReleaseSummary, SeenRelease, StoredProduct, StoredRelease
 
 log = logging.getLogger("hushprice.service")
 POLL = 0.5  # seconds between two looks at the store; new releases must reach quotes within a second
@@ -27,29 +30,52 @@ class ProductTable:
     def __init__(self, seen_file: SeenReleasesFile) -> None:
         self._seen_file = seen_file
         self._looked = False
+        self._marks: dict[str, tuple[float | str | None, ...]] = {}
         self.products: dict[str, PricedProduct] = {}
+        self.unopened: list[str] = []  # of the first look: opening all of them takes seconds, and a start should not
+        self.frozen_here: Set[str] = frozenset()  # by this process, whatever the store says
         self.keyring = Keyring()
         self.key_use = KeyUse()
         self.learning = LearningHealth()
         self.unnoted = False  # is there a release that could not be noted, and is therefore not used?
 
+    @property
+    def freeze_file(self) -> Path:
+        """Where this machine notes freezes that the store lacks."""
+        return self._seen_file.beside(".freezes")
+
     def refresh(self, store: QuoterStore) -> list[SeenRelease]:
         """Look at the store; returns the releases seen for the first time."""
         self.keyring = keyring = Keyring(store.api_keys())
         self.key_use.refresh(store, quotas=keyring.quotas)
-        listed = [(stored.name, self._renewed_or_old(store, stored)) for stored in store.products()]
-        products = {name: priced for name, priced in listed if priced is not None}
+        heads = store.heads()
+        renewed = self._renewed(store, [head.name for head in heads if self._marks.get(head.name) != head.mark])
         new: list[SeenRelease] = []
+        marks = {head.name: head.mark for head in heads}
         try:
             # On disk before a price is made of it, and before anybody is shown that it is there: see seen_releases.py.
-            new = self.note(store, products)
+            new = self.note(store, renewed)
             self._log_noted()
         except OSError as problem:
             self._log_unnoted(problem)
-            products = {name: self._without_new_release(priced) for name, priced in products.items()}
-        self.products = products
+            for name, priced in renewed.items():
+                renewed[name] = self._without_new_release(priced)
+                marks.pop(name, None)  # looked at again, until its release is noted
+        self._take(heads, renewed)
+        self._marks = marks
         self.learning = learning_health.look(store, self.learning)
         return new
+
+    def _take(self, heads: Iterable[ProductHead], renewed: dict[str, PricedProduct]) -> None:
+        """Use what is new, in the order products were made; the others get their number of slots."""
+        products = {}
+        for head in heads:
+            priced = renewed.get(head.name) or self.products.get(head.name)
+            if priced is not None:
+                priced.slots, priced.frozen_here = head.slots, head.name in self.frozen_here
+                products[head.name] = priced
+        self.products = products
+        self._freeze()  # again: somebody may have asked for it since
 
     def note(self, store: QuoterStore, products: dict[str, PricedProduct]) -> list[SeenRelease]:
         """Write down the highest releases in use, after telling the store of those it may not have; returns the new."""
@@ -69,15 +95,47 @@ class ProductTable:
             raise StoreUnavailable("a release could not be noted")
         return newest
 
+    def history(self, store: QuoterStore, product: str) -> list[ReleaseSummary]:
+        """The releases of a product up to the one in use, which is noted; so they were noted before they are shown."""
+        listed = store.history(product)
+        self.refresh(store)
+        used = self.products[product].release
+        shown = [] if used is None else [each for each in listed if each.sequence <= used.sequence]
+        if self.unnoted and used is not None and used.summary not in shown:
+            raise StoreUnavailable("a release could not be noted")  # and those before it may be others as well
+        return shown
+
+    def open_some(self, most: int = 1) -> bool:
+        """Make the costly parts of some products of the first look; returns whether more are left."""
+        for name in self.unopened[:most]:
+            priced = self.products.get(name)
+            try:
+                if priced is not None:
+                    priced.open()
+            except HushpriceError as problem:
+                log.error("product %s is left out: %s", name, type(problem).__name__)
+                self.products = {other: each for other, each in self.products.items() if other != name}
+        del self.unopened[:most]
+        return bool(self.unopened)
+
+    def freeze_here(self, names: Set[str]) -> None:
+        """Freeze these products here, at once, and no others. Called by the event loop, also during a refresh."""
+        thawed, self.frozen_here = self.frozen_here - names, names
+        for name in thawed & self.products.keys():
+            self.products[name].frozen_here = False
+        self._freeze()
+
+    def _freeze(self) -> None:
+        for name in self.frozen_here & self.products.keys():
+            self.products[name].frozen_here = True
+
     def _without_new_release(self, priced: PricedProduct) -> PricedProduct:
         """A product as it is now, by the last release that was noted: a freeze must not wait for a full disk."""
         if priced.seen is None or not self._seen_file.is_new(priced.seen):
             return priced
         before = self.products.get(priced.product.name)
-        noted = None if before is None else before.release
-        return PricedProduct(
-            priced.stored, noted, priced.product, () if before is None else before.history, priced.clipped
-        )
+        noted, trail = (None, b"") if before is None else (before.release, before.trail)
+        return PricedProduct(priced.stored, noted, priced.product, priced.clipped, trail)
 
     def _log_unnoted(self, problem: OSError) -> None:
         why = f"new releases are not used, because they cannot be noted: {first_line(problem)}"
@@ -100,23 +158,42 @@ class ProductTable:
         replaced = {each.product for each in self._used(products) if self._seen_file.is_new(each)}
         return [each for each in self._seen_file.all() if each.product in replaced or _is_behind(products, each)]
 
-    def _renewed_or_old(self, store: QuoterStore, stored: StoredProduct) -> PricedProduct | None:
-        before = self.products.get(stored.name)
-        try:
-            return self._renewed(store, stored, before)
-        except HushpriceError as problem:  # what one product lacks must not keep news from the others
-            log.error("product %s stays as it was: %s", stored.name, type(problem).__name__)
-            return before
+    def _renewed(self, store: QuoterStore, names: Sequence[str]) -> dict[str, PricedProduct]:
+        """These products as they are now; those of the first look are opened later."""
+        if not names:
+            return {}
+        first = not self.products
+        products, releases = store.products(names), {each.product: each for each in store.latest_releases(names)}
+        renewed = {}
+        for stored in products:
+            try:
+                priced = self._priced(store, stored, releases.get(stored.name))
+                renewed[stored.name] = priced if first else priced.open()
+            except HushpriceError as problem:  # what one product lacks must not keep news from the others
+                log.error("product %s stays as it was: %s", stored.name, type(problem).__name__)
+        if first:
+            self.unopened = list(renewed)
+        return renewed
 
-    def _renewed(self, store: QuoterStore, stored: StoredProduct, before: PricedProduct | None) -> PricedProduct:
-        release = store.latest_release(stored.name)
-        if before is None:
-            return PricedProduct(stored, release, None, _history(store, release, None))
-        if before.same_but_slots(stored, release):
-            before.slots = stored.slots
-            return before
-        product = before.product if before.stored.spec == stored.spec else None
-        return PricedProduct(stored, release, product, _history(store, release, before), before.clipped)
+    def _priced(self, store: QuoterStore, stored: StoredProduct, release: StoredRelease | None) -> PricedProduct:
+        before = self.products.get(stored.name)
+        kept = before is not None and before.stored.spec == stored.spec
+        product, clipped = (before.product if kept else None, before.clipped) if before is not None else (None, None)
+        return PricedProduct(stored, release, product, clipped, self._trail(store, release, before))
+
+    def _trail(self, store: QuoterStore, release: StoredRelease | None, before: PricedProduct | None) -> bytes:
+        """The trail of a release: from the note of it, from the one in use and those since, or from all of them."""
+        if release is None:
+            return b""
+        known, made = self._seen_file.noted(release.product), mark_of(release)
+        if known is not None and Mark(known.sequence, known.digest) == made and is_on(known.trail, made):
+            return known.trail
+        if before is not None and before.release is not None and before.sequence < made.sequence:
+            newer = [mark_of(each) for each in store.releases(release.product, before.sequence - 1)]
+            if newer and is_on(before.trail, newer[0]):
+                return trail_of([*(each for each in newer if each.sequence < made.sequence), made], before.trail)
+        marks = [mark_of(each) for each in store.releases(release.product)]
+        return trail_of([*(each for each in marks if each.sequence < made.sequence), made])
 
     def clipped(self) -> dict[str, int]:
         """Customers whose numbers were clipped here, by product: raw, for the operator alone."""
@@ -126,19 +203,3 @@ class ProductTable:
 def _is_behind(products: dict[str, PricedProduct], seen: SeenRelease) -> bool:
     priced = products.get(seen.product)
     return priced is not None and seen.sequence > max(priced.sequence, priced.stored.skipped_releases)
-
-
-def _history(
-    store: QuoterStore, release: StoredRelease | None, before: PricedProduct | None
-) -> tuple[ReleaseSummary, ...]:
-    """All releases up to this one; of those that are listed already, only the last is read again."""
-    if release is None:
-        return ()
-    if before is not None and before.release == release:
-        return before.history
-    if before is not None and before.release is not None and before.sequence < release.sequence:
-        newer = store.releases(release.product, before.sequence - 1)
-        if newer and newer[0] == before.release:
-            return (*before.history, *(summary_of(each) for each in newer[1:] if each.sequence <= release.sequence))
-    listed = store.releases(release.product)
-    return tuple(summary_of(each) for each in listed if each.sequence <= release.sequence)

@@ -87,7 +87,7 @@ async def _serve(
             urls += "" if operator is None else f", for the operator {sockets.address(operator)}"
             say(f"serving {urls}; keys are in {setup.keys_file(settings)}")
 
-        reporting = asyncio.create_task(_report_clipped(learner, service.product_table))
+        reporting = asyncio.create_task(_report(learner, service))
         await server.serve(
             Application(service, CALLS), public, started=started, stop=stop, connections=service.connections
         )
@@ -97,7 +97,7 @@ async def _serve(
     return all(ended)
 
 
-async def _report_clipped(learner: LearnerProcess | None, product_table: ProductTable) -> None:
+async def _report(learner: LearnerProcess | None, service: service_state.Service) -> None:
     while learner is not None:
         await asyncio.sleep(_REPORT)
-        learner.report_clipped(product_table.clipped())
+        learner.report(service.product_table.clipped(), service.answers.of_records())

@@ -20,6 +20,7 @@ FAREWELL = 3.0  # seconds that the thread has to end
 
 log = logging.getLogger("hushprice.service")
 Value = TypeVar("Value")
+_AT_ONCE, _PAUSE = 4, 0.01  # products opened in one go, and seconds until the next
 
 
 class Reader:
@@ -30,6 +31,8 @@ class Reader:
         self._product_table = product_table
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hushprice-reader")
         self._task: asyncio.Task[None] | None = None
+        self._opening: asyncio.Task[None] | None = None
+        self.opened = asyncio.Event()  # all products of the first look: who needs all of them waits for it
         self._failed = False
         self._looked = time.monotonic()
 
@@ -69,6 +72,16 @@ class Reader:
         """Look once, then again and again."""
         await self.refresh()
         self._task = asyncio.create_task(self._poll())
+        self._opening = asyncio.create_task(self._open())
+
+    async def _open(self) -> None:
+        """Open the products that were found, a few at a time: quotes come first, and open their own."""
+        try:
+            while await self.call(lambda _: self._product_table.open_some(_AT_ONCE)):
+                await asyncio.sleep(_PAUSE)
+        except Exception as problem:
+            log.error("products could not be opened: %s", type(problem).__name__)
+        self.opened.set()
 
     async def _poll(self) -> None:
         while True:
@@ -82,8 +95,9 @@ class Reader:
 
     async def close(self) -> bool:
         """End the thread after what it is doing; returns whether it ended in time."""
-        if self._task is not None:
-            self._task.cancel()
+        for each in (self._task, self._opening):
+            if each is not None:
+                each.cancel()
         closed = self._thread.submit(self._store.close)
         self._thread.shutdown(wait=False)
         ended, _ = await asyncio.wait([asyncio.wrap_future(closed)], timeout=FAREWELL)

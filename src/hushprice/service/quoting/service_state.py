@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from hushprice.service.http.answer_counts import AnswerCounts
 from hushprice.service.http.connections import Connections, EdgeLimits
 from hushprice.service.http.metrics import Latencies
+from hushprice.service.quoting.freezes import FreezeFile, Freezes
 from hushprice.service.quoting.learner_process import LearnerProcess
 from hushprice.service.quoting.learning_health import LearnerStatus
 from hushprice.service.quoting.map_cache import MapCache
@@ -32,8 +34,11 @@ class Service:
     allowances: Allowances
     latencies: Latencies
     connections: Connections
+    freezes: Freezes
+    answers: AnswerCounts = field(default_factory=AnswerCounts)
     recent: RecentKeys = field(default_factory=RecentKeys)
     maps: MapCache = field(default_factory=MapCache)
+    alarms: Mapping[str, int] | None = None  # raised so far, by kind, where this process watches keys
     learner: LearnerProcess | None = None  # the child, where this process started one
 
     @property
@@ -51,6 +56,7 @@ class Service:
     async def stop(self) -> bool:
         """Store what waits, and close the store; returns whether both threads ended in time."""
         self.maps.close()
+        self.freezes.close()
         return all(await asyncio.gather(self.reader.close(), self.writer.close()))
 
 
@@ -66,6 +72,9 @@ async def start(
     writer = Writer(open_store(), open_store(), beats=quotes)
     reader = Reader(open_store(), product_table)
     await reader.start()
+    freezes = Freezes(product_table, reader, writer, FreezeFile(product_table.freeze_file))
+    if quotes:
+        freezes.recover()
     return Service(
         settings,
         customer_secret,
@@ -75,4 +84,5 @@ async def start(
         Allowances(settings.rate_per_second, customer_secret),
         Latencies(),
         Connections(EdgeLimits(connections=settings.connections)),
+        freezes,
     )

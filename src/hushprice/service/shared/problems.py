@@ -95,6 +95,11 @@ def unknown_product(field: str | None = None) -> Problem:
     return Problem(404, "unknown_product", "there is no product of that name", field)
 
 
+def retired(status: int = 410) -> Problem:
+    """A product that is sold no more. 410 for a quote, 409 for a change."""
+    return Problem(status, "product_retired", "the product is retired: no quotes, and no changes", "product")
+
+
 def unknown_quote() -> Problem:
     """No such quote, or one of another key: the answer is the same, so that nobody can ask about others' quotes."""
     return Problem(404, "unknown_quote", "there is no quote of that id for this key", "id")

@@ -32,6 +32,8 @@ from hushprice.types import FloatArray
 
 NAME, CURRENCY = "^[a-z0-9][a-z0-9_-]{0,63}$", "^[A-Z]{3}$"
 
+_KEPT = 8192  # products whose parts are kept
+
 Name = Annotated[str, Meta(pattern=NAME, description="a-z, 0-9, - and _; at most 64")]
 
 
@@ -142,7 +144,7 @@ class _Built(NamedTuple):
     demand: Logistic | Poisson
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=_KEPT)
 def _built(spec: bytes) -> _Built:
     product = msgspec.json.decode(spec, type=Product)
     demand, features = demand_of(product), features_of(product)
@@ -180,7 +182,8 @@ def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQ
     if reference_price is not None:
         check_reference(product, reference_price)
         rules = replace(rules, reference_price=reference_price / product.ceiling)
-    return NewtonQuoter(demand=demand_of(product), features=features_of(product), rules=rules)
+    built = _built(msgspec.json.encode(product))
+    return NewtonQuoter(demand=built.demand, features=built.features, rules=rules)
 
 
 def tariff_of(product: Product, rules: PriceRules | None = None, reference_price: float | None = None) -> Tariff:
@@ -189,7 +192,7 @@ def tariff_of(product: Product, rules: PriceRules | None = None, reference_price
     return Tariff(product, product.rules if rules is None else rules, reference)
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=_KEPT)
 def _reader(spec: bytes) -> ContextReader:
     product = msgspec.json.decode(spec, type=Product)
     return ContextReader(schema_of(product), features_of(product).contexts)

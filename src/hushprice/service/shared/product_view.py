@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from hushprice.service.shared.product import Product, delta_of, demand_of, reference_price_of
 from hushprice.service.shared.tariff import PriceRules
-from hushprice.service.store.values import StoredProduct
+from hushprice.service.store.values import Status, StoredProduct
 
 LARGE_EPSILON = 10.0  # odds of 22,000 to 1 between two worlds
 
@@ -23,7 +23,7 @@ class ProductView(Product, frozen=True, kw_only=True):
     slope: float
     bound: float
     rules: PriceRules
-    status: Literal["open", "frozen"]
+    status: Status
     quotes: int  # given
     created: float  # wall-clock, seconds since 1970
     warnings: Annotated[list[str], Meta(description="what is allowed and promises little")]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hushprice.service.store.values import ChangeKind
+from hushprice.service.store.values import ChangeKind, Status
 
 Label = Annotated[
     Literal["public", "noised", "operator-only"],
@@ -17,7 +17,7 @@ Label = Annotated[
     ),
 ]
 LearningEnded = Annotated[
-    Literal["horizon", "policy fixed"] | None,
+    Literal["horizon", "policy fixed", "retired"] | None,
     Meta(description="why nothing more is learned from new quotes; null while learning goes on"),
 ]
 Certificate = dict[str, Any]
@@ -101,7 +101,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """A product's history, public."""
 
     product: str
-    status: Literal["open", "frozen"]
+    status: Status
     learning: bool
     learning_ended: LearningEnded
     quotes: int

@@ -10,13 +10,13 @@ from __future__ import annotations
 import fcntl
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
 
 from hushprice.errors import InvalidInput, first_line
+from hushprice.service.shared.durable_file import locked, replace_file
 from hushprice.service.store.values import SeenRelease
 
 
@@ -49,7 +49,7 @@ class SeenReleasesFile:
         """
         lock = self._open_lock()
         weakref.finalize(self, os.close, lock)  # with it the lock
-        with _locked(self._path):
+        with locked(self._path):
             found = self._load()
             held = NoteOwner() if found is None else found.owner
             if held.store not in ("", owner.store):
@@ -94,15 +94,23 @@ class SeenReleasesFile:
 
     def begin(self, *, whole: bool) -> None:
         """Begin a file where there is none; where there is one, it may become whole."""
-        with _locked(self._path):
+        with locked(self._path):
             there, noted = self._path.exists(), self._read()
             self._whole = whole or (there and self._whole)
             if whole or not there:
                 self._write(noted)
 
+    def beside(self, ending: str) -> Path:
+        """Another file of this machine that belongs to the same store."""
+        return self._path.with_name(f"{self._path.name}{ending}")
+
     def all(self) -> list[SeenRelease]:
         """The highest release of every product."""
         return list(self._noted.values())
+
+    def noted(self, product: str) -> SeenRelease | None:
+        """The highest release of a product, as this process knows of it."""
+        return self._noted.get(product)
 
     def read_again(self) -> None:
         """Take up what other processes have noted."""
@@ -117,7 +125,7 @@ class SeenReleasesFile:
         new = [each for each in seen if self.is_new(each)]
         if not new:
             return []
-        with _locked(self._path):
+        with locked(self._path):
             noted = {**self._noted, **self._read()}  # the file may have been deleted meanwhile
             new = [each for each in new if _is_new(each, noted.get(each.product))]
             noted.update({each.product: each for each in new})
@@ -127,7 +135,7 @@ class SeenReleasesFile:
         return new
 
     def _write(self, noted: dict[str, SeenRelease]) -> None:
-        _write(self._path, msgspec.json.encode(_Note(self._owner, list(noted.values()), self._whole)))
+        replace_file(self._path, msgspec.json.encode(_Note(self._owner, list(noted.values()), self._whole)))
 
     def _read(self) -> dict[str, SeenRelease]:
         found = self._load()
@@ -158,29 +166,3 @@ def _is_new(seen: SeenRelease, noted: SeenRelease | None) -> bool:
     if seen.sequence < noted.sequence:
         return False
     return seen.digest != noted.digest or len(seen.trail) > len(noted.trail)  # version 1 noted no trail
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """A block in which no other process writes: it could put a lower number back."""
-    lock = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replace the file as one step, and flush file and folder: a crash leaves the old or the new one."""
-    beside = path.with_name(f"{path.name}.new")
-    with open(beside, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

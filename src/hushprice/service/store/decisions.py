@@ -266,6 +266,6 @@ TALLY = (
     f" ON CONFLICT DO UPDATE SET {', '.join(f'{name} = {name} + excluded.{name}' for name in COUNTED)}"
 )
 
-
+STATUS = "CASE WHEN retired IS NULL THEN status ELSE 'retired' END"
 _LISTED = "SELECT count(*) FROM {{schema}}change WHERE change.product = product.id AND what IN {}"
 RESTORES, OVERLAPS = _LISTED.format(histories.RESTORES), _LISTED.format(histories.OVERLAPS)

@@ -38,9 +38,9 @@ class Mark(NamedTuple):
     digest: bytes
 
 
-def trail_of(marks: Sequence[Mark]) -> bytes:
-    """The trail of a history up to the last of these, which are in order."""
-    trail = bytearray(MARK * (marks[-1].sequence if marks else 0))
+def trail_of(marks: Sequence[Mark], before: bytes = b"") -> bytes:
+    """The trail of a history up to the last of these, which are in order; `before` is that of an earlier release."""
+    trail = bytearray(before.ljust(MARK * (marks[-1].sequence if marks else 0), b"\0"))
     for sequence, made in marks:
         trail[MARK * (sequence - 1) : MARK * sequence] = made[:MARK]
     return bytes(trail)

@@ -9,7 +9,7 @@ import msgspec
 from psycopg import errors
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store import decisions, postgres_setup
+from hushprice.service.store import decisions, postgres_overview, postgres_setup
 from hushprice.service.store.postgres_connection import BoundedConnection, PostgresConnection
 from hushprice.service.store.protocol import DuplicateProduct, StoreUnavailable, UnknownProduct
 from hushprice.service.store.trail import UNSIGNED
@@ -21,7 +21,9 @@ from hushprice.service.store.values import (
     NewOutcome,
     NewQuote,
     OutcomeAnswer,
+    ProductHead,
     QuoteAnswer,
+    ReleaseSummary,
     SeenRelease,
     StoredProduct,
     StoredRelease,
@@ -62,11 +64,15 @@ class PostgresQuoterStore:
 
     # ---- what a quoter reads -----------------------------------------------------------------------------------------
 
-    def products(self) -> list[StoredProduct]:
-        query = f"""SELECT name, spec, status, rules, reference_price, slots, created, skipped_releases,
+    def products(self, names: Sequence[str] | None = None) -> list[StoredProduct]:
+        query = f"""SELECT name, spec, {decisions.STATUS}, rules, reference_price, slots, created, skipped_releases,
             ({decisions.RESTORES.format(schema="hushprice.")}), ({decisions.OVERLAPS.format(schema="hushprice.")})
-            FROM hushprice.product ORDER BY id"""
-        return [StoredProduct(*row) for row in self._connection.rows(query)]
+            FROM hushprice.product WHERE %(names)s::text[] IS NULL OR name = ANY (%(names)s) ORDER BY id"""
+        listed = None if names is None else list(names)
+        return [StoredProduct(*row) for row in self._connection.rows(query, {"names": listed})]
+
+    def heads(self) -> list[ProductHead]:
+        return postgres_overview.heads(self._connection.rows(postgres_overview.HEADS)[0][0])
 
     def identity(self) -> bytes:
         return bytes(self._connection.rows("SELECT id FROM hushprice.identity")[0][0])
@@ -102,6 +108,12 @@ class PostgresQuoterStore:
     def latest_release(self, product: str) -> StoredRelease | None:
         rows = self._connection.rows(_RELEASE + " ORDER BY sequence DESC LIMIT 1", (product,))
         return StoredRelease(*rows[0]) if rows else None
+
+    def latest_releases(self, names: Sequence[str]) -> list[StoredRelease]:
+        return [StoredRelease(*row) for row in self._connection.rows(postgres_overview.LATEST, (list(names),))]
+
+    def history(self, product: str) -> list[ReleaseSummary]:
+        return [ReleaseSummary(*row) for row in self._connection.rows(postgres_overview.HISTORY, (product,))]
 
     def certificate(self, product: str) -> bytes | None:
         query = """SELECT body FROM hushprice.certificate JOIN hushprice.product ON product.id = certificate.product
@@ -175,6 +187,9 @@ class PostgresQuoterStore:
 
     def set_status(self, product: str, status: Literal["open", "frozen"], now: float, by: str = UNSIGNED) -> None:
         self._call("SELECT hushprice.set_status(%s, %s, %s, %s)", product, status, now, by)
+
+    def retire(self, product: str, now: float, by: str = UNSIGNED) -> None:
+        self._call("SELECT hushprice.retire(%s, %s, %s)", product, now, by)
 
     def set_rules(self, product: str, rules: bytes, detail: str, now: float, by: str = UNSIGNED) -> None:
         self._call("SELECT hushprice.set_rules(%s, %s, %s, %s, %s)", product, rules, detail, now, by)

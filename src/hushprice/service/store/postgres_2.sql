@@ -17,8 +17,9 @@ CREATE TABLE hushprice.key_use (
     day integer NOT NULL,                 -- since 1970, UTC
     product integer NOT NULL,             -- 0: it was used for something else. Who writes a row has locked its product
     quotes bigint NOT NULL,
-    PRIMARY KEY (key, day, product)
+    PRIMARY KEY (day, product, key)
 ) WITH (fillfactor = 20);
+INSERT INTO hushprice.key_use SELECT key, day, product, count(*) FROM hushprice.quote GROUP BY key, day, product;
 
 -- Rows are added and never changed: certificates sign a digest of them in this order.
 CREATE TABLE hushprice.trail (
@@ -44,3 +45,9 @@ ALTER TABLE hushprice.seen ADD COLUMN overlapping bigint NOT NULL DEFAULT 0, ADD
 -- Quotes that were kept for as long as the product declares: the highest slot of those erased, and how many they are.
 ALTER TABLE hushprice.product
     ADD COLUMN erased_slots bigint NOT NULL DEFAULT 0, ADD COLUMN erased_quotes bigint NOT NULL DEFAULT 0;
+
+ALTER TABLE hushprice.product ADD COLUMN retired float8;   -- wall-clock, from when on nothing is quoted; NULL: it is not
+ALTER TABLE hushprice.learner ADD COLUMN ended boolean NOT NULL DEFAULT false;    -- nothing more is learned
+
+-- What the newest certificate of a product came after: where nothing of it has changed, none is due.
+CREATE TABLE hushprice.certified (product integer PRIMARY KEY REFERENCES hushprice.product, basis text NOT NULL);

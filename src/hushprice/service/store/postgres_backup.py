@@ -24,7 +24,7 @@ _BLOCK = 1 << 20
 # What others refer to comes first.
 _TABLES = (
     *("clock", "lease", "identity", "api_key", "product", "change", "quote", "record", "used_cap", "release"),
-    *("learner", "certificate", "seen", "tally", "key_use", "trail"),
+    *("learner", "certificate", "certified", "seen", "tally", "key_use", "trail"),
 )
 _COUNTED = ("product", "change", "trail")  # rows of these are numbered by the database
 

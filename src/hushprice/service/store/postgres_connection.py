@@ -115,7 +115,7 @@ class PostgresConnection:
             assert self._connection is not None
             yield self._connection
 
-    def rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, query: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
         """One statement is one transaction, and one round trip."""
         with self._explained():
             return self._connected().execute(query.encode(), values).fetchall()

@@ -314,6 +314,17 @@ BEGIN
     END IF;
 END $$;
 
+CREATE OR REPLACE FUNCTION hushprice.retire(given text, now float8, actor text DEFAULT 'unknown') RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+DECLARE number integer := product_number(given);
+BEGIN
+    UPDATE product SET retired = now WHERE id = number AND retired IS NULL;
+    IF FOUND THEN
+        INSERT INTO change (product, at, what, detail) VALUES (number, now, 'retire', '');
+        PERFORM note_trail(now, actor, 'retire', given, '');
+    END IF;
+END $$;
+
 CREATE OR REPLACE FUNCTION hushprice.set_rules(
     given text, new bytea, detail text, now float8, actor text DEFAULT 'unknown'
 ) RETURNS void

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from hushprice.privacy.histories import OVERLAPS
-from hushprice.service.store import decisions, lost_releases, postgres_setup
+from hushprice.service.store import decisions, lost_releases, postgres_overview, postgres_setup
 from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Outdated, Progress
 from hushprice.service.store.lost_releases import ACCEPTED, COPIED, Charge, StoreHistory
 from hushprice.service.store.postgres import PostgresQuoterStore
@@ -20,8 +20,10 @@ from hushprice.service.store.protocol import LEASE, LeaseLost, UnknownProduct
 from hushprice.service.store.trail import TRAIL_COLUMNS, UNSIGNED, TrailEntry, key_detail
 from hushprice.service.store.values import (
     ALL_WELL,
+    LAST_DAY,
     ApiKey,
     Figures,
+    KeyCount,
     LearnerReport,
     LearnerState,
     SeenRelease,
@@ -62,7 +64,7 @@ class PostgresLearnerStore(PostgresQuoterStore):
         self._connection.rows(query, (holder,))
 
     def state(self, product: str) -> LearnerState | None:
-        query = """SELECT name, learned, sequence, state, ledger
+        query = """SELECT name, learned, sequence, state, ledger, ended
             FROM hushprice.learner JOIN hushprice.product ON product.id = learner.product WHERE name = %s"""
         rows = self._connection.rows(query, (product,))
         return LearnerState(*rows[0]) if rows else None
@@ -110,10 +112,10 @@ class PostgresLearnerStore(PostgresQuoterStore):
                 [decisions.release_row(at.product, release) for release in releases],
             )
             connection.execute(
-                """INSERT INTO hushprice.learner VALUES (%s, %s, %s, %s, %s) ON CONFLICT (product) DO UPDATE
+                """INSERT INTO hushprice.learner VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (product) DO UPDATE
                 SET learned = excluded.learned, sequence = excluded.sequence, state = excluded.state,
-                ledger = excluded.ledger""",
-                (at.product, state.learned, state.sequence, state.state, state.ledger),
+                ledger = excluded.ledger, ended = excluded.ended""",
+                (at.product, state.learned, state.sequence, state.state, state.ledger, state.ended),
             )
             connection.execute(_EXPIRED, (at.product, at.learned, state.learned, WAITING, LATE))
             connection.execute(_ERASE, (at.product, state.learned))
@@ -216,11 +218,38 @@ class PostgresLearnerStore(PostgresQuoterStore):
         for product, slots in self._connection.rows("SELECT id, slots FROM hushprice.product WHERE slots > 0"):
             self._list_changes(connection, product, now, [Charge(what, detail.format(slots=slots))])
 
-    def add_certificate(self, product: str, certificate: bytes, now: float) -> None:
-        query = """INSERT INTO hushprice.certificate SELECT id, %s, %s FROM hushprice.product WHERE name = %s
-            ON CONFLICT (product) DO UPDATE SET at = excluded.at, body = excluded.body RETURNING 1"""
-        if not self._connection.rows(query, (now, certificate, product)):
+    def oldest_quotes(self) -> list[tuple[str, int]]:
+        return [(name, day) for name, day in self._connection.rows(postgres_overview.OLDEST)]
+
+    def products_to_learn(self) -> list[str]:
+        return [name for (name,) in self._connection.rows(postgres_overview.TO_LEARN)]
+
+    def add_certificate(self, product: str, certificate: bytes | None, now: float, basis: str = "") -> None:
+        query = """WITH certified AS (
+                INSERT INTO hushprice.certified SELECT id, %(basis)s FROM hushprice.product WHERE name = %(product)s
+                ON CONFLICT (product) DO UPDATE SET basis = excluded.basis RETURNING product),
+            added AS (
+                INSERT INTO hushprice.certificate SELECT product, %(now)s, %(body)s::bytea FROM certified
+                WHERE %(body)s::bytea IS NOT NULL
+                ON CONFLICT (product) DO UPDATE SET at = excluded.at, body = excluded.body)
+            SELECT 1 FROM certified"""
+        values = {"basis": basis, "product": product, "now": now, "body": certificate}
+        if not self._connection.rows(query, values):
             raise UnknownProduct(product)
+
+    def last_change(self) -> tuple[int, int]:
+        ((product, change),) = self._connection.rows(postgres_overview.LAST_CHANGE)
+        return product, change
+
+    def uncertified(self, today: str) -> list[tuple[str, str]]:
+        return [(name, basis) for name, basis in self._connection.rows(postgres_overview.UNCERTIFIED, (today,))]
+
+    def key_counts(self, first: int = 0, last: int = LAST_DAY) -> list[KeyCount]:
+        ((text,),) = self._connection.rows(postgres_overview.KEY_COUNTS, (first, last))
+        return postgres_overview.key_counts(text)
+
+    def quotes_by_key(self, product: str, after: int, upto: int) -> dict[str, int]:
+        return dict(self._connection.rows(postgres_overview.BY_KEY, (product, after, upto)))
 
     def add_api_key(self, key: ApiKey, by: str = UNSIGNED) -> None:
         with self._connection.transaction() as connection:

@@ -24,16 +24,20 @@ from typing import Any, Literal, Protocol
 from hushprice.service.store.trail import UNSIGNED, TrailEntry
 from hushprice.service.store.values import (
     ALL_WELL,
+    LAST_DAY,
     ApiKey,
     Change,
     Figures,
+    KeyCount,
     LearnerReport,
     LearnerState,
     LearningProgress,
     NewOutcome,
     NewQuote,
     OutcomeAnswer,
+    ProductHead,
     QuoteAnswer,
+    ReleaseSummary,
     SeenRelease,
     Slot,
     StoredProduct,
@@ -68,7 +72,14 @@ class UnknownProduct(Exception):
 class QuoterStore(Protocol):
     """What a process that quotes may do. On PostgreSQL its role can do nothing else: it cannot read a record."""
 
-    def products(self) -> list[StoredProduct]: ...
+    def products(self, names: Sequence[str] | None = None) -> list[StoredProduct]:
+        """All, or those of these names; in the order they were made."""
+        ...
+
+    def heads(self) -> list[ProductHead]:
+        """Enough of every product to see which are new or changed, from one statement however many there are."""
+        ...
+
     def api_keys(self) -> list[ApiKey]: ...
     def changes(self, product: str) -> list[Change]: ...
     def write(
@@ -82,6 +93,14 @@ class QuoterStore(Protocol):
         ...
 
     def latest_release(self, product: str) -> StoredRelease | None: ...
+    def latest_releases(self, names: Sequence[str]) -> list[StoredRelease]:
+        """The last release of each of these products that has one, from one statement."""
+        ...
+
+    def history(self, product: str) -> list[ReleaseSummary]:
+        """All releases without their numbers, in order."""
+        ...
+
     def beat(self, now: float) -> float:
         """Move the service's clock; returns it. Waits for outcomes in flight, so that none is taken too late."""
         ...
@@ -125,6 +144,10 @@ class QuoterStore(Protocol):
     # For an admin; the HTTP layer has checked the key. `by` goes into the trail, in the same transaction.
     def add_product(self, name: str, spec: bytes, rules: bytes, now: float, by: str = UNSIGNED) -> None: ...
     def set_status(self, product: str, status: Literal["open", "frozen"], now: float, by: str = UNSIGNED) -> None: ...
+    def retire(self, product: str, now: float, by: str = UNSIGNED) -> None:
+        """No quotes from now on, for good. Those given keep their slots; who is about to store one stores it."""
+        ...
+
     def set_rules(self, product: str, rules: bytes, detail: str, now: float, by: str = UNSIGNED) -> None: ...
     def set_reference_price(self, product: str, price: float, now: float, by: str = UNSIGNED) -> None: ...
     def forget(self, customer: bytes, by: str = UNSIGNED) -> None:
@@ -147,6 +170,13 @@ class LearnerStore(QuoterStore, Protocol):
 
     def drop_lease(self, holder: str) -> None: ...
     def state(self, product: str) -> LearnerState | None: ...
+    def products_to_learn(self) -> list[str]:
+        """Those that a learner has work with, from one statement.
+
+        Their next slot is due, or a release was seen that the store lacks, or they are retired and learning must end.
+        """
+        ...
+
     def due(self, product: str, after: int, limit: int) -> list[Slot]:
         """The slots after `after` whose deadlines have passed: a contiguous run, `limit` at most."""
         ...
@@ -171,6 +201,10 @@ class LearnerStore(QuoterStore, Protocol):
         """
         ...
 
+    def oldest_quotes(self) -> list[tuple[str, int]]:
+        """Products with quotes, and the day on which the oldest of them was given; from one statement."""
+        ...
+
     def erase_quotes(self, product: str, before: int, limit: int, *, capped: bool) -> int:
         """Erase learned quotes given before a day (since 1970, UTC), lowest slots first; returns how many.
 
@@ -191,7 +225,29 @@ class LearnerStore(QuoterStore, Protocol):
         """Take an identity of its own, and list that the store it was copied from may go on with the same records."""
         ...
 
-    def add_certificate(self, product: str, certificate: bytes, now: float) -> None: ...
+    def add_certificate(self, product: str, certificate: bytes | None, now: float, basis: str = "") -> None:
+        """`basis` is what it came after, as `uncertified` has it. None where there is nothing to certify."""
+        ...
+
+    def last_change(self) -> tuple[int, int]:
+        """The numbers of the newest product and of the newest change: where both are as before, nothing was changed."""
+        ...
+
+    def uncertified(self, today: str) -> list[tuple[str, str]]:
+        """Products whose newest certificate came after something else than this, each with this: `basis`.
+
+        It is made of `today`, the number of changes, and whether and with which version the last release came.
+        """
+        ...
+
+    def key_counts(self, first: int = 0, last: int = LAST_DAY) -> list[KeyCount]:
+        """Quotes of every key, by product, on days from `first` to `last` (since 1970, UTC); from one statement."""
+        ...
+
+    def quotes_by_key(self, product: str, after: int, upto: int) -> dict[str, int]:
+        """How many of the slots after `after`, up to `upto`, each key's quotes have."""
+        ...
+
     def add_api_key(self, key: ApiKey, by: str = UNSIGNED) -> None:
         """Add a key, or change the one of that name."""
         ...

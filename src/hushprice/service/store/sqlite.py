@@ -10,23 +10,27 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hushprice.privacy.histories import OVERLAPS
-from hushprice.service.store import decisions, sqlite_file, sqlite_learner, sqlite_quotes
+from hushprice.service.store import decisions, sqlite_file, sqlite_learner, sqlite_overview, sqlite_quotes
 from hushprice.service.store.lost_releases import ACCEPTED, COPIED
 from hushprice.service.store.protocol import DuplicateProduct
 from hushprice.service.store.sqlite_write_lock import WAIT, WriteLock, execute_retrying
 from hushprice.service.store.trail import TRAIL_COLUMNS, UNSIGNED, TrailEntry, key_detail
 from hushprice.service.store.values import (
     ALL_WELL,
+    LAST_DAY,
     ApiKey,
     Change,
     Figures,
+    KeyCount,
     LearnerReport,
     LearnerState,
     LearningProgress,
     NewOutcome,
     NewQuote,
     OutcomeAnswer,
+    ProductHead,
     QuoteAnswer,
+    ReleaseSummary,
     SeenRelease,
     Slot,
     StoredProduct,
@@ -82,11 +86,14 @@ class SqliteStore:
 
     # ---- what a quoter reads -----------------------------------------------------------------------------------------
 
-    def products(self) -> list[StoredProduct]:
-        query = f"""SELECT name, spec, status, rules, reference_price, slots, created, skipped_releases,
+    def products(self, names: Sequence[str] | None = None) -> list[StoredProduct]:
+        query = f"""SELECT name, spec, {decisions.STATUS}, rules, reference_price, slots, created, skipped_releases,
             ({decisions.RESTORES.format(schema="")}), ({decisions.OVERLAPS.format(schema="")})
-            FROM product ORDER BY id"""
-        return [StoredProduct(*row) for row in self._rows(query)]
+            FROM product WHERE ?1 IS NULL OR name IN (SELECT value FROM json_each(?1)) ORDER BY id"""
+        return [StoredProduct(*row) for row in self._rows(query, sqlite_overview.listed(names))]
+
+    def heads(self) -> list[ProductHead]:
+        return sqlite_overview.heads(self._rows(sqlite_overview.HEADS)[0][0])
 
     def identity(self) -> bytes:
         return bytes(self._rows("SELECT id FROM identity")[0][0])
@@ -116,6 +123,13 @@ class SqliteStore:
     def latest_release(self, product: str) -> StoredRelease | None:
         rows = self._rows(_RELEASE + " ORDER BY sequence DESC LIMIT 1", product)
         return StoredRelease(*rows[0]) if rows else None
+
+    def latest_releases(self, names: Sequence[str]) -> list[StoredRelease]:
+        rows = self._rows(sqlite_overview.LATEST, sqlite_overview.listed(names))
+        return [StoredRelease(*row) for row in rows]
+
+    def history(self, product: str) -> list[ReleaseSummary]:
+        return [ReleaseSummary(*row) for row in self._rows(sqlite_overview.HISTORY, product)]
 
     def certificate(self, product: str) -> bytes | None:
         query = "SELECT body FROM certificate WHERE product = (SELECT id FROM product WHERE name = ?)"
@@ -192,7 +206,10 @@ class SqliteStore:
 
     def set_status(self, product: str, status: Literal["open", "frozen"], now: float, by: str = UNSIGNED) -> None:
         change = (now, "freeze" if status == "frozen" else "resume", "")
-        self._change(product, ("status", status), change, by, only_new=True)
+        self._change(product, ("status", status), change, by, only_if="status IS NOT ?1")
+
+    def retire(self, product: str, now: float, by: str = UNSIGNED) -> None:
+        self._change(product, ("retired", now), (now, "retire", ""), by, only_if="retired IS NULL")
 
     def set_rules(self, product: str, rules: bytes, detail: str, now: float, by: str = UNSIGNED) -> None:
         self._change(product, ("rules", rules), (now, "rules", detail), by)
@@ -202,14 +219,14 @@ class SqliteStore:
         self._change(product, ("reference_price", price), change, by)
 
     def _change(
-        self, product: str, new: tuple[str, Any], change: tuple[float, str, str], by: str, *, only_new: bool = False
+        self, product: str, new: tuple[str, Any], change: tuple[float, str, str], by: str, *, only_if: str = "true"
     ) -> None:
         """Set a column of a product, and list the change: when, what, and in which detail."""
         column, value = new
         at, what, detail = change
         with self._writing() as connection:
             number = sqlite_quotes.product_number(connection, product)
-            query = f"UPDATE product SET {column} = ?1 WHERE id = ?2" + f" AND {column} IS NOT ?1" * only_new
+            query = f"UPDATE product SET {column} = ?1 WHERE id = ?2 AND {only_if}"
             if connection.execute(query, (value, number)).rowcount:
                 connection.execute(
                     "INSERT INTO change (product, at, what, detail) VALUES (?, ?, ?, ?)", (number, *change)
@@ -227,10 +244,13 @@ class SqliteStore:
             connection.execute("UPDATE lease SET holder = NULL, until = 0.0 WHERE holder = ?", (holder,))
 
     def state(self, product: str) -> LearnerState | None:
-        query = """SELECT name, learned, sequence, state, ledger
+        query = """SELECT name, learned, sequence, state, ledger, ended
             FROM learner JOIN product ON product.id = learner.product WHERE name = ?"""
         rows = self._rows(query, product)
-        return LearnerState(*rows[0]) if rows else None
+        if not rows:
+            return None
+        name, learned, sequence, state, ledger, ended = rows[0]
+        return LearnerState(name, learned, sequence, state, ledger, bool(ended))
 
     def due(self, product: str, after: int, limit: int) -> list[Slot]:
         with self._transaction(write=False) as connection:
@@ -269,10 +289,31 @@ class SqliteStore:
             connection.execute("UPDATE identity SET id = randomblob(16)")
             sqlite_learner.list_for_all(connection, now, OVERLAPS[0], COPIED)
 
-    def add_certificate(self, product: str, certificate: bytes, now: float) -> None:
+    def oldest_quotes(self) -> list[tuple[str, int]]:
+        return sqlite_overview.oldest(self._rows(sqlite_overview.OLDEST)[0][0])
+
+    def products_to_learn(self) -> list[str]:
+        return sqlite_overview.names(self._rows(sqlite_overview.TO_LEARN)[0][0])
+
+    def add_certificate(self, product: str, certificate: bytes | None, now: float, basis: str = "") -> None:
         with self._writing() as connection:
             number = sqlite_quotes.product_number(connection, product)
-            connection.execute("INSERT OR REPLACE INTO certificate VALUES (?, ?, ?)", (number, now, certificate))
+            if certificate is not None:
+                connection.execute("INSERT OR REPLACE INTO certificate VALUES (?, ?, ?)", (number, now, certificate))
+            connection.execute("INSERT OR REPLACE INTO certified VALUES (?, ?)", (number, basis))
+
+    def last_change(self) -> tuple[int, int]:
+        ((product, change),) = self._rows(sqlite_overview.LAST_CHANGE)
+        return product, change
+
+    def uncertified(self, today: str) -> list[tuple[str, str]]:
+        return [(name, basis) for name, basis in self._rows(sqlite_overview.UNCERTIFIED, today)]
+
+    def key_counts(self, first: int = 0, last: int = LAST_DAY) -> list[KeyCount]:
+        return sqlite_overview.key_counts(self._rows(sqlite_overview.KEY_COUNTS, first, last)[0][0])
+
+    def quotes_by_key(self, product: str, after: int, upto: int) -> dict[str, int]:
+        return dict(self._rows(sqlite_overview.BY_KEY, product, after, upto))
 
     def add_api_key(self, key: ApiKey, by: str = UNSIGNED) -> None:
         with self._writing() as connection:

@@ -16,8 +16,9 @@ CREATE TABLE key_use (
     day INTEGER NOT NULL,                 -- since 1970, UTC
     product INTEGER NOT NULL,             -- 0: it was used for something else
     quotes INTEGER NOT NULL,
-    PRIMARY KEY (key, day, product)
+    PRIMARY KEY (day, product, key)
 ) STRICT, WITHOUT ROWID;
+INSERT INTO key_use SELECT key, day, product, count(*) FROM quote GROUP BY key, day, product;
 
 -- Rows are added and never changed: certificates sign a digest of them in this order.
 CREATE TABLE trail (
@@ -37,3 +38,10 @@ ALTER TABLE seen ADD COLUMN trail BLOB NOT NULL DEFAULT x'';
 -- Quotes that were kept for as long as the product declares: the highest slot of those erased, and how many they are.
 ALTER TABLE product ADD COLUMN erased_slots INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE product ADD COLUMN erased_quotes INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE product ADD COLUMN retired REAL;    -- wall-clock, from when on nothing is quoted; NULL: it is not retired
+
+ALTER TABLE learner ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;    -- nothing is learned of it any more
+
+-- What the newest certificate of a product came after: where nothing of it has changed, none is due.
+CREATE TABLE certified (product INTEGER PRIMARY KEY REFERENCES product, basis TEXT NOT NULL) STRICT;

@@ -94,8 +94,8 @@ def commit(
         [decisions.release_row(at.product, release) for release in releases],
     )
     connection.execute(
-        "INSERT OR REPLACE INTO learner VALUES (?, ?, ?, ?, ?)",
-        (at.product, state.learned, state.sequence, state.state, state.ledger),
+        "INSERT OR REPLACE INTO learner VALUES (?, ?, ?, ?, ?, ?)",
+        (at.product, state.learned, state.sequence, state.state, state.ledger, state.ended),
     )
     silent = """SELECT day, count(*) FROM quote WHERE product = ? AND slot > ? AND slot <= ? AND status IN (?, ?)
         GROUP BY day"""

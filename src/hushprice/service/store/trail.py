@@ -16,8 +16,8 @@ FIRST_START = "first start"
 TRAIL_COLUMNS = "at, actor, what, about, detail, nonce"
 
 Act = Literal[
-    "create product", "freeze", "resume", "rules", "reference price", "forget customer", "add key", "change key",
-    "remove key",
+    "create product", "freeze", "resume", "retire", "rules", "reference price", "forget customer", "add key",
+    "change key", "remove key",
 ]  # fmt: skip
 
 

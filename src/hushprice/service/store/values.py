@@ -7,10 +7,12 @@ from typing import Literal
 import msgspec
 
 Role = Literal["shop", "auditor", "admin"]
+Status = Literal["open", "frozen", "retired"]
 OutcomeStatus = Literal["recorded", "late", "conflict", "unknown", "too much"]
 ChangeKind = Literal[
-    "freeze", "resume", "rules", "reference price", "restored backup", "overlapping histories", "lost notes"
+    "freeze", "resume", "retire", "rules", "reference price", "restored backup", "overlapping histories", "lost notes"
 ]
+LAST_DAY = 2**31 - 1  # since 1970: later than any
 
 
 class ApiKey(msgspec.Struct, frozen=True):
@@ -52,7 +54,7 @@ class StoredProduct(msgspec.Struct, frozen=True):
 
     name: str
     spec: bytes
-    status: Literal["open", "frozen"]
+    status: Status
     rules: bytes  # JSON of service.shared.tariff.PriceRules, which an admin may change
     reference_price: float | None  # in [0, 1], where an admin has changed it
     slots: int  # quotes given
@@ -136,6 +138,38 @@ class StoredRelease(msgspec.Struct, frozen=True):
     belief: bytes  # JSON of service.shared.belief.Belief after it: all a quoter needs
     at: float  # wall-clock
 
+    @property
+    def summary(self) -> ReleaseSummary:
+        """Without the numbers."""
+        return ReleaseSummary(self.sequence, self.version, self.kind, self.records, self.at)
+
+
+class ReleaseSummary(msgspec.Struct, frozen=True):
+    """A release without its numbers, for the history."""
+
+    sequence: int
+    version: int
+    kind: Literal["curvature", "score"]
+    records: int
+    at: float
+
+
+class ProductHead(msgspec.Struct, frozen=True, array_like=True):
+    """Enough of a product to see that something is new; `mark` is of its changes and of its last release."""
+
+    id: int
+    name: str
+    slots: int
+    mark: tuple[float | str | None, ...]
+
+
+class KeyCount(msgspec.Struct, frozen=True, array_like=True):
+    """How many quotes of a product an API key got. Public: the key that asked is no part of a record."""
+
+    product: str
+    key: str  # its identity
+    quoted: int
+
 
 class Slot(msgspec.Struct, frozen=True):
     """A slot that is due, for the learner."""
@@ -158,6 +192,7 @@ class LearnerState(msgspec.Struct, frozen=True):
     sequence: int  # releases made
     state: bytes
     ledger: bytes  # JSON of what was paid for and spent
+    ended: bool = False  # it learns nothing more, and holds no sums
 
     def __repr__(self) -> str:
         return f"LearnerState(product={self.product!r}, <sensitive>)"

@@ -48,6 +48,7 @@ export const privacy = (name) => ask(of(name, "privacy"));
 export const report = (name) => ask(of(name, "report"));
 export const ready = () => ask("readyz", { accept: [503] });
 export const figures = (name) => ask(`v1/operator/products/${encodeURIComponent(name)}/figures`);
+export const activity = () => ask("v1/operator/activity");
 let operatorPort; // asked once: a port does not become another
 
 // Asking for what is refused would only fill the log, so the page looks first: a key tells its role in front, and the

@@ -5,6 +5,7 @@ import { count, duration, money, moment, percent } from "./format.js";
 import { heading, row, tag } from "./labels.js";
 
 const ENDED = {
+  retired: "ended: the product is retired, and nothing is quoted.",
   horizon: "ended: the horizon is reached. Prices go on from the last release.",
   "policy fixed": "none: the policy is fixed, so nothing is learned",
 };

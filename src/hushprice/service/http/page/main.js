@@ -103,7 +103,10 @@ async function operatorFigures(name) {
   if (!key || refusedFor === key) return null;
   try {
     const why = await api.whyNoFigures(key);
-    if (!why) return await api.figures(name);
+    if (!why) {
+      const [figures, activity] = await Promise.all([api.figures(name), api.activity()]);
+      return { ...figures, activity };
+    }
     notice(why);
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;

@@ -3,6 +3,7 @@
 import { byId, h, setText, show } from "./dom.js";
 import { count, seconds } from "./format.js";
 import { createFunnel } from "./funnel.js";
+import { createKeys } from "./keys.js";
 import { heading, row, tag } from "./labels.js";
 import { createRevenue } from "./revenue.js";
 
@@ -16,7 +17,7 @@ const CLIPPED = [
 export function createOperator() {
   let parts = null;
   const build = () => {
-    const [revenue, funnel, work] = [createRevenue(), createFunnel(), createWork()];
+    const [revenue, funnel, work, keys] = [createRevenue(), createFunnel(), createWork(), createKeys()];
     byId("operator").replaceChildren(
       h(
         "div",
@@ -42,9 +43,15 @@ export function createOperator() {
           { class: "card wide-12", "aria-labelledby": "work-title" },
           heading("work-title", "Clipping and fits"),
           work.nodes,
+        ),
+        h(
+          "section",
+          { class: "card wide-12", "aria-labelledby": "keys-title" },
+          heading("keys-title", "API keys", tag("public")),
+          keys.nodes,
         )),
     );
-    return [revenue, funnel, work];
+    return [revenue, funnel, work, keys];
   };
   return (state) => {
     show(byId("operator"), Boolean(state.figures));

@@ -9,6 +9,7 @@ import { heading, tag } from "./labels.js";
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 const WHY = {
+  retired: "The product is retired: nobody is quoted a price.",
   frozen: "The product is frozen, so everybody is quoted the reference price.",
   fixed: "The policy is fixed: everybody is quoted the reference price.",
   none: "No release yet, so everybody is quoted the reference price.",
@@ -167,7 +168,7 @@ const fingerprint = ({ product, privacy }) =>
   );
 
 function reason({ product, privacy }, data) {
-  if (product.status === "frozen") return WHY.frozen;
+  if (product.status in WHY) return WHY[product.status];
   if (product.policy === "fixed") return WHY.fixed;
   if (!privacy.versions) return WHY.none;
   const [price] = range(data.prices);

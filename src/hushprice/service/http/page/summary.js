@@ -32,7 +32,7 @@ export function createSummary() {
 
   return ({ product, privacy }) => {
     setText(name, product.name);
-    setText(status, product.status === "frozen" ? "frozen" : "open");
+    setText(status, product.status);
     status.dataset.state = product.status;
     const inCurrency = (value) => money(value, product.currency, product.decimals);
     const parts = [

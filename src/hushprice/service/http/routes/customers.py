@@ -38,6 +38,7 @@ CALLS = (
         summary="Erase a customer's records, and say what remains where",
         handler=forget,
         roles=("admin",),
+        of_records=True,
         body=ForgetRequest,
         answers={200: Forgotten},
         refusals={503: "the store is away"},

@@ -38,22 +38,27 @@ async def prometheus(service: Service, request: CheckedRequest) -> Answer:
 
     That depends on what customers are like, so it is not public: a number out of its bounds takes longer to read.
     """
+    await service.reader.opened.wait()
     figures = []
     for name, priced in service.product_table.products.items():
         claimed = priced.policy.claimed
         spent = 0.0 if priced.release is None else proven_of(priced.product, priced.stored.overlaps).epsilon
         epsilon = 0.0 if claimed is None else claimed.epsilon
-        figures.append(metrics.ProductFigures(name, priced.slots, priced.sequence, priced.learned, epsilon, spent))
-    health = metrics.HealthFigures(
+        left = 0 if priced.ended else priced.product.horizon - priced.slots
+        counted = (priced.slots, priced.sequence, priced.learned)
+        figures.append(metrics.ProductFigures(name, *counted, epsilon, spent, left, priced.ended))
+    process = metrics.ProcessFigures(
         store_up=service.store_up,
         learner_up=service.learner_status == "up",
         buffered=service.writer.buffered,
         overdue=service.product_table.learning.overdue,
         looked=service.reader.age,
+        ended=service.connections.ended,
+        answers=service.answers,
+        alarms=service.alarms,
     )
     latencies = service.latencies if request.sender.role == "admin" else None
-    text = metrics.render(latencies, figures, service.connections, health)
-    return Answer(200, text.encode(), _TEXT)
+    return Answer(200, metrics.render(latencies, figures, process).encode(), _TEXT)
 
 
 READS = (

@@ -45,6 +45,7 @@ CALLS = (
         handler=outcome,
         roles=("shop",),
         takes="outcomes",
+        of_records=True,
         body=OutcomeRequest,
         answers={200: Outcome, 202: Outcome},
         refusals={

@@ -16,7 +16,7 @@ from hushprice.service.shared.messages import ProductList, ReferencePrice
 from hushprice.service.shared.problems import Problem
 from hushprice.service.shared.product import Product, check_reference
 from hushprice.service.shared.product_checks import check
-from hushprice.service.shared.product_view import ProductView, reference_of, view_of
+from hushprice.service.shared.product_view import ProductView, reference_of
 from hushprice.service.shared.tariff import PriceRules, check_rules
 from hushprice.service.store.protocol import DuplicateProduct
 from hushprice.service.store.values import Role
@@ -32,9 +32,16 @@ def find(service: Service, request: CheckedRequest) -> PricedProduct:
     return priced
 
 
+def _living(service: Service, request: CheckedRequest) -> PricedProduct:
+    """The product that the path names, unless it is retired."""
+    priced = find(service, request)
+    if priced.retired:
+        raise problems.retired(409)
+    return priced
+
+
 def _view(priced: PricedProduct, request: CheckedRequest) -> ProductView:
-    stored = msgspec.structs.replace(priced.stored, slots=priced.slots)
-    return view_of(stored, with_cost=request.key is not None and request.key.role == "admin")
+    return priced.view(with_cost=request.key is not None and request.key.role == "admin")
 
 
 def refusal(problem: InvalidInput) -> Problem:
@@ -61,6 +68,7 @@ async def create(service: Service, request: CheckedRequest) -> Answer:
 
 async def list_products(service: Service, request: CheckedRequest) -> Answer:
     """The answer with all products."""
+    await service.reader.opened.wait()
     return Answer(200, ProductList([_view(priced, request) for priced in service.product_table.products.values()]))
 
 
@@ -70,22 +78,31 @@ async def show_product(service: Service, request: CheckedRequest) -> Answer:
 
 
 async def freeze(service: Service, request: CheckedRequest) -> Answer:
-    """From now on the reference price for everybody. Slots that were given are still learned."""
-    name, by = find(service, request).product.name, request.sender.signature
-    await service.writer.call(lambda store: store.set_status(name, "frozen", time.time(), by))
-    return await _changed(service, request)
+    """From now on the reference price for everybody. Slots that were given are still learned.
+
+    This process does it at once. Where the store is away the answer is 202, and other quoters follow when it is back.
+    """
+    if await service.freezes.freeze(_living(service, request).product.name, request.sender.signature):
+        return await _changed(service, request)
+    return Answer(202, _view(find(service, request), request))
 
 
 async def resume(service: Service, request: CheckedRequest) -> Answer:
     """Personal prices again."""
+    await service.freezes.resume(_living(service, request).product.name, request.sender.signature)
+    return await _changed(service, request)
+
+
+async def retire(service: Service, request: CheckedRequest) -> Answer:
+    """No quotes any more, for good. Slots that were given are learned; the name and its budget are never used again."""
     name, by = find(service, request).product.name, request.sender.signature
-    await service.writer.call(lambda store: store.set_status(name, "open", time.time(), by))
+    await service.writer.call(lambda store: store.retire(name, time.time(), by))
     return await _changed(service, request)
 
 
 async def set_rules(service: Service, request: CheckedRequest) -> Answer:
     """Set the price rules."""
-    priced, new = find(service, request), request.body
+    priced, new = _living(service, request), request.body
     try:
         check_rules(new, priced.product, reference_of(priced.product, priced.stored))
     except InvalidInput as problem:
@@ -97,7 +114,7 @@ async def set_rules(service: Service, request: CheckedRequest) -> Answer:
 
 async def set_reference_price(service: Service, request: CheckedRequest) -> Answer:
     """Set the reference price."""
-    priced, price = find(service, request), request.body.price
+    priced, price = _living(service, request), request.body.price
     try:
         check_reference(priced.product, price)
         check_rules(priced.rules, priced.product, price)
@@ -117,7 +134,7 @@ _UNKNOWN = {404: "unknown product"}
 _AWAY = {503: "the store is away"}
 
 
-def _change(path: str, name: str, summary: str, handler: object, body: object = None) -> Call:
+def _change(path: str, name: str, summary: str, handler: object, body: object = None, late: object = None) -> Call:
     return Call(
         method="POST" if body is None else "PUT",
         path=f"/v1/products/{{name}}/{path}",
@@ -127,8 +144,8 @@ def _change(path: str, name: str, summary: str, handler: object, body: object = 
         handler=handler,  # type: ignore[arg-type]
         roles=("admin",),
         body=body,
-        answers={200: ProductView},
-        refusals={**_UNKNOWN, **_AWAY},
+        answers={200: ProductView} if late is None else {200: ProductView, 202: late},
+        refusals={**_UNKNOWN, 409: "the product is retired", **_AWAY},
     )
 
 
@@ -170,8 +187,9 @@ CALLS = (
         answers={201: ProductView},
         refusals={409: "a product of that name exists", **_AWAY},
     ),
-    _change("freeze", "freeze", "The reference price for everybody, until resumed", freeze),
+    _change("freeze", "freeze", "The reference price for everybody, until resumed", freeze, late=ProductView),
     _change("resume", "resume", "Personal prices again", resume),
+    _change("retire", "retire", "No more quotes, for good; what was quoted is still learned", retire),
     _change("rules", "set_rules", "Set the price rules", set_rules, PriceRules),
     _change("reference-price", "set_reference_price", "Set the reference price", set_reference_price, ReferencePrice),
 )

@@ -60,6 +60,8 @@ def _allowed(service: Service, key: ApiKey, product: str) -> PricedProduct:
         raise problems.unknown_product("product")
     if key.products and product not in key.products:
         raise problems.product_not_allowed("product")
+    if priced.retired:
+        raise problems.retired()
     service.product_table.key_use.check(key)
     return priced
 
@@ -188,6 +190,7 @@ CALLS = (
         refusals={
             404: "unknown product",
             409: "the Idempotency-Key came with another request",
+            410: "the product is retired",
             503: "the store is away, and the Idempotency-Key cannot be looked up; ask again, or without it",
         },
         idempotent=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from urllib.parse import parse_qsl
 
 from hushprice.service.http.call import Answer, Call, CheckedRequest, Query
@@ -31,7 +32,8 @@ _CURVE = 4  # tokens besides the one for asking: as long as so many other calls
 
 async def all_privacy(service: Service, request: CheckedRequest) -> Answer:
     """The answer with every product's promise, and that to a customer of all of them."""
-    return Answer(200, privacy_of_all(service.product_table.products.values()))
+    await service.reader.opened.wait()
+    return Answer(200, await asyncio.to_thread(privacy_of_all, list(service.product_table.products.values())))
 
 
 async def privacy(service: Service, request: CheckedRequest) -> Answer:
@@ -55,19 +57,20 @@ async def report(service: Service, request: CheckedRequest) -> Answer:
     """The answer with a product's history."""
     priced = find(service, request)
     name = priced.product.name
-    changes = await service.reader.call(lambda store: store.changes(name))
+    changes, history = await service.reader.call(
+        lambda store: (store.changes(name), service.product_table.history(store, name))
+    )
+    priced = find(service, request)  # as it is after that look
     body = Report(
         product=name,
-        status=priced.stored.status,
+        status=priced.status,
         learning=priced.ended is None,
         learning_ended=priced.ended,
         quotes=priced.slots,
         learned=priced.learned,
         versions=priced.version,
-        # This process's, not the store's: what is shown was noted, so that a restored backup charges it.
-        releases=[
-            Release(each.sequence, each.version, each.kind, each.records, rfc3339(each.at)) for each in priced.history
-        ],
+        # Noted before they are shown, so that a restored backup charges them.
+        releases=[Release(each.sequence, each.version, each.kind, each.records, rfc3339(each.at)) for each in history],
         reference_price=float(priced.reference.charged),
         changes=[ChangeView(rfc3339(each.at), each.what, each.detail) for each in changes],
         label=priced.label,
