@@ -26,8 +26,9 @@ _AT_ONCE, _PAUSE = 4, 0.01  # products opened in one go, and seconds until the n
 class Reader:
     """Belongs to one event loop; the thread alone uses the store."""
 
-    def __init__(self, store: QuoterStore, product_table: ProductTable) -> None:
+    def __init__(self, store: QuoterStore, product_table: ProductTable, every: float = POLL) -> None:
         self._store = store
+        self._every = every
         self._product_table = product_table
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hushprice-reader")
         self._task: asyncio.Task[None] | None = None
@@ -85,7 +86,7 @@ class Reader:
 
     async def _poll(self) -> None:
         while True:
-            await asyncio.sleep(POLL)
+            await asyncio.sleep(self._every)
             try:
                 await self.refresh()
             except StoreUnavailable:

@@ -13,7 +13,7 @@ from hushprice.service.quoting.freezes import FreezeFile, Freezes
 from hushprice.service.quoting.learner_process import LearnerProcess
 from hushprice.service.quoting.learning_health import LearnerStatus
 from hushprice.service.quoting.map_cache import MapCache
-from hushprice.service.quoting.product_table import ProductTable
+from hushprice.service.quoting.product_table import POLL, ProductTable
 from hushprice.service.quoting.reader import Reader
 from hushprice.service.quoting.recent_keys import RecentKeys
 from hushprice.service.quoting.writer import Writer
@@ -70,7 +70,7 @@ async def start(
 ) -> Service:
     """Open the store for reading, for quotes and for outcomes, and look at it once. `quotes`: does this one quote?"""
     writer = Writer(open_store(), open_store(), beats=quotes)
-    reader = Reader(open_store(), product_table)
+    reader = Reader(open_store(), product_table, POLL if quotes else 2 * POLL)  # no price waits for one that only shows
     await reader.start()
     freezes = Freezes(product_table, reader, writer, FreezeFile(product_table.freeze_file))
     if quotes:

@@ -13,8 +13,7 @@ from hushprice.service.store.values import KeyCount, ProductHead
 _LAST = "(SELECT max(sequence) FROM release AS other WHERE other.product = product.id)"
 HEADS = f"""SELECT json_group_array(json_array(product.id, name, slots, json_array(
         created, skipped_releases,
-        (SELECT count(*) FROM change WHERE change.product = product.id),
-        (SELECT max(change.at) FROM change WHERE change.product = product.id),
+        (SELECT count(*) || ' ' || ifnull(max(change.at), '') FROM change WHERE change.product = product.id),
         sequence, records, release.at, hex(substr(numbers, 1, 64)))))
     FROM product LEFT JOIN release ON release.product = product.id AND sequence = {_LAST}"""
 LATEST = f"""SELECT name, sequence, version, kind, records, batch, numbers, belief, at
