@@ -48,6 +48,7 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
         if took > _NOTICEABLE:
             say(f"compiled the price search in {took:.0f} s; it is kept for the next start")
         logging.basicConfig(format="hushprice: %(message)s", level=logging.WARNING)
+        server.keep_what_is_loaded()
         try:
             uvloop.run(_serve(settings, Sockets(public, operator), secret, seen_file, say))
         except StoreUnavailable as problem:
