@@ -26,8 +26,8 @@ from tests.service.learning_runs import same_noise
 
 from hushprice.policies.newton.private.exact_batches import ExactBatch
 from hushprice.service.http.routes import quotes
-from hushprice.service.learning import certifier
 from hushprice.service.http.routes.table import READS
+from hushprice.service.learning import certifier
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.quoting.randomness import SIZE
 from hushprice.service.store import open_store
