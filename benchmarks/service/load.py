@@ -121,7 +121,7 @@ async def open_loop(port: int, wires: Iterator[bytes], connections: int, seconds
     """`rate` requests a second, due at equal distances; those without a free connection wait, and their time runs."""
     result = Slice()
     late: deque[float] = deque()
-    idle: list[_Connection] = []
+    idle: deque[_Connection] = deque()  # in turns: one that never asked is the first that a full server closes
 
     def freed(connection: _Connection) -> None:
         if late:
@@ -139,7 +139,7 @@ async def open_loop(port: int, wires: Iterator[bytes], connections: int, seconds
             while given < total and (due := began + given / rate) <= now:
                 given += 1
                 if idle:
-                    idle.pop().ask(next(wires), due)
+                    idle.popleft().ask(next(wires), due)
                 else:
                     late.append(due)
             await asyncio.sleep(_TICK)

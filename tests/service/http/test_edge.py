@@ -58,7 +58,7 @@ class Counted:
         return self._all()[why] - self._before[why]
 
     def _all(self) -> dict[str, int]:
-        lines = self._made.client().get("/metrics").text
+        lines = self._made.client("auditor").get("/metrics").text
         return {why: int(count) for why, count in re.findall(r'connections_ended_total{why="(\w+)"} (\d+)', lines)}
 
 

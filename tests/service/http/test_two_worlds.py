@@ -10,7 +10,7 @@ import pytest
 from tests.service.conftest import _database
 from tests.service.http.two_worlds import ONE, OTHER, VIEWERS, SameReleases, Seen, different, play
 
-RANDOM_OR_TIMED = {"clock", "lease", "identity"}
+RANDOM_OR_TIMED = {"clock", "lease", "identity", "trail"}
 OF_THE_LEARNER = {"learner", "record", "tally"}  # nobody else's role reads the first two; the third is the operator's
 
 

@@ -27,6 +27,7 @@ from tests.service.learning_runs import same_noise
 from hushprice.policies.newton.private.exact_batches import ExactBatch
 from hushprice.service.http.routes import quotes
 from hushprice.service.http.routes.table import READS
+from hushprice.service.learning import certifier
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.quoting.randomness import SIZE
 from hushprice.service.store import open_store
@@ -45,7 +46,7 @@ OTHER: Record = {
 
 Seen = dict[str, str]  # what was looked at, and what it said
 _TIMES = re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]+(Z|\+00:00)|(?<![\d.])1\d{9}(\.\d+)?\b")
-_TOOK = re.compile(r"hushprice_quote_seconds\S* \S+")
+_TOOK = re.compile(r"hushprice_(quote|look_age)_seconds\S* \S+")
 _UNCOVERED = {"date", "x-request-id", "content-length"}  # when; drawn for the request; of times that are taken out
 
 
@@ -55,6 +56,7 @@ def same_randomness() -> Iterator[None]:
     random = np.random.default_rng(11)
     with pytest.MonkeyPatch.context() as patch, same_noise():
         patch.setattr(quotes, "random_bytes", lambda: random.bytes(SIZE))
+        patch.setattr(certifier, "head_of", lambda trail: "0" * 64)  # it is of times and random bytes
         yield
 
 

@@ -224,7 +224,7 @@ def test_a_learner_that_hangs_is_left_behind_when_its_process_ends(
 
 
 def test_a_child_that_is_started_again_looks_for_damage_first(
-    settings: Settings, exits: list[int], capsys: pytest.CaptureFixture[str]
+    settings: Settings, exits: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
     path = Path(settings.store.reveal())
     content = path.read_bytes()
@@ -233,7 +233,7 @@ def test_a_child_that_is_started_again_looks_for_damage_first(
     with pytest.raises(SystemExit) as caught:
         learner_main.run_child(encode(ChildSettings(settings, listening.detach(), again=True)), child.Parent())
     assert (caught.value.code, exits) == (2, [])
-    assert re.fullmatch(r"hushprice: learner: store: the store \S+ is damaged[^\n]*\n", capsys.readouterr().err)
+    assert re.fullmatch(r"store: the store \S+ is damaged[^\n]*", caplog.messages[-1])
 
 
 def test_a_loop_that_fails_ends_the_process_and_tells_no_record(

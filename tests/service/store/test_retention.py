@@ -84,7 +84,7 @@ def test_the_learner_keeps_to_the_days_that_a_product_declares(tmp_path: Path, m
     shop.learning(now=lambda: shop.time).turn()
     assert shop.learned() == 10
     shop.store.take_lease("nobody", shop.time + 10.0)
-    days: list[float] = []
+    days = [0.0]
 
     def now() -> float:
         return time.time() + 86400.0 * days[-1]

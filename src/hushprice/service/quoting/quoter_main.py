@@ -50,6 +50,7 @@ def run(settings: Settings, say: Callable[[str], None], *, accept_lost_notes: bo
         took = time.monotonic() - began
         if took > _NOTICEABLE:
             say(f"compiled the price search in {took:.0f} s; it is kept for the next start")
+        server.keep_what_is_loaded()
         try:
             ended = uvloop.run(_serve(settings, Sockets(public, operator), secret, seen_file, say))
         except StoreUnavailable as problem:
