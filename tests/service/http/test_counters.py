@@ -12,7 +12,7 @@ from hushprice.service.http.answer_counts import AnswerCounts
 
 
 def counted(server: Running, name: str) -> dict[str, int]:
-    lines = server.client().get("/metrics").text.splitlines()
+    lines = server.client("auditor").get("/metrics").text.splitlines()
     pairs = [each.rsplit(" ", 1) for each in lines if each.startswith(name)]
     return {label.partition('"')[2].partition('"')[0]: int(value) for label, value in pairs}
 
@@ -31,6 +31,8 @@ def test_refused_keys_are_counted(fresh: Running) -> None:
     fresh.client().post("/v1/quotes", json=ask())
     fresh.client().post("/v1/quotes", json=ask(), headers={"x-api-key": "hp_shop_guessed"})
     fresh.client("auditor").post("/v1/quotes", json=ask())
+    for role in (None, "auditor"):  # that there is an outcome to tell may depend on a record
+        fresh.client(role).post(f"/v1/quotes/{fresh.quote()['id']}/outcome", json={"purchased": True})
     assert counted(fresh, "hushprice_refused_keys_total") == {"unknown": 2, "role": 1}
 
 

@@ -17,12 +17,13 @@ from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
 from hushprice.service.quoting import freezes
-from hushprice.service.quoting.freezes import FreezeFile
+from hushprice.service.quoting.freezes import Asked, FreezeFile
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.store.sqlite import SqliteStore
 
 YOUNG, OLD = ({"age": age, "member": True, "region": "north"} for age in (18, 98))
+ASKED = Asked(1_700_000_000.0, "boss 0123")
 
 
 @pytest.fixture
@@ -107,14 +108,18 @@ def test_a_freeze_is_stored_after_a_restart(tmp_path: Path) -> None:
     path = str(tmp_path / "shop.db")
     add_keys(path)
     file = FreezeFile(tmp_path / "seen.json.freezes")
-    file.set("umbrella", 1_700_000_000.0)
-    file.set("gone", 1_700_000_000.0)  # from a store that was restored since
+    file.set("umbrella", ASKED)
+    file.set("gone", ASKED)  # from a store that was restored since
     with running(path, tmp_path) as server:
         server.create()
-    file.set("umbrella", 1_700_000_000.0)
+    file.set("umbrella", ASKED)
     with running(path, tmp_path) as server:
         eventually(lambda: file.read() == {})
         assert server.client().get("/v1/products/umbrella").json()["status"] == "frozen"
+    store = open_store(path, "learner")
+    (entry,) = [each for each in store.trail() if each.what == "freeze"]
+    store.close()
+    assert (entry.at, entry.actor) == ASKED
 
 
 def test_a_full_disk_does_not_delay_a_freeze(

@@ -40,7 +40,7 @@ def learning(server: Running) -> tuple[int, dict[str, Any]]:
     body = answer.json()
     ready = client.get("/readyz")
     assert (ready.status_code, ready.json()["learner"]) == (200, body["learner"])
-    assert f"hushprice_learner_up {int(body['ready'])}" in client.get("/metrics").text.splitlines()
+    assert f"hushprice_learner_up {int(body['ready'])}" in server.client("auditor").get("/metrics").text.splitlines()
     assert server.client("shop").post("/v1/quotes", json=_ask()).status_code == 201
     return answer.status_code, body
 
@@ -112,12 +112,12 @@ def test_slots_that_are_due_and_not_learned_are_seen_although_somebody_holds_the
 
 
 def test_a_loop_that_fails_at_every_pass_is_seen(either: Running, store: LearnerStore, monkeypatch: Any) -> None:
-    def failing() -> None:
+    def failing(*_: Any) -> None:
         raise StoreUnavailable("a page that only the learner reads")
 
     clock = [time.time() - 100.0]
     fails = LearningLoop(store, now=lambda: clock[0])
-    monkeypatch.setattr(store, "products", failing)
+    monkeypatch.setattr(store, "products_to_learn", failing)
     fails.turn()
     clock[0] += 100.0
     fails.turn()  # and takes the lease first

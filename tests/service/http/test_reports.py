@@ -119,6 +119,8 @@ def test_metrics_are_prometheus_text_without_a_word_on_outcomes(fresh: Running) 
         assert word not in re.sub(r"hushprice_quote_seconds.*", "", before.text)
     # How long quotes took depends on what customers are like: not for an auditor.
     public = re.sub(r".*hushprice_quote_seconds.*\n", "", before.text)
+    answered = int(re.findall(r'answers_total{class="2xx"} (\d+)', public)[0])  # before the answer that tells it
+    public = public.replace(f'{{class="2xx"}} {answered}', f'{{class="2xx"}} {answered + 1}')
     assert fresh.client("auditor").get("/metrics").text == public
 
 

@@ -26,7 +26,7 @@ def test_a_retired_product_gives_no_quotes_and_stays_in_sight(either: Running) -
         "retire",
     )
     assert admin.get("/v1/products/umbrella/privacy").json()["learning_ended"] == "retired"
-    metrics = either.client().get("/metrics").text
+    metrics = either.client("auditor").get("/metrics").text
     assert 'hushprice_learning_ended{product="umbrella",why="retired"} 1' in metrics
     assert 'hushprice_horizon_left{product="umbrella"} 0' in metrics
 

@@ -174,8 +174,12 @@ def test_the_operator_sees_what_keys_do_and_the_public_does_not(sold: Served) ->
     (key,) = [each for each in seen()["keys"] if (each["key"], each["product"]) == ("shop", "umbrella")]
     assert key["quotes"] >= 100
     assert seen()["record_answers"]["2xx"] >= 40
-    assert "hushprice_key_alarms_total" in served.operator.get("/metrics").text
-    assert "hushprice_key_alarms_total" not in served.public.get("/metrics").text
+    operator, public = (
+        each.get("/metrics", headers=served.key("auditor")) for each in (served.operator, served.public)
+    )
+    assert operator.status_code == public.status_code == 200
+    assert "hushprice_key_alarms_total" in operator.text
+    assert "hushprice_key_alarms_total" not in public.text
 
 
 def test_a_learner_that_dies_is_started_again_and_readyz_says_so(served: Served) -> None:

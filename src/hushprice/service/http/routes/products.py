@@ -189,7 +189,7 @@ CALLS = (
     ),
     _change("freeze", "freeze", "The reference price for everybody, until resumed", freeze, late=ProductView),
     _change("resume", "resume", "Personal prices again", resume),
-    _change("retire", "retire", "No more quotes, for good; what was quoted is still learned", retire),
     _change("rules", "set_rules", "Set the price rules", set_rules, PriceRules),
     _change("reference-price", "set_reference_price", "Set the reference price", set_reference_price, ReferencePrice),
+    _change("retire", "retire", "No more quotes, for good; what was quoted is still learned", retire),
 )
