@@ -23,7 +23,7 @@ from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
 from hushprice.service.store.values import KeyCount, StoredRelease
 
-LOOK = 1.0  # seconds between two looks
+LOOK = 2.0  # seconds between two looks
 WINDOW = 600.0  # seconds within which quotes of a key are added up
 HORIZON_SHARE, FEWEST = 0.1, 100  # of a horizon, and at least so many quotes, within WINDOW
 BATCH_SHARE, RISE, MOVE = 0.5, 2.0, 0.05  # of a batch, times its share before, and of the ceiling that prices moved

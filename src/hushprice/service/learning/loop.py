@@ -32,7 +32,7 @@ from hushprice.service.store.values import LearnerReport, SeenRelease, StoredPro
 # one, and a small chunk is soon stored: so a refit hardly moves the slowest hundredth of quotes.
 CHUNK = 2000  # slots between two commits, at most
 RENEW = 1.0  # seconds between two renewals of the lease
-PAUSE = 0.2  # seconds to wait where nothing is due
+PAUSE = 0.3  # seconds to wait where nothing is due
 BREATH = 0.15  # seconds between two chunks where more is due
 RETRY = 60.0  # seconds that a product which failed is left alone
 ERASED = 500  # quotes erased at once, at most
