@@ -40,7 +40,7 @@ def learning(server: Running) -> tuple[int, dict[str, Any]]:
     body = answer.json()
     ready = client.get("/readyz")
     assert (ready.status_code, ready.json()["learner"]) == (200, body["learner"])
-    assert f"hushprice_learner_up {int(body['ready'])}" in client.get("/metrics").text.splitlines()
+    assert f"hushprice_learner_up {int(body['ready'])}" in server.client("auditor").get("/metrics").text.splitlines()
     assert server.client("shop").post("/v1/quotes", json=_ask()).status_code == 201
     return answer.status_code, body
 

@@ -254,7 +254,7 @@ def test_a_look_that_hangs_delays_nobody_for_long_and_is_seen(hasty: Running, mo
         try:
             assert hangs.wait(PATIENCE)
             eventually(lambda: hasty.client().get("/readyz").status_code == 503)
-            assert "hushprice_store_up 0" in hasty.client().get("/metrics").text
+            assert "hushprice_store_up 0" in hasty.client("auditor").get("/metrics").text
             assert hasty.client().get("/v1/products/umbrella/certificate").status_code == 503
             assert hasty.quote()["id"]
         finally:
