@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import re
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -48,7 +47,7 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 class Counted:
-    """How often connections met a limit since the test began, by what `/metrics` says."""
+    """How often connections met a limit since the test began, by reason."""
 
     def __init__(self, made: Running) -> None:
         self._made = made
@@ -58,8 +57,7 @@ class Counted:
         return self._all()[why] - self._before[why]
 
     def _all(self) -> dict[str, int]:
-        lines = self._made.client("auditor").get("/metrics").text
-        return {why: int(count) for why, count in re.findall(r'connections_ended_total{why="(\w+)"} (\d+)', lines)}
+        return dict(self._made.service.connections.ended)
 
 
 def still_quotes(made: Running) -> None:

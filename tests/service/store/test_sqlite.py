@@ -307,6 +307,7 @@ def _start(store: LearnerStore) -> None:
     store.state(PRODUCT), store.due(PRODUCT, 1, 10), store.highest_seen(PRODUCT), store.certificate(PRODUCT)
     store.heads(), store.latest_releases([PRODUCT]), store.history(PRODUCT), store.products_to_learn()
     store.last_change(), store.uncertified("today "), store.key_counts(), store.quotes_by_key(PRODUCT, 0, 9)
+    store.oldest_quotes()
     store.figures(PRODUCT), store.daily_figures(PRODUCT, 3), store.learner_alive(1.0)
 
 
