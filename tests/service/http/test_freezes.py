@@ -57,12 +57,15 @@ def away(*names: str) -> Iterator[None]:
 
 def test_a_freeze_is_taken_at_once_while_the_store_is_away_and_stored_when_it_is_back(learned: Running) -> None:
     admin = learned.client("admin")
+    prices = "/v1/products/umbrella/prices?x=age&steps=5"
+    drawn = admin.get(prices).json()["prices"]
     with away():
         asked = time.time()
         answer = admin.post("/v1/products/umbrella/freeze")
         assert (answer.status_code, answer.json()["status"]) == (202, "frozen")
         assert not personal(learned)
         assert admin.get("/v1/products/umbrella").json()["status"] == "frozen"
+        assert admin.get(prices).json()["prices"] != drawn
         assert admin.post("/v1/products/umbrella/resume").status_code == 503
         assert not personal(learned)
     store = open_store(learned.store, "learner")
@@ -70,6 +73,9 @@ def test_a_freeze_is_taken_at_once_while_the_store_is_away_and_stored_when_it_is
         eventually(lambda: store.products()[0].status == "frozen")
         (change,) = store.changes("umbrella")
         assert change.what == "freeze"
+        (entry,) = [each for each in store.trail() if each.what == "freeze"]
+        assert entry.at == change.at
+        assert "admin" in entry.actor
         assert asked - 1.0 <= change.at <= asked + 5.0  # when it was asked for, not when it could be stored
     finally:
         store.close()

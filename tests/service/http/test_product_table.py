@@ -25,6 +25,7 @@ from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
 from hushprice.service.store.lost_releases import MARK, digest
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
+from hushprice.service.store.sqlite import SqliteStore
 from hushprice.service.store.values import LearnerState, SeenRelease, StoredRelease
 
 SPEC = msgspec.convert(PRODUCT, Product)
@@ -255,3 +256,41 @@ def test_every_quote_has_a_slot_whatever_its_price(fresh: Running) -> None:
     listed = {each["name"]: each["quotes"] for each in fresh.client().get("/v1/products").json()["products"]}
     assert listed == {"umbrella": 0, "held": 6, "capped": 6}
     assert fresh.client("shop").post("/v1/quotes", json=ask()).status_code == 201
+
+
+def test_a_trail_is_of_all_releases_and_read_from_the_note_after_a_restart(
+    store: LearnerStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trail(board: ProductTable) -> bytes:
+        board.refresh(store)
+        seen = board.products["umbrella"].seen
+        assert seen is not None
+        return seen.trail
+
+    def of(*sequences: int) -> bytes:
+        return b"".join(digest(b"%d" % each)[:MARK] for each in sequences)
+
+    file = tmp_path / "seen.json"
+    board = ProductTable(SeenReleasesFile(file))
+    release(store, 1)
+    release(store, 2)
+    assert trail(board) == of(1, 2)
+    release(store, 3)
+    release(store, 4)
+    read: list[int] = []
+    real = store.releases
+    monkeypatch.setattr(store, "releases", lambda name, after=0: read.append(after) or real(name, after))
+    assert (trail(board), read) == (of(1, 2, 3, 4), [1])
+    assert (trail(ProductTable(SeenReleasesFile(file))), read) == (of(1, 2, 3, 4), [1])  # from the note
+    assert (trail(ProductTable(SeenReleasesFile(tmp_path / "no.json"))), read) == (of(1, 2, 3, 4), [1, 0])
+
+
+def test_a_trail_is_read_anew_where_the_store_has_another_history(store: LearnerStore, tmp_path: Path) -> None:
+    board = ProductTable(SeenReleasesFile(tmp_path / "seen.json"))
+    release(store, 1)
+    board.refresh(store)
+    assert isinstance(store, SqliteStore)
+    store._connection.execute("UPDATE release SET numbers = X'00'")
+    release(store, 2)
+    board.refresh(store)
+    assert board.products["umbrella"].trail == digest(b"\0")[:MARK] + digest(b"2")[:MARK]

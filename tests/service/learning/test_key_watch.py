@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -18,8 +17,8 @@ from hushprice.service.learning import key_watch
 from hushprice.service.learning.key_watch import KeyWatch
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared.seen_releases import SeenReleasesFile
-from hushprice.service.store import open_store
-from hushprice.service.store.protocol import StoreUnavailable
+from hushprice.service.store import decisions, open_store
+from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
 from hushprice.service.store.values import ApiKey, LearnerState, StoredRelease
 
 WEB, THIEF = "web", ApiKey("thief", "shop", b"\x01" * 32)
@@ -88,6 +87,22 @@ def test_the_same_number_over_a_long_time_raises_none(tea: Watched) -> None:
         tea.look()
         tea.shop.time += key_watch.WINDOW
     assert list(tea.watch.alarms) == []
+
+
+def test_counts_go_on_over_days_and_days_that_are_over_are_read_once(
+    tea: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, ...]] = []
+    real = tea.shop.store.key_counts
+    monkeypatch.setattr(tea.shop.store, "key_counts", lambda *days: asked.append(days) or real(*days))
+    today = decisions.today()
+    tea.shop.time = 86400.0 * today + 5.0
+    for later in (0, 0, 1, 3):  # quotes are stored by the real day
+        tea.shop.time = 86400.0 * (today + later) + 5.0
+        tea.quotes(2, WEB)
+        tea.look()
+    assert [each.quoted for each in tea.watch.counts] == [8]
+    assert [days for days in asked if len(days) == 2] == [(0, today + later - 2) for later in (0, 1, 3)]
 
 
 def test_an_alarm_that_is_over_may_be_raised_again_and_quotes_before_the_first_look_are_no_news(tea: Watched) -> None:
@@ -194,11 +209,19 @@ def test_a_store_that_is_away_is_looked_at_again(
     monkeypatch.setattr(key_watch, "LOOK", 0.01)
     monkeypatch.setattr(KeyWatch, "look", look)
     stop = threading.Event()
-    opened = partial(open_store, str(tea.shop.path), "learner")
+    tries: list[int] = []
+
+    def opened() -> LearnerStore:
+        tries.append(1)
+        if len(tries) == 1:
+            raise StoreUnavailable("away")
+        return open_store(str(tea.shop.path), "learner")
+
     thread = threading.Thread(target=tea.watch.run, args=(opened, stop))
     thread.start()
     eventually(lambda: len(looks) > 4)
     stop.set()
     thread.join()
+    assert len(tries) == 2
     assert caplog.text.count("a look at keys failed: ValueError") == 1
     assert "of a record" not in caplog.text

@@ -12,7 +12,7 @@ import pytest
 from tests.service.store.samples import PRODUCT, given, learn, pass_time, quote, release, state, tell
 
 from hushprice.service import store as package
-from hushprice.service.store import open_store, postgres_setup, sqlite_file
+from hushprice.service.store import decisions, open_store, postgres_setup, sqlite_file
 from hushprice.service.store.protocol import LearnerStore, QuoterStore, UnknownProduct
 from hushprice.service.store.values import KeyCount, SeenRelease
 
@@ -136,8 +136,30 @@ def test_quotes_are_counted_by_key_and_product_in_the_transaction_that_stores_th
         (PRODUCT, "web", 3),
         ("shoe", "web", 1),
     ]
+    today = decisions.today()
+    assert len(learner.key_counts(today, today)) == 3
+    assert learner.key_counts(0, today - 1) == learner.key_counts(today + 1) == []
+    quoter.note_key_use(["web"], today)  # used for something else, which is no quote
+    assert len(learner.key_counts()) == 3
     assert learner.quotes_by_key(PRODUCT, 2, 5) == {"shop": 1, "web": 2}
     assert learner.quotes_by_key("nothing", 0, 9) == {}
+
+
+def test_the_oldest_quote_of_each_product_is_found_also_after_others_were_erased(
+    quoter: QuoterStore, learner: LearnerStore
+) -> None:
+    learner.add_product("shoe", b"{}", b"{}", 1001.0)
+    assert learner.oldest_quotes() == []
+    given(quoter, 2)
+    today = decisions.today()
+    assert learner.oldest_quotes() == [(PRODUCT, today)]
+    pass_time(quoter, 20.0)
+    learn(learner, 1, release(1, 1))
+    assert learner.erase_quotes(PRODUCT, today + 1, 9, capped=False) == 1
+    assert learner.oldest_quotes() == [(PRODUCT, today)]
+    learn(learner, 2, release(2, 2))
+    assert learner.erase_quotes(PRODUCT, today + 1, 9, capped=False) == 1
+    assert learner.oldest_quotes() == []
 
 
 def test_a_sqlite_store_of_version_1_is_brought_up_to_date(tmp_path: Path) -> None:
