@@ -40,8 +40,8 @@ KEY_COUNTS = """SELECT json_group_array(json_array(name, key, quoted))
     FROM (SELECT product, key, sum(quotes) AS quoted FROM key_use WHERE day BETWEEN ? AND ? GROUP BY product, key)
     JOIN product ON product.id = product"""
 OLDEST = """SELECT json_group_array(json_array(name, oldest)) FROM (SELECT name,
-        (SELECT day FROM quote WHERE quote.product = product.id ORDER BY slot LIMIT 1) AS oldest FROM product)
-    WHERE oldest IS NOT NULL"""
+        (SELECT day FROM quote WHERE quote.product = product.id ORDER BY slot LIMIT 1) AS oldest FROM product
+        ORDER BY id) WHERE oldest IS NOT NULL"""
 BY_KEY = """SELECT key, count(*) FROM quote
     WHERE product = (SELECT id FROM product WHERE name = ?) AND slot > ? AND slot <= ? GROUP BY key"""
 
