@@ -16,7 +16,7 @@ from hushprice.service.shared.problems import ErrorBody
 _STATUS_TEXTS = {
     200: "done",
     201: "made",
-    202: "noted too late to be learned from; or done by this process alone: the store is away",
+    202: "noted too late to be learned from; or done by this process alone, for now",
     400: "the body is not JSON in UTF-8",
     401: "no key, or one that nobody has",
     403: "a key of another role",
