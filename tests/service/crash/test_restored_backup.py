@@ -107,10 +107,11 @@ def test_the_store_knows_what_was_seen_before_its_learner_starts(
     setup.quoters_seen_file(settings).note([SeenRelease("tea", 7, 93)])
     found: list[SeenRelease | None] = []
 
-    async def serve(*_: object) -> None:
+    async def serve(*_: object) -> bool:
         store = open_store(settings.store.reveal(), "learner")
         found.append(store.highest_seen("tea"))
         store.close()
+        return True
 
     monkeypatch.setattr(quoter_main, "_serve", serve)
     monkeypatch.setattr(quoter_main, "precompile", lambda: None)
