@@ -211,7 +211,7 @@ def test_what_is_in_a_place_is_known_by_its_identity(tmp_path: Path) -> None:
 def test_serve_says_what_is_missing_and_ends(tmp_path: Path) -> None:
     sold(str(tmp_path / "shop.db"))
     command = [*("serve", "--store", "shop.db", "--port", "0", "--operator-port", "0")]
-    environment = {"HUSHPRICE_STATE_DIR": str(tmp_path)}
+    environment = {"HUSHPRICE_STATE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}  # also while coverage is measured
     done = run(tmp_path, command, environment)
     assert done.returncode == 2
     assert done.stderr.startswith(b"hushprice: made the keys")
