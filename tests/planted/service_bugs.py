@@ -106,7 +106,7 @@ backup_taken_for_the_truth = together(
 releases_told_apart_by_number = changed(
     lost_releases, "is_known", lambda real: lambda seen, *more: real(msgspec.structs.replace(seen, digest=b""), *more)
 )
-overlap_taken_for_a_restore_told_in_time = changed(lost_releases, "is_on", lambda real: lambda trail, mark: True)
+overlap_taken_for_a_restore_told_in_time = changed(lost_releases, "is_on", lambda real: lambda lineage, mark: True)
 overlaps_free_for_records = together(
     changed(certificates, "in_histories", lambda real: lambda loss, histories: loss),
     changed(every_policy, "in_histories", lambda real: lambda loss, histories: loss),

@@ -19,7 +19,7 @@ from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.shared.product import Product
 from hushprice.service.store import open_store
-from hushprice.service.store.lost_releases import mark_of, trail_of
+from hushprice.service.store.lost_releases import lineage_of, mark_of
 from hushprice.service.store.protocol import GRACE, LearnerStore
 from hushprice.service.store.sqlite import SqliteStore
 from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, SeenRelease, StoredRelease
@@ -52,7 +52,7 @@ def spec(**changes: Any) -> bytes:
 def seen_of(releases: Sequence[StoredRelease]) -> SeenRelease:
     """The note of who has seen these, which are all of a history."""
     last, marks = releases[-1], [mark_of(release) for release in releases]
-    return SeenRelease(last.product, last.sequence, last.records, marks[-1].digest, trail=trail_of(marks))
+    return SeenRelease(last.product, last.sequence, last.records, marks[-1].digest, lineage=lineage_of(marks))
 
 
 @contextmanager

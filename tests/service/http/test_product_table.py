@@ -29,7 +29,7 @@ from hushprice.service.store.sqlite import SqliteStore
 from hushprice.service.store.values import LearnerState, SeenRelease, StoredRelease
 
 SPEC = msgspec.convert(PRODUCT, Product)
-FIRST = SeenRelease("umbrella", 1, 0, digest(b"1"), trail=digest(b"1")[:MARK])
+FIRST = SeenRelease("umbrella", 1, 0, digest(b"1"), lineage=digest(b"1")[:MARK])
 
 
 def belief(version: int = 1) -> Belief:
@@ -258,14 +258,14 @@ def test_every_quote_has_a_slot_whatever_its_price(fresh: Running) -> None:
     assert fresh.client("shop").post("/v1/quotes", json=ask()).status_code == 201
 
 
-def test_a_trail_is_of_all_releases_and_read_from_the_note_after_a_restart(
+def test_a_lineage_is_of_all_releases_and_read_from_the_note_after_a_restart(
     store: LearnerStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def trail(board: ProductTable) -> bytes:
+    def lineage(board: ProductTable) -> bytes:
         board.refresh(store)
         seen = board.products["umbrella"].seen
         assert seen is not None
-        return seen.trail
+        return seen.lineage
 
     def of(*sequences: int) -> bytes:
         return b"".join(digest(b"%d" % each)[:MARK] for each in sequences)
@@ -274,18 +274,18 @@ def test_a_trail_is_of_all_releases_and_read_from_the_note_after_a_restart(
     board = ProductTable(SeenReleasesFile(file))
     release(store, 1)
     release(store, 2)
-    assert trail(board) == of(1, 2)
+    assert lineage(board) == of(1, 2)
     release(store, 3)
     release(store, 4)
     read: list[int] = []
     real = store.releases
     monkeypatch.setattr(store, "releases", lambda name, after=0: read.append(after) or real(name, after))
-    assert (trail(board), read) == (of(1, 2, 3, 4), [1])
-    assert (trail(ProductTable(SeenReleasesFile(file))), read) == (of(1, 2, 3, 4), [1])  # from the note
-    assert (trail(ProductTable(SeenReleasesFile(tmp_path / "no.json"))), read) == (of(1, 2, 3, 4), [1, 0])
+    assert (lineage(board), read) == (of(1, 2, 3, 4), [1])
+    assert (lineage(ProductTable(SeenReleasesFile(file))), read) == (of(1, 2, 3, 4), [1])  # from the note
+    assert (lineage(ProductTable(SeenReleasesFile(tmp_path / "no.json"))), read) == (of(1, 2, 3, 4), [1, 0])
 
 
-def test_a_trail_is_read_anew_where_the_store_has_another_history(store: LearnerStore, tmp_path: Path) -> None:
+def test_a_lineage_is_read_anew_where_the_store_has_another_history(store: LearnerStore, tmp_path: Path) -> None:
     board = ProductTable(SeenReleasesFile(tmp_path / "seen.json"))
     release(store, 1)
     board.refresh(store)
@@ -293,4 +293,4 @@ def test_a_trail_is_read_anew_where_the_store_has_another_history(store: Learner
     store._connection.execute("UPDATE release SET numbers = X'00'")
     release(store, 2)
     board.refresh(store)
-    assert board.products["umbrella"].trail == digest(b"\0")[:MARK] + digest(b"2")[:MARK]
+    assert board.products["umbrella"].lineage == digest(b"\0")[:MARK] + digest(b"2")[:MARK]

@@ -9,7 +9,7 @@ from tests.service.store.samples import HOLDER, PRODUCT, given, learn, pass_time
 from hushprice.errors import InvalidInput
 from hushprice.service.store import decisions, open_store
 from hushprice.service.store.consistency import inspect, problems
-from hushprice.service.store.lost_releases import Mark, mark_of, trail_of
+from hushprice.service.store.lost_releases import Mark, lineage_of, mark_of
 from hushprice.service.store.protocol import (
     LEASE,
     SKEW,
@@ -155,7 +155,7 @@ def test_after_a_restored_backup_no_charged_slot_is_learned_again(quoter: Quoter
     pass_time(quoter, 20.0)
     learn(learner, 2, release(1, 2))
     first, fourth = mark_of(release(1, 2)), Mark(4, b"digest of it")
-    seen = SeenRelease(PRODUCT, 4, 8, fourth.digest, trail=trail_of([first, fourth]))
+    seen = SeenRelease(PRODUCT, 4, 8, fourth.digest, lineage=lineage_of([first, fourth]))
     quoter.report_seen([seen])
     learner.skip_to(HOLDER, seen, 1234.0)
     learner.skip_to(HOLDER, seen, 1235.0)  # a learner that died in between does it again

@@ -183,8 +183,8 @@ def test_a_note_of_version_1_is_taken_over(tmp_path: Path) -> None:
     setup.prepare_learning(settings)
     note = setup.quoters_seen_file(settings)
     assert note.all() == [SeenRelease(PRODUCT, 1, 2)]
-    assert note.note([SeenRelease(PRODUCT, 1, 2, trail=b"12345678")])  # what was not known of it
-    assert setup.quoters_seen_file(settings).all() == [SeenRelease(PRODUCT, 1, 2, trail=b"12345678")]
+    assert note.note([SeenRelease(PRODUCT, 1, 2, lineage=b"12345678")])  # what was not known of it
+    assert setup.quoters_seen_file(settings).all() == [SeenRelease(PRODUCT, 1, 2, lineage=b"12345678")]
     store.close()
 
 

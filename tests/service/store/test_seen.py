@@ -10,7 +10,7 @@ from tests.service.store.samples import HOLDER, PRODUCT, given, learn, pass_time
 
 from hushprice.service.store import open_store
 from hushprice.service.store.consistency import problems
-from hushprice.service.store.lost_releases import Mark, digest, trail_of
+from hushprice.service.store.lost_releases import Mark, digest, lineage_of
 from hushprice.service.store.protocol import LearnerStore, LeaseLost, QuoterStore
 from hushprice.service.store.values import SeenRelease, StoredRelease
 
@@ -25,7 +25,7 @@ FIRST, SECOND = Mark(1, digest(release(1, 2).numbers)), Mark(2, digest(release(2
 def lost(number: int, records: int, *before: Mark, name: bytes = b"", restores: int = 0) -> SeenRelease:
     """A release that the store lacks, of a history that had these releases before it."""
     made = Mark(number, digest(name or b"%d" % number))
-    return SeenRelease(PRODUCT, number, records, made.digest, restores, 0, trail_of([*before, made]))
+    return SeenRelease(PRODUCT, number, records, made.digest, restores, 0, lineage_of([*before, made]))
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_overlaps_that_a_backup_has_forgotten_are_counted(two: LearnerStore) -> 
     assert sorted(listed(two, [noted])) == ["overlapping histories"] * 2 + ["restored backup"] * 2
 
 
-def test_a_note_of_version_1_has_no_trail_and_counts_as_an_overlap(two: LearnerStore) -> None:
+def test_a_note_of_version_1_has_no_lineage_and_counts_as_an_overlap(two: LearnerStore) -> None:
     assert listed(two, [SeenRelease(PRODUCT, 6, 9, b"six")]) == ["overlapping histories"]
 
 

@@ -20,7 +20,7 @@ from hushprice.errors import InvalidInput
 from hushprice.service.shared import setup, store_care
 from hushprice.service.shared.config import Settings
 from hushprice.service.store import consistency, open_store, postgres_backup, postgres_setup, sqlite_backup, sqlite_file
-from hushprice.service.store.lost_releases import mark_of, trail_of
+from hushprice.service.store.lost_releases import lineage_of, mark_of
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
 from hushprice.service.store.values import SeenRelease
 
@@ -47,7 +47,7 @@ def used(settings: Settings) -> SeenRelease:
     store = open_store(settings.store.reveal(), "learner")
     learn(store, 4, release(2, 4, batch=2))
     marks = [mark_of(each) for each in store.releases(PRODUCT)]
-    seen = SeenRelease(PRODUCT, 2, 4, marks[-1].digest, trail=trail_of(marks))
+    seen = SeenRelease(PRODUCT, 2, 4, marks[-1].digest, lineage=lineage_of(marks))
     note_of(settings).note([seen])
     store.close()
     return seen

@@ -60,12 +60,12 @@ class PricedProduct:
         release: StoredRelease | None,
         product: Product | None = None,
         clipped: ClippedCustomers | None = None,
-        trail: bytes = b"",
+        lineage: bytes = b"",
     ) -> None:
         self.serial = next(_SERIALS)  # of what is made of it: never another product's, nor another release's
         self.stored = stored
         self.release = release
-        self.trail = trail  # of the history up to `release`: see lost_releases.py
+        self.lineage = lineage  # of the history up to `release`: see lost_releases.py
         self.product = product or _product(stored.spec)
         self.rules = _rules(stored.rules)
         self.slots = stored.slots
@@ -147,7 +147,7 @@ class PricedProduct:
             return None
         made = digest(release.numbers)
         return SeenRelease(
-            stored.name, release.sequence, release.records, made, stored.restores, stored.overlaps, self.trail
+            stored.name, release.sequence, release.records, made, stored.restores, stored.overlaps, self.lineage
         )
 
     @property

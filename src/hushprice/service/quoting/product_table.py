@@ -16,7 +16,7 @@ from hushprice.service.quoting.learning_health import LearningHealth
 from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.shared.keys import Keyring
 from hushprice.service.shared.seen_releases import SeenReleasesFile
-from hushprice.service.store.lost_releases import Mark, is_on, mark_of, trail_of
+from hushprice.service.store.lost_releases import Mark, is_on, lineage_of, mark_of
 from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
 from hushprice.service.store.values import ProductHead, ReleaseSummary, SeenRelease, StoredProduct, StoredRelease
 
@@ -134,8 +134,8 @@ class ProductTable:
         if priced.seen is None or not self._seen_file.is_new(priced.seen):
             return priced
         before = self.products.get(priced.product.name)
-        noted, trail = (None, b"") if before is None else (before.release, before.trail)
-        return PricedProduct(priced.stored, noted, priced.product, priced.clipped, trail)
+        noted, lineage = (None, b"") if before is None else (before.release, before.lineage)
+        return PricedProduct(priced.stored, noted, priced.product, priced.clipped, lineage)
 
     def _log_unnoted(self, problem: OSError) -> None:
         why = f"new releases are not used, because they cannot be noted: {first_line(problem)}"
@@ -179,21 +179,21 @@ class ProductTable:
         before = self.products.get(stored.name)
         kept = before is not None and before.stored.spec == stored.spec
         product, clipped = (before.product if kept else None, before.clipped) if before is not None else (None, None)
-        return PricedProduct(stored, release, product, clipped, self._trail(store, release, before))
+        return PricedProduct(stored, release, product, clipped, self._lineage(store, release, before))
 
-    def _trail(self, store: QuoterStore, release: StoredRelease | None, before: PricedProduct | None) -> bytes:
-        """The trail of a release: from the note of it, from the one in use and those since, or from all of them."""
+    def _lineage(self, store: QuoterStore, release: StoredRelease | None, before: PricedProduct | None) -> bytes:
+        """The lineage of a release: from the note of it, from the one in use and those since, or from all of them."""
         if release is None:
             return b""
         known, made = self._seen_file.noted(release.product), mark_of(release)
-        if known is not None and Mark(known.sequence, known.digest) == made and is_on(known.trail, made):
-            return known.trail
+        if known is not None and Mark(known.sequence, known.digest) == made and is_on(known.lineage, made):
+            return known.lineage
         if before is not None and before.release is not None and before.sequence < made.sequence:
             newer = [mark_of(each) for each in store.releases(release.product, before.sequence - 1)]
-            if newer and is_on(before.trail, newer[0]):
-                return trail_of([*(each for each in newer if each.sequence < made.sequence), made], before.trail)
+            if newer and is_on(before.lineage, newer[0]):
+                return lineage_of([*(each for each in newer if each.sequence < made.sequence), made], before.lineage)
         marks = [mark_of(each) for each in store.releases(release.product)]
-        return trail_of([*(each for each in marks if each.sequence < made.sequence), made])
+        return lineage_of([*(each for each in marks if each.sequence < made.sequence), made])
 
     def clipped(self) -> dict[str, int]:
         """Customers whose numbers were clipped here, by product: raw, for the operator alone."""

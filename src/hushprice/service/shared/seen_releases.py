@@ -165,4 +165,4 @@ def _is_new(seen: SeenRelease, noted: SeenRelease | None) -> bool:
         return True
     if seen.sequence < noted.sequence:
         return False
-    return seen.digest != noted.digest or len(seen.trail) > len(noted.trail)  # version 1 noted no trail
+    return seen.digest != noted.digest or len(seen.lineage) > len(noted.lineage)  # version 1 noted no lineage

@@ -38,23 +38,23 @@ class Mark(NamedTuple):
     digest: bytes
 
 
-def trail_of(marks: Sequence[Mark], before: bytes = b"") -> bytes:
-    """The trail of a history up to the last of these, which are in order; `before` is that of an earlier release."""
-    trail = bytearray(before.ljust(MARK * (marks[-1].sequence if marks else 0), b"\0"))
+def lineage_of(marks: Sequence[Mark], before: bytes = b"") -> bytes:
+    """The lineage of a history up to the last of these, which are in order; `before` is that of an earlier release."""
+    lineage = bytearray(before.ljust(MARK * (marks[-1].sequence if marks else 0), b"\0"))
     for sequence, made in marks:
-        trail[MARK * (sequence - 1) : MARK * sequence] = made[:MARK]
-    return bytes(trail)
+        lineage[MARK * (sequence - 1) : MARK * sequence] = made[:MARK]
+    return bytes(lineage)
 
 
-def is_on(trail: bytes, mark: Mark) -> bool:
+def is_on(lineage: bytes, mark: Mark) -> bool:
     """Is the release one of this history? Not where nothing is known of either."""
-    found = trail[MARK * (mark.sequence - 1) : MARK * mark.sequence]
+    found = lineage[MARK * (mark.sequence - 1) : MARK * mark.sequence]
     return len(found) == MARK and found == mark.digest[:MARK]
 
 
 def one_history(one: SeenRelease, other: SeenRelease) -> bool:
     """Is one of the two a release of the other's history?"""
-    return is_on(one.trail, _mark(other)) or is_on(other.trail, _mark(one)) or _mark(one) == _mark(other)
+    return is_on(one.lineage, _mark(other)) or is_on(other.lineage, _mark(one)) or _mark(one) == _mark(other)
 
 
 def _mark(seen: SeenRelease) -> Mark:
@@ -86,7 +86,7 @@ def charges_of(lost: Sequence[SeenRelease], store: StoreHistory) -> list[Charge]
         if any(one_history(seen, other) for other in done):
             continue
         # Has the store released nothing, and been told nothing, outside of the history that was lost?
-        shared = store.latest is None or is_on(seen.trail, store.latest)
+        shared = store.latest is None or is_on(seen.lineage, store.latest)
         before = shared and not done and store.skipped_releases <= (store.latest.sequence if store.latest else 0)
         apart = before or all(one_history(seen, other) for other in (*done, *store.charged))
         known = (store.restores, store.overlaps) if before else (0, 0)

@@ -40,7 +40,7 @@ DROP FUNCTION IF EXISTS hushprice.set_reference_price(text, float8, text, float8
 DROP FUNCTION IF EXISTS hushprice.forget(bytea);
 
 -- By which history a release was seen in: see lost_releases.py.
-ALTER TABLE hushprice.seen ADD COLUMN overlapping bigint NOT NULL DEFAULT 0, ADD COLUMN trail bytea NOT NULL DEFAULT '';
+ALTER TABLE hushprice.seen ADD COLUMN overlapping bigint NOT NULL DEFAULT 0, ADD COLUMN lineage bytea NOT NULL DEFAULT '';
 
 -- Quotes that were kept for as long as the product declares: the highest slot of those erased, and how many they are.
 ALTER TABLE hushprice.product

@@ -262,10 +262,10 @@ $$;
 
 
 -- lost_releases.is_on in Python says the same.
-CREATE OR REPLACE FUNCTION hushprice.is_on(trail bytea, sequence bigint, digest bytea) RETURNS boolean
+CREATE OR REPLACE FUNCTION hushprice.is_on(lineage bytea, sequence bigint, digest bytea) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN sequence >= 1 AND length(trail) >= 8 * sequence AND length(digest) >= 8
-        THEN substring(trail FROM (8 * sequence - 7)::integer FOR 8) = substring(digest FROM 1 FOR 8) ELSE false END;
+    SELECT CASE WHEN sequence >= 1 AND length(lineage) >= 8 * sequence AND length(digest) >= 8
+        THEN substring(lineage FROM (8 * sequence - 7)::integer FOR 8) = substring(digest FROM 1 FOR 8) ELSE false END;
 $$;
 
 -- lost_releases.is_known in Python says the same. With the products locked, so that no release is being stored meanwhile.
@@ -274,20 +274,20 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_te
 BEGIN
     PERFORM 1 FROM product WHERE name IN (SELECT a ->> 'product' FROM jsonb_array_elements(report_seen.seen) a)
         ORDER BY id FOR NO KEY UPDATE;
-    INSERT INTO seen (product, sequence, digest, records, restores, overlapping, trail)
-    SELECT s.product, s.sequence, s.digest, s.records, s.restores, s.overlapping, s.trail
+    INSERT INTO seen (product, sequence, digest, records, restores, overlapping, lineage)
+    SELECT s.product, s.sequence, s.digest, s.records, s.restores, s.overlapping, s.lineage
     FROM (
         SELECT a.product, a.sequence, decode(a.digest, 'base64') AS digest, a.records, a.restores,
-            coalesce(a."overlaps", 0) AS overlapping, coalesce(decode(a.trail, 'base64'), '') AS trail
+            coalesce(a."overlaps", 0) AS overlapping, coalesce(decode(a.lineage, 'base64'), '') AS lineage
         FROM jsonb_to_recordset(report_seen.seen) AS a (
-            product text, sequence bigint, digest text, records bigint, restores bigint, "overlaps" bigint, trail text)
+            product text, sequence bigint, digest text, records bigint, restores bigint, "overlaps" bigint, lineage text)
     ) AS s
     LEFT JOIN product AS p ON p.name = s.product
     LEFT JOIN release AS r ON r.product = p.id AND r.sequence = s.sequence
     WHERE p.id IS NULL OR CASE WHEN r.numbers IS NULL
         THEN s.sequence > p.skipped_releases OR s.records > p.skipped_slots OR NOT EXISTS (
             SELECT 1 FROM seen AS e WHERE e.product = s.product AND e.skipped AND (
-                is_on(e.trail, s.sequence, s.digest) OR is_on(s.trail, e.sequence, e.digest)
+                is_on(e.lineage, s.sequence, s.digest) OR is_on(s.lineage, e.sequence, e.digest)
                 OR (e.sequence = s.sequence AND e.digest = s.digest)))
         ELSE s.digest <> '' AND s.digest <> sha256(r.numbers) END
     ON CONFLICT DO NOTHING;

@@ -158,7 +158,7 @@ class PostgresLearnerStore(PostgresQuoterStore):
             return to
 
     def _lost(self, product: str, *, charged: bool) -> list[SeenRelease]:
-        query = """SELECT product, sequence, records, digest, restores, overlapping, trail FROM hushprice.seen
+        query = """SELECT product, sequence, records, digest, restores, overlapping, lineage FROM hushprice.seen
             WHERE product = %s AND skipped = %s"""
         return [SeenRelease(*row) for row in self._connection.rows(query, (product, charged))]
 

@@ -33,7 +33,7 @@ CREATE TABLE trail (
 
 -- By which history a release was seen in: see lost_releases.py.
 ALTER TABLE seen ADD COLUMN overlapping INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE seen ADD COLUMN trail BLOB NOT NULL DEFAULT x'';
+ALTER TABLE seen ADD COLUMN lineage BLOB NOT NULL DEFAULT x'';
 
 -- Quotes that were kept for as long as the product declares: the highest slot of those erased, and how many they are.
 ALTER TABLE product ADD COLUMN erased_slots INTEGER NOT NULL DEFAULT 0;

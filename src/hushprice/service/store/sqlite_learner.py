@@ -137,15 +137,15 @@ def report_seen(connection: sqlite3.Connection, seen: SeenRelease) -> None:
     charged = _lost(connection, seen.product, charged=True)
     if row is None or not lost_releases.is_known(seen, Skipped(row[0], row[1], charged), row[2]):
         connection.execute(
-            """INSERT OR IGNORE INTO seen (product, sequence, digest, records, restores, overlapping, trail)
+            """INSERT OR IGNORE INTO seen (product, sequence, digest, records, restores, overlapping, lineage)
             VALUES (?, ?, ?, ?, ?, ?, ?)""",
-            (seen.product, seen.sequence, seen.digest, seen.records, seen.restores, seen.overlaps, seen.trail),
+            (seen.product, seen.sequence, seen.digest, seen.records, seen.restores, seen.overlaps, seen.lineage),
         )
 
 
 def _lost(connection: sqlite3.Connection, product: str, *, charged: bool) -> list[SeenRelease]:
     rows = connection.execute(
-        """SELECT product, sequence, records, digest, restores, overlapping, trail FROM seen
+        """SELECT product, sequence, records, digest, restores, overlapping, lineage FROM seen
         WHERE product = ? AND skipped = ?""",
         (product, charged),
     )

@@ -225,7 +225,7 @@ class SeenRelease(msgspec.Struct, frozen=True):
     digest: bytes = b""  # SHA-256 of its numbers: another release may have got the same number since. Empty: not known
     restores: int = 0  # restored backups that the store knew of
     overlaps: int = 0
-    trail: bytes = b""  # a mark of every release up to this one: MARK bytes a number, zeros where it was skipped
+    lineage: bytes = b""  # a mark of every release up to this one: MARK bytes a number, zeros where it was skipped
 
 
 class Figures(msgspec.Struct, frozen=True):
