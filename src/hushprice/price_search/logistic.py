@@ -20,7 +20,7 @@ def best_relative_price(
     w e^w = e^(L - 1) for w = response q - 1, which Lambert's function solves; earnings rise before and fall after it.
 
     >>> best_relative_price(np.array([0.0]), np.array([2.0]), margin=1.0, lowest=-1.0, highest=1.0).round(3).tolist()
-    [-0.222]
+    [0.0]
     """
     steep = np.maximum(response, _FLAT)
     root = (1.0 + wrightomega(np.minimum(level + steep * margin - 1.0, _LARGEST))) / steep

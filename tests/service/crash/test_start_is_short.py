@@ -95,9 +95,9 @@ def test_a_start_on_sqlite_takes_the_same_steps_whatever_is_stored(tmp_path: Pat
 def test_a_start_that_reads_every_quote_is_caught(slow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = SqliteStore.products
 
-    def products(self: SqliteStore) -> Any:
+    def products(self: SqliteStore, names: Any = None) -> Any:
         self._rows(slow)
-        return real(self)
+        return real(self, names)
 
     monkeypatch.setattr(SqliteStore, "products", products)
     with pytest.raises(AssertionError):
