@@ -61,6 +61,18 @@ def test_a_products_certificate_is_its_learners_ledger(changes: dict[str, Any]) 
     assert "delay" not in parameters
 
 
+def test_who_verifies_reads_that_a_claim_covers_one_history_of_those_that_overlap() -> None:
+    product = make_product()
+    lines = []
+    for changes in ([], [Change("shirt", 1.78e9, "lost notes", "")]):
+        issued = made(product, changes=changes).to_json().encode()
+        found = verify(Certificate.parse(issued), public_key=signing.public_half(KEY))
+        assert (found.proven.epsilon > found.claimed.epsilon) == bool(changes)
+        lines += [line for line in found.holds if line.startswith("claimed covers")]
+    assert [line.split(":")[0] for line in lines] == ["claimed covers proven", "claimed covers one history"]
+    assert "2 may overlap" in lines[1]
+
+
 def test_certificates_of_a_product_follow_each_other() -> None:
     product = make_product(records_per_customer=2)
     first = made(product, changes=CHANGES[:1])
