@@ -135,7 +135,7 @@ def told(bodies: list[bytes], key: str) -> Iterator[bytes]:
 async def refit(folder: Path, rounds: int, seconds: float, records: int) -> Row:
     """Quotes while the learner learns very many slots, and before it has any: durable, and in memory."""
     store = str(folder / FULL)
-    running.declare(store)
+    running.declare(store, folder)
     running.remember(store)
     before: list[Row] = []
     during: list[Row] = []
@@ -253,7 +253,7 @@ def ready(stack: ExitStack, folder: Path, name: str, store: str | None = None, *
     own = folder / name
     own.mkdir()
     store = store or str(own / "shop.db")
-    running.declare(store)
+    running.declare(store, own)
     running.remember(store)
     server = stack.enter_context(running.service(store, own, durable=durable))
     running.wait_until_known(store)

@@ -25,7 +25,9 @@ import numpy as np
 from load import request
 
 from hushprice.service.shared.belief import Belief
+from hushprice.service.shared.config import build
 from hushprice.service.shared.product import Product, context_of
+from hushprice.service.shared.setup import prepare_learning
 from hushprice.service.store import open_store
 from hushprice.service.store.values import NewOutcome, NewQuote
 
@@ -135,10 +137,12 @@ def buys(generator: np.random.Generator, price: float) -> bool:
     return bool(generator.random() < 1.0 / (1.0 + np.exp(4.0 * price - 2.0)))
 
 
-def declare(store: str) -> None:
+def declare(store: str, folder: Path) -> None:
+    """A store with a product, and in this folder the note of releases, which is begun before the first quote."""
     opened = open_store(store, "learner")
     opened.add_product(NAME, msgspec.json.encode(PRODUCT), msgspec.json.encode(PRODUCT.rules), time.time())
     opened.close()
+    prepare_learning(build({"store": store, "state_dir": str(folder)}))
 
 
 def remember(store: str, count: int = 20_000) -> None:
