@@ -110,7 +110,7 @@ class Endpoint:
         """What the request takes its token from."""
         allowances = self._service.allowances
         if key is None:
-            return allowances.of_visitor(peer.reader_address(scope.get("client")))
+            return allowances.of_visitor(peer.reader_address(scope.get("client"), scope["headers"]))
         if self._call.takes == "quotes":
             return allowances.of_quotes(key)
         if self._call.takes == "outcomes":

@@ -48,6 +48,7 @@ async def serve(
         lifespan="off",
         log_config=None,
         access_log=False,
+        proxy_headers=False,  # who reads without a key is looked up where it matters (peer.py), not at every quote
         server_header=False,
         timeout_graceful_shutdown=FAREWELL,
     )

@@ -29,7 +29,7 @@ PATIENCE = 2.0  # seconds a request waits for the store before the store counts 
 FAREWELL = 3.0  # seconds that what waits has to be stored when the service ends
 BUFFER = 10_000  # quotes held for the store; those beyond them are answered and not stored
 CALLS = 100  # changes by an admin that wait for the store
-GATHER = 0.02  # seconds that quotes which nobody waits for are gathered
+GATHER = 0.05  # seconds that quotes which nobody waits for are gathered
 LARGEST = 1_000  # items in one transaction, so that none waits for a very long one
 _PAUSE = 0.2  # seconds between two tries to reach the store
 
