@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 
 import uvloop
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hushprice.errors import HushpriceError, InvalidInput
 from hushprice.privacy.certificates import signing
@@ -54,11 +55,7 @@ def _run(
     settings: Settings, listening: socket.socket, started: Callable[[], None], parent: Parent | None = None
 ) -> None:
     logs.set_up(settings.log_format, "learner")
-    address = settings.learner_address.reveal()
-    key_file = settings.beside_store(".signing.pem")
-    if not key_file.exists():
-        signing.new_key(key_file)
-    key = signing.read_key(key_file)
+    address, key = settings.learner_address.reveal(), _signing_key(settings)
     stopping = threading.Event()
     # By the quoter beside this process, where there is one.
     clipped, record_answers = ({}, {}) if parent is None else (parent.clipped, parent.record_answers)
@@ -69,13 +66,7 @@ def _run(
     async def main() -> bool:
         """Returns whether everything that was started has ended."""
         stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        if parent is not None:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the parent says when to end
-            loop.add_signal_handler(signal.SIGTERM, stop.set)
-            parent.ended = _when_orphaned(loop, stop, listening)
-        else:
-            server.on_signals(stop)
+        _end_when_told(stop, listening, parent)
         store = opened()
         seen_file = setup.seen_file(settings, store)
         store.report_seen(seen_file.all())  # before anything is learned
@@ -105,6 +96,25 @@ def _run(
 
     if not uvloop.run(main()):
         leave()
+
+
+def _signing_key(settings: Settings) -> Ed25519PrivateKey:
+    """What certificates are signed with; made at the first start."""
+    file = settings.beside_store(".signing.pem")
+    if not file.exists():
+        signing.new_key(file)
+    return signing.read_key(file)
+
+
+def _end_when_told(stop: asyncio.Event, listening: socket.socket, parent: Parent | None) -> None:
+    """Set `stop` at a signal, or where the parent says so or is gone."""
+    if parent is None:
+        server.on_signals(stop)
+        return
+    loop = asyncio.get_running_loop()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the parent says when to end
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    parent.ended = _when_orphaned(loop, stop, listening)
 
 
 def _learn(learning: LearningLoop, stopping: threading.Event) -> None:
