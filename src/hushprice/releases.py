@@ -65,3 +65,18 @@ class ScoreRelease:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "score", _sealed(self.score))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MomentRelease:
+    """The noisy sums of a whole batch (policy cautious): its score, its customers' descriptions, what was earned."""
+
+    score: FloatArray
+    descriptions: FloatArray
+    earnings: FloatArray  # by the holdout and by the others
+    records: int  # up to the batch's newest one, those of earlier batches included
+    event: Event
+
+    def __post_init__(self) -> None:
+        for field in ("score", "descriptions", "earnings"):
+            object.__setattr__(self, field, _sealed(getattr(self, field)))

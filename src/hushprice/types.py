@@ -10,3 +10,4 @@ from numpy.typing import NDArray
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 AnyArray: TypeAlias = NDArray[Any]
+BoolArray: TypeAlias = NDArray[np.bool_]

@@ -114,12 +114,49 @@ class Batches:
         return self.dimension * (self.dimension + 1) // 2
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MomentBatches:
+    """Batch after batch of records, each record in one of them (policy cautious); any number of batches.
+
+    Of a batch are published, each plus independent Gaussian noise in every entry:
+    - the sum of r psi over its records, `scores` numbers: r in [-1, largest], psi = [shared; own] of length at most 1,
+      `shared` the same whatever the record is, `own` of length at most one of `own`, which the batch's public choice
+      names. The noise's deviation is `noise` times what one record can move the sum by (sensitivity.of_moments);
+    - the sum of descriptions of its customers, `descriptions` numbers: two differ by at most sqrt(2), one has length at
+      most 1. Deviation: `description_noise`;
+    - what its holdout and its other customers earned, two numbers, each record in one of them with at most 1, which one
+      does not depend on the record. Deviation: `earnings_noise`.
+    Batches end where slot numbers and earlier releases say. `live` noise is on the grids that `grid_of` gives.
+    """
+
+    scores: int
+    descriptions: int
+    largest: float
+    own: tuple[float, ...]
+    noise: float
+    description_noise: float
+    earnings_noise: float
+    live: bool = False
+
+    def __post_init__(self) -> None:
+        checks.whole(1, scores=self.scores)
+        checks.whole(0, descriptions=self.descriptions)
+        checks.within(0.0, 1.0, largest=self.largest)
+        for share in self.own:
+            checks.within(0.0, 1.0, own=share)
+        if not self.own:
+            raise InvalidInput("own must name the choices there are, got none")
+        checks.positive(noise=self.noise, description_noise=self.description_noise, earnings_noise=self.earnings_noise)
+        if not isinstance(self.live, bool):
+            raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
+
+
 @dataclass(frozen=True, slots=True)
 class NotPrivate:
     """A release without noise: no finite epsilon covers it."""
 
 
-Event = CovarianceStream | PerturbedEstimate | Batches | NotPrivate
+Event = CovarianceStream | PerturbedEstimate | Batches | MomentBatches | NotPrivate
 
 FINENESS = 32  # a grid is the power of two 2^-32 of the noise, or the next one below
 

@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from hushprice.errors import InvalidInput
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
-from hushprice.privacy.events import Batches, CovarianceStream, Event, NotPrivate, PerturbedEstimate, grid_of
+from hushprice.privacy.events import (
+    Batches,
+    CovarianceStream,
+    Event,
+    MomentBatches,
+    NotPrivate,
+    PerturbedEstimate,
+    grid_of,
+)
 
 # Changes are taken to be larger by this share: ||phi|| may pass 1 by 1e-12 and products of floats are rounded, as are
 # the numbers an accountant computes with (docs/proofs/sensitivity.md, section 4).
@@ -55,6 +63,8 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
             return _of_estimate(event, count, adjacency)
         case Batches():
             return _of_batches(event, count, adjacency)
+        case MomentBatches():
+            return _of_moments(event, count, adjacency)
         case NotPrivate():
             return Loss(unbounded=True)
     raise InvalidInput(f"no accountant knows the event {event!r}")
@@ -126,6 +136,34 @@ def _of_batches(event: Batches, count: int, adjacency: Adjacency) -> Loss:
     return Loss(
         mu_squared=count * (apart - excluded),
         coordinates=count * (numbers + event.dimension) if event.live else 0,
+    )
+
+
+def _of_moments(event: MomentBatches, count: int, adjacency: Adjacency) -> Loss:
+    """One record moves its own batch and no other: three sums, each with noise of its own (docs/proofs/moments.md).
+
+    Live, a number is cut to 2^-40 in each world, and its sum rounded to the noise's grid: less than _CUT and two grid
+    steps apart. The choice that this weighs most heavily on is charged.
+    """
+    described = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency)
+    earned = 1.0 + _ROUNDING
+    scored = 0.0  # in units of the noise
+    for own in event.own:
+        moved = sensitivity.of_moments(event.largest, own, adjacency)
+        deviation = event.noise * moved
+        moved *= 1.0 + _ROUNDING
+        if event.live:
+            moved += (2.0 * grid_of(deviation) + _CUT) * math.sqrt(event.scores)
+        scored = max(scored, moved / deviation)
+    if event.live:
+        described += (2.0 * grid_of(event.description_noise) + _CUT) * math.sqrt(event.descriptions)
+        earned += (2.0 * grid_of(event.earnings_noise) + _CUT) * math.sqrt(2.0)
+    if event.descriptions == 0:
+        described = 0.0
+    return Loss(
+        mu_squared=count
+        * (_square(scored) + _square(described / event.description_noise) + _square(earned / event.earnings_noise)),
+        coordinates=count * (event.scores + event.descriptions + 2) if event.live else 0,
     )
 
 

@@ -95,6 +95,23 @@ def overcounted(score_noise: float, curvature_noise: float, adjacency: Adjacency
     raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
 
 
+def of_moments(largest: float, own: float, adjacency: Adjacency) -> float:
+    """How far one record moves a sum of r psi: r in [-1, largest], |psi| <= 1, and only `own` of psi is the record's.
+
+    Replaced: |r psi - r' psi'|^2 <= (r - r')^2 (1 - own^2) + (|r| + |r'|)^2 own^2, convex in r and r' on each quadrant,
+    so largest at a corner: 1 + largest where signs differ, 2 own where they do not (docs/proofs/moments.md).
+
+    >>> of_moments(0.1, 0.5, Adjacency.REPLACE_ONE), of_moments(1.0, 0.5, Adjacency.REPLACE_ONE)
+    (1.1, 2.0)
+    """
+    match adjacency:
+        case Adjacency.REPLACE_ONE:
+            return max(1.0 + largest, 2.0 * own)
+        case Adjacency.ZERO_OUT:
+            return 1.0
+    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+
+
 @functools.lru_cache(maxsize=64)
 def logistic_difference(slope: float) -> float:
     """A bound on ||grad - grad'|| of two logistic losses on the ball, y in [0, 1]; below 2 sup ||grad||.

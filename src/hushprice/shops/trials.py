@@ -12,6 +12,7 @@ import numpy as np
 from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.product import Product
+from hushprice.shops.private_strategy import PrivateStrategy
 from hushprice.shops.result import ShopResult
 from hushprice.shops.strategy import Strategy
 from hushprice.shops.world import Contexts, World, chances, encoded
@@ -23,6 +24,12 @@ CHECKPOINTS = 500
 _CUSTOMERS, _LUCK, _STRATEGY = range(3)
 
 Progress = Callable[[int, int], None]
+
+DEFAULT = "cautious"
+STRATEGIES: dict[str, Callable[[Product, int, bool, np.random.Generator], Strategy]] = {
+    DEFAULT: PrivateStrategy,
+    **YARDSTICKS,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +72,8 @@ def run_shop(
     checks.whole(1, horizon=horizon)
     checks.whole(1, trials=trials)
     checks.whole(0, seed=seed)
-    if not isinstance(policy, str) or policy not in YARDSTICKS:
-        known = ", ".join(YARDSTICKS)
+    if not isinstance(policy, str) or policy not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
         raise InvalidInput(f"policy must be one of {known} in a world of its own, got {checks.shown(policy)}")
     for method in ("contexts", "probabilities"):
         if not callable(getattr(world, method, None)):
@@ -100,7 +107,7 @@ class _Trial:
 
 def _run_trial(job: ShopJob, number: int) -> _Trial:
     product = job.product
-    strategy = YARDSTICKS[job.policy](product, job.horizon, job.noise, job.rng(number, _STRATEGY))
+    strategy = STRATEGIES[job.policy](product, job.horizon, job.noise, job.rng(number, _STRATEGY))
     earned, stayed, charged = np.empty(job.horizon), np.empty(job.horizon), np.empty(job.horizon)
     for first in range(0, job.horizon, BLOCK):
         count = min(BLOCK, job.horizon - first)

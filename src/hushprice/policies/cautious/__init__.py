@@ -1,0 +1,1 @@
+"""Policy cautious: for a product of a shop. Prices leave today's only on evidence."""

@@ -1,0 +1,1 @@
+"""The side that prices: releases in, prices out."""

@@ -1,0 +1,196 @@
+"""What releases say about theta: a Gaussian belief, fitted anew to all batches whenever one more is released.
+
+Batch i published S_i = sum of psi (f(theta_i) - y) + noise. Its expectation under theta is computed on the population,
+so that a batch is read with what is known about customers today, not on the day it was released:
+
+    E_i(theta) = n_i mean psi (f(theta_i) - f(theta)).
+
+The belief is the minimum of the sum of (S_i - E_i)' V_i^-1 (S_i - E_i) and the first belief, by Gauss-Newton steps. V_i
+is sampling variance, noise, and a share for what the population gets wrong.
+
+How far attributes matter at all is not known beforehand: the first belief's deviations of attributes, and of
+attributes times price, are scaled to what makes the releases most likely (empirical Bayes). So one price comes first,
+and personal prices as far as evidence carries.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import chi2
+
+from hushprice.policies.cautious.pricing.instruments import WEIGHTS, instruments
+from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
+from hushprice.types import FloatArray
+
+MISFIT = 0.15  # of what a batch can move the belief: how far the population may be from the customers
+_SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
+_DOUBTFUL = 0.25  # log-likelihood that a scale must gain for each squared doubling
+_STEPS = 4
+_LONGEST = 2.0  # of a step, in deviations of the first belief
+_SURPRISE = 1e-6  # a release this unlikely says that demand has changed
+_FORGET = 0.5  # of the first belief's covariance is added then
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """How a batch is priced and learned: a public choice, made from releases before its first customer."""
+
+    count: int  # slots
+    move: float  # share of the way from today's price to the believed best one
+    spread: float  # a fair coin puts the relative price this much above or below
+    choice: int  # of the instruments' WEIGHTS
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ReleasedBatch:
+    """A batch that was released."""
+
+    rule: Rule
+    theta: FloatArray  # the belief its customers were priced and scored by
+    misfit: FloatArray  # variance of the score's entries by what the population gets wrong
+    score: FloatArray
+    noise: float  # deviation of an entry of the score
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """N(theta, covariance)."""
+
+    theta: FloatArray
+    covariance: FloatArray
+
+
+def first_belief(deviations: FloatArray) -> Belief:
+    """Before any release: the shop is right, give or take."""
+    return Belief(np.zeros(deviations.size), np.diag(deviations**2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreModel:
+    """What a batch's score is expected to be, and how it depends on theta."""
+
+    jacobian: FloatArray
+    sampling: FloatArray
+    expected: FloatArray
+
+
+def score_model(
+    model: ShopModel, people: FloatArray, rule: Rule, priced_by: FloatArray, theta: FloatArray, count: float
+) -> ScoreModel:
+    """Of a batch of `count` customers like `people`, priced and scored by one theta, under another."""
+    customers = with_constant(people)
+    level, response = model.lines(priced_by, customers)
+    true_level, true_response = model.lines(theta, customers)
+    middle = model.middle(level, response, rule.move, rule.spread)
+    size = 3 * customers.shape[1]
+    jacobian, sampling, expected = np.zeros((size, model.size)), np.zeros((size, size)), np.zeros(size)
+    share = count / (2 * len(people))
+    for coin in (-1.0, 1.0):
+        price = middle + coin * rule.spread
+        psi = instruments(people, price, np.full(len(people), coin), rule.choice)
+        demand = expit(true_level - true_response * price)
+        weighted = psi * (demand * (1.0 - demand) * share)[:, None]
+        jacobian += weighted.T @ np.hstack([customers, -price[:, None] * customers])
+        sampling += weighted.T @ psi
+        expected += psi.T @ ((expit(level - response * price) - demand) * share)
+    return ScoreModel(jacobian, sampling, expected)
+
+
+def misfit_of(found: ScoreModel, covariance: FloatArray) -> FloatArray:
+    """How uncertain a score is because the population is not quite the customers: in proportion to what it can move."""
+    moved = np.einsum("ij,jk,ik->i", found.jacobian, covariance, found.jacobian)
+    return np.asarray(MISFIT * MISFIT * moved)
+
+
+def score_variance(found: ScoreModel, misfit: FloatArray, noise: float) -> FloatArray:
+    """V: of a batch's score around its expectation."""
+    return np.asarray(found.sampling + np.diag(misfit + (noise * noise + 1e-9)))
+
+
+def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, covariance: FloatArray) -> bool:
+    """Is this release too unlikely under the belief its customers were priced by?"""
+    used = used_entries(model.contexts, batch.rule.choice)
+    found = score_model(model, people, batch.rule, batch.theta, batch.theta, batch.rule.count)
+    spread = found.jacobian @ covariance @ found.jacobian.T + score_variance(found, batch.misfit, batch.noise)
+    spread, score = spread[np.ix_(used, used)], batch.score[used]
+    return bool(chi2.sf(score @ np.linalg.solve(spread, score), score.size) < _SURPRISE)
+
+
+def forgetting(belief: Belief, deviations: FloatArray) -> Belief:
+    """The belief once demand has changed: where it was, and much less sure."""
+    return Belief(belief.theta, belief.covariance + _FORGET * np.diag(deviations**2))
+
+
+def fitted(
+    model: ShopModel,
+    people: FloatArray,
+    before: Belief,
+    batches: list[ReleasedBatch],
+    start: FloatArray,
+    *,
+    scaled: bool,
+) -> Belief:
+    """The belief after these batches, from `before`; `scaled` says that deviations of attributes may be scaled."""
+    theta, prior = start, np.linalg.inv(before.covariance)
+    deviations = np.sqrt(np.diag(before.covariance))
+    for _ in range(_STEPS):
+        curvature, pull = _evidence(model, people, batches, theta)
+        if scaled:
+            prior = np.diag(_likeliest(deviations, curvature, curvature @ theta + pull) ** -2)
+        total = curvature + prior
+        step = np.linalg.solve(total, pull + prior @ (before.theta - theta))
+        length = math.sqrt(float((step / deviations) @ (step / deviations)))
+        theta = theta + step * min(1.0, _LONGEST / max(length, 1e-12))
+        if length < 0.01:
+            break
+    covariance = np.linalg.inv(total)
+    return Belief(theta, 0.5 * (covariance + covariance.T))
+
+
+def _evidence(
+    model: ShopModel, people: FloatArray, batches: list[ReleasedBatch], theta: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Curvature and gradient of the batches' log-likelihood at theta."""
+    curvature, pull = np.zeros((model.size, model.size)), np.zeros(model.size)
+    for batch in batches:
+        found = score_model(model, people, batch.rule, batch.theta, theta, batch.rule.count)
+        used = used_entries(model.contexts, batch.rule.choice)
+        variance = score_variance(found, batch.misfit, batch.noise)[np.ix_(used, used)]
+        jacobian = found.jacobian[used]
+        weighted = np.linalg.solve(variance, jacobian).T
+        curvature += weighted @ jacobian
+        pull -= weighted @ (batch.score - found.expected)[used]
+    return curvature, pull
+
+
+def _likeliest(deviations: FloatArray, curvature: FloatArray, pull: FloatArray) -> FloatArray:
+    """The first belief's deviations with those of attributes, and of attributes times price, scaled."""
+    half = deviations.size // 2
+    best, chosen = -math.inf, deviations
+    for attributes, personal in itertools.product(_SCALES, _SCALES) if half > 1 else ():
+        tried = deviations.copy()
+        tried[1:half] *= attributes
+        tried[half + 1 :] *= personal
+        total = curvature + np.diag(tried**-2)
+        factor = np.linalg.cholesky(total)
+        fit = np.linalg.solve(factor, pull)
+        doubt = _DOUBTFUL * (math.log2(attributes) ** 2 + math.log2(personal) ** 2)
+        likelihood = 0.5 * float(fit @ fit) - float(np.log(np.diag(factor)).sum() + np.log(tried).sum()) - doubt
+        if likelihood > best:
+            best, chosen = likelihood, tried
+    return chosen
+
+
+@functools.lru_cache(maxsize=128)
+def used_entries(contexts: int, choice: int) -> FloatArray:
+    """Which entries of psi are not zero by the choice of weights alone."""
+    level, attributes, priced, coin, personal = WEIGHTS[choice]
+    parts = ((level, 1), (attributes, contexts), (priced, contexts + 1), (coin, 1), (personal, contexts))
+    weights = np.concatenate([np.full(count, weight) for weight, count in parts])
+    return np.flatnonzero(weights)

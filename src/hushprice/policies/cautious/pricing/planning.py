@@ -1,0 +1,191 @@
+"""The next batch's rule: how far to move towards the believed best prices, how much to try out, and for how long.
+
+A rule is judged by what it is expected to earn, itself and by what it teaches: the belief after the batch is drawn, the
+best prices under it are found, and what they earn under the draw is averaged. Looking one batch ahead would never try
+anything out, since one small batch seldom changes a price; so batches four and sixteen times as long are looked at too.
+All earnings are relative to staying at today's price: its level is uncertain, and would drown the rest.
+
+A rule is allowed only if it is safe (`_Guard`): the promise of `risk`.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hushprice.policies.cautious.pricing.belief import Belief, Rule, misfit_of, score_model, used_entries
+from hushprice.policies.cautious.pricing.instruments import WEIGHTS
+from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
+from hushprice.types import FloatArray, IntArray
+
+_MOVES = (1.0, 0.5, 0.2, 0.0)
+_SPREADS = (0.0, 0.05, 0.1, 0.17, 0.28, 0.45, 0.7, 1.0)  # of the widest
+_DRAWS = 256  # of theta, for the guard
+_FEW = 96  # of these, for what a batch teaches
+_LOOKED_AT = 40  # people
+_LONGER = (1, 4, 16, 64)
+_LIKELY, _LIKELY_SHARE = 0.1, 0.8  # with this probability, no more than this share of risk is lost
+_RARE, _RARE_SHARE = 0.01, 1.6
+_STRESS = 2.5  # by which customers' price response may change overnight ...
+_STRESS_SHARE = 1.6  # ... and cost no more than this share of risk before the batch ends
+_PROMISED = 1000  # customers, after whom `risk` holds
+_SHORTER = 8  # times shorter than asked for, at most, is a batch that the guard cuts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Past:
+    """A batch as far as the guard asks: how many slots were priced by which rule and belief."""
+
+    rule: Rule
+    theta: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What a plan keeps to."""
+
+    risk: float
+    noise: tuple[float, ...]  # of a score's entry, for each of the WEIGHTS
+    horizon: int
+
+
+def plan(
+    model: ShopModel, people: FloatArray, belief: Belief, past: list[Past], limits: Limits, count: int, slots: int
+) -> Rule:
+    """The rule for the batch after `slots` slots, of at most `count` slots."""
+    left = max(limits.horizon - slots, 1)
+    count = min(count, left)
+    guard = _Guard(model, people, belief, past, limits.risk, slots)
+    draws = guard.draws[:_FEW]
+    lessons = _Lessons(model, people[:_LOOKED_AT], belief, draws, limits)
+    best_value, best = -np.inf, Rule(count=count, move=0.0, spread=0.0, choice=0)
+    for move in _MOVES:
+        for share in _SPREADS:
+            spread = share * model.widest
+            gain = guard.gain(move, spread)
+            safe = guard.safe_count(gain, guard.stressed(move, spread), count)
+            if safe == 0:
+                continue
+            rule = Rule(count=safe, move=move, spread=spread, choice=1)
+            value = lessons.value(rule, people, float(gain.mean()), left)
+            if value > best_value:
+                best_value, best = value, rule
+    gain = float(guard.gain(best.move, best.spread).mean())
+    rules = [replace(best, choice=choice) for choice in range(len(WEIGHTS))]
+    return max(rules, key=lambda rule: lessons.value(rule, people, gain, left))
+
+
+class _Guard:
+    """Does a rule keep the promise? By draws from the belief, over all batches so far and the next one."""
+
+    def __init__(
+        self, model: ShopModel, people: FloatArray, belief: Belief, past: list[Past], risk: float, slots: int
+    ) -> None:
+        self._model = model
+        self._risk = risk
+        self._slots = slots
+        customers = with_constant(people)
+        self._best = model.best(*model.lines(belief.theta, customers))
+        factor = np.linalg.cholesky(belief.covariance)
+        self.draws = belief.theta + _normals(model.size, _DRAWS) @ factor.T
+        self._level, self._response = model.lines(self.draws, customers)
+        self._staying = model.earned(self._level, self._response, 0.0)
+        self._now = model.lines(belief.theta, customers)
+        self._gained = np.zeros(_DRAWS)
+        for batch in past:
+            level, response = model.lines(batch.theta, customers)
+            middle = model.middle(level, response, batch.rule.move, batch.rule.spread)
+            self._gained += batch.rule.count * self._gain_at(middle, batch.rule.spread)
+        self._likely_gained = float(np.quantile(self._gained, _LIKELY))
+
+    def gain(self, move: float, spread: float) -> FloatArray:
+        """What a visit earns by the rule more than by staying, as a share of staying, in every draw."""
+        model = self._model
+        return self._gain_at(np.clip(move * self._best, model.lowest + spread, model.highest - spread), spread)
+
+    def _gain_at(self, middle: FloatArray, spread: float) -> FloatArray:
+        above = self._model.earned(self._level, self._response, middle + spread)
+        below = self._model.earned(self._level, self._response, middle - spread)
+        return np.asarray(0.5 * (above + below) / self._staying - 1.0)
+
+    def stressed(self, move: float, spread: float) -> float:
+        """The same, were price responses suddenly _STRESS times as large, or as small, as believed."""
+        model, (level, response) = self._model, self._now
+        middle = np.clip(move * self._best, model.lowest + spread, model.highest - spread)
+        gains = []
+        for factor in (_STRESS, 1.0 / _STRESS):
+            changed = factor * np.maximum(response, 0.2 * model.response)
+            earned = model.earned(level, changed, middle + spread) + model.earned(level, changed, middle - spread)
+            gains.append(0.5 * earned / model.earned(level, changed, 0.0) - 1.0)
+        return float(min(gains))
+
+    def safe_count(self, gain: FloatArray, stressed: float, count: int) -> int:
+        """How many slots, at most `count`, may be priced so and the promise be kept; 0 where too few."""
+        shortest = max(count // _SHORTER, 1)
+        while count >= shortest:
+            if self._safe(gain, stressed, count):
+                return count
+            count = int(0.7 * count)
+        return 0
+
+    def _safe(self, gain: FloatArray, stressed: float, count: int) -> bool:
+        """Would all customers up to the end of the batch have earned what is promised?"""
+        allowed = self._risk * max(self._slots + count, _PROMISED)
+        total = np.sort(self._gained + count * gain)
+        return bool(
+            total[int(_LIKELY * _DRAWS)] >= -_LIKELY_SHARE * allowed
+            and total[int(_RARE * _DRAWS)] >= -_RARE_SHARE * allowed
+            and self._likely_gained + count * min(stressed, 0.0) >= -_STRESS_SHARE * allowed
+        )
+
+
+class _Lessons:
+    """What a batch teaches, in earnings: by the belief after it, drawn for every draw of the truth."""
+
+    def __init__(self, model: ShopModel, people: FloatArray, belief: Belief, draws: FloatArray, limits: Limits) -> None:
+        self._model = model
+        self._belief = belief
+        self._limits = limits
+        self._customers = with_constant(people)
+        self._away = draws - belief.theta
+        self._level, self._response = model.lines(draws, self._customers)
+        self._staying = model.earned(self._level, self._response, 0.0)
+
+    def value(self, rule: Rule, people: FloatArray, gain: float, left: int) -> float:
+        """Earnings of a visit over what is left, relative to staying: by the rule, then by what it taught."""
+        model, belief = self._model, self._belief
+        used = used_entries(model.contexts, rule.choice)
+        found = score_model(model, people, rule, belief.theta, belief.theta, 1.0)
+        jacobian, sampling = found.jacobian[used], found.sampling[np.ix_(used, used)]
+        noise = self._limits.noise[rule.choice]
+        misfit = misfit_of(found, belief.covariance)[used]
+        luck = _normals(used.size, _FEW, 1)
+        best = -np.inf
+        for longer in _LONGER:
+            count = rule.count * longer
+            if count > 0.5 * left and longer > 1:
+                break
+            variance = count * sampling + np.diag(count * count * misfit + (noise * noise + 1e-9))
+            moved = count * jacobian @ belief.covariance
+            gains = np.linalg.solve(variance + count * moved @ jacobian.T, moved)
+            seen = count * self._away @ jacobian.T + luck @ np.linalg.cholesky(variance).T
+            learned = belief.theta + seen @ gains
+            prices = model.best(*model.lines(learned, self._customers))
+            later = float((model.earned(self._level, self._response, prices) / self._staying).mean()) - 1.0
+            best = max(best, (count * gain + (left - count) * later) / left)
+        return best
+
+
+@functools.lru_cache(maxsize=256)
+def _normals(size: int, count: int, stream: int = 0) -> FloatArray:
+    """Fixed standard normals in opposite pairs, (count, size): the same releases give the same plan."""
+    half = np.random.default_rng((stream, size)).standard_normal((count // 2, size))
+    return np.concatenate([half, -half])[_spread_out(count)]
+
+
+@functools.lru_cache(maxsize=8)
+def _spread_out(count: int) -> IntArray:
+    """Opposite pairs next to each other, so that the first few are balanced too."""
+    return np.arange(count).reshape(2, -1).T.ravel()

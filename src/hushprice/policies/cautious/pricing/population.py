@@ -1,0 +1,121 @@
+"""Customers like those who came, drawn from what was released about them: eight bins an entry, and their products.
+
+Curvature and sampling variance of a batch are computed on these instead of being released with noise. A moment equation
+stays unbiased whatever Jacobian it is divided by; a poor likeness costs efficiency, never privacy or correctness.
+
+The likeness is a Gaussian copula: entries have the released bins as their distributions, and dependence by the released
+products.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import qmc
+
+from hushprice.policies.cautious.pricing.instruments import RADIUS
+from hushprice.types import FloatArray, IntArray
+
+BINS = 8
+PEOPLE = 96
+_TRUST = 200.0  # customers that the first guess, spread evenly over [-0.9, 0.9], counts for
+_NOISE_TRUST = 3.0  # and deviations of the noise
+
+
+def entries(contexts: int) -> int:
+    """Numbers in a description."""
+    return contexts * BINS + contexts * (contexts - 1) // 2
+
+
+def described(contexts: FloatArray) -> FloatArray:
+    """Rows that add up to what is released: bins, then products of pairs. Two rows differ by at most sqrt(2).
+
+    A changed bin moves two counts, so k entries move sqrt(2 k); products x_i x_j, i < j, of |x| <= r differ by at most
+    r^2 for two customers. Each part is divided by what it can move.
+    """
+    count, k = contexts.shape
+    if k == 0:
+        return np.empty((count, 0))
+    bins = np.zeros((count, k, BINS))
+    at = np.clip(np.floor((contexts + 1.0) * (0.5 * BINS)).astype(np.int64), 0, BINS - 1)
+    np.put_along_axis(bins, at[:, :, None], 1.0, axis=2)
+    radius = RADIUS * np.sqrt(k)
+    lengths = np.sqrt((contexts * contexts).sum(axis=1))
+    x = contexts * np.minimum(1.0, radius / np.maximum(lengths, 1e-12))[:, None]
+    first, second = _pairs(k)
+    products = x[:, first] * x[:, second]
+    return np.hstack([bins.reshape(count, -1) / np.sqrt(2.0 * k), products / (radius * radius)])
+
+
+class Population:
+    """Everything released about contexts so far, and customers drawn from it."""
+
+    def __init__(self, contexts: int, noise: float) -> None:
+        self.contexts = contexts
+        self.noise = noise
+        self.total: FloatArray = np.zeros(entries(contexts))
+        self.count = 0  # customers in it
+        self.batches = 0
+
+    def add(self, released: FloatArray, count: int) -> None:
+        """One more batch's noisy sum."""
+        self.total = self.total + released
+        self.count += count
+        self.batches += 1
+
+    def people(self) -> FloatArray:
+        """PEOPLE customers, (people, k): the same releases give the same customers."""
+        k = self.contexts
+        if k == 0:
+            return np.zeros((PEOPLE, 0))
+        deviation = self.noise * np.sqrt(self.batches)  # of every number in the total
+        shares = self._shares(deviation)
+        uniforms = np.clip(ndtr(_normals(k) @ self._factor(shares, deviation).T), 1e-9, 1.0 - 1e-9)
+        edges = np.linspace(-1.0, 1.0, BINS + 1)
+        return np.column_stack([_quantiles(uniforms[:, j], shares[j], edges) for j in range(k)])
+
+    def _shares(self, deviation: float) -> FloatArray:
+        """The share of customers in each bin of each entry, (k, BINS): shrunk to even ones as far as noise asks."""
+        k = self.contexts
+        scale = np.sqrt(2.0 * k)
+        seen = self.total[: k * BINS].reshape(k, BINS) * scale
+        trust = _TRUST + _NOISE_TRUST * deviation * scale
+        shares = np.maximum(seen + trust / BINS, 0.02 * (self.count + trust) / BINS)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def _factor(self, shares: FloatArray, deviation: float) -> FloatArray:
+        """A square root of the correlations."""
+        k = self.contexts
+        middles = (np.arange(BINS) + 0.5) * (2.0 / BINS) - 1.0
+        mean = shares @ middles
+        variance = shares @ (middles * middles) - mean * mean + (2.0 / BINS) ** 2 / 12.0
+        radius2 = RADIUS * RADIUS * k
+        trust = _TRUST + _NOISE_TRUST * deviation * radius2
+        first, second = _pairs(k)
+        products = self.total[k * BINS :] * radius2 / max(self.count, 1)
+        likeness = self.count / (self.count + trust)
+        found = likeness * (products - mean[first] * mean[second]) / np.sqrt(variance[first] * variance[second])
+        correlations = np.eye(k)
+        correlations[first, second] = correlations[second, first] = np.clip(found, -0.95, 0.95)
+        values, vectors = np.linalg.eigh(correlations)
+        factor = vectors * np.sqrt(np.maximum(values, 0.02))
+        return np.asarray(factor / np.sqrt((factor * factor).sum(axis=1, keepdims=True)))
+
+
+def _quantiles(uniforms: FloatArray, shares: FloatArray, edges: FloatArray) -> FloatArray:
+    return np.interp(uniforms, np.concatenate([[0.0], np.cumsum(shares)]), edges)
+
+
+@functools.lru_cache(maxsize=64)
+def _pairs(k: int) -> tuple[IntArray, IntArray]:
+    first, second = np.triu_indices(k, 1)
+    return first, second
+
+
+@functools.lru_cache(maxsize=64)
+def _normals(k: int) -> FloatArray:
+    """Fixed, well spread standard normals, (PEOPLE, k)."""
+    points = qmc.Halton(k, scramble=True, seed=1).random(PEOPLE)
+    return np.asarray(ndtri(np.clip(points, 1e-6, 1.0 - 1e-6)))

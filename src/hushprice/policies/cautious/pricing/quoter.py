@@ -1,0 +1,119 @@
+"""The side of policy cautious that prices: a belief and a rule made of releases, and when batches end.
+
+It never sees a record, and an import contract keeps it so.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushprice import checks
+from hushprice.errors import InvalidInput
+from hushprice.policies.cautious.pricing import belief as beliefs
+from hushprice.policies.cautious.pricing import instruments
+from hushprice.policies.cautious.pricing import population as populations
+from hushprice.policies.cautious.pricing.belief import Belief, ReleasedBatch, Rule
+from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
+from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
+from hushprice.policies.cautious.rules import CautiousRules
+from hushprice.releases import MomentRelease
+from hushprice.types import FloatArray
+
+
+class CautiousQuoter:
+    """Prices from the belief after the last batch. Slots are counted as they are learned."""
+
+    def __init__(self, rules: CautiousRules) -> None:
+        self.rules = rules
+        self.version = 0  # batches accepted
+        self.population = populations.Population(rules.model.contexts, rules.noise.description if rules.drawn else 0.0)
+        self.origin = beliefs.first_belief(self._deviations)  # what the batches below are fitted from
+        self.changed = 0  # times that demand was found to have changed
+        self.batches: list[ReleasedBatch] = []  # since then
+        self.past: list[Past] = []  # all
+        self.belief = self.origin
+        self.earned: FloatArray = np.zeros(2)  # noisy: by the holdout and by the others, in units of the largest
+        self.batch = 0  # the slot that the batch at hand follows
+        self._plan()
+
+    @property
+    def _deviations(self) -> FloatArray:
+        level, attributes, response, personal = self.rules.deviations
+        k = self.rules.model.contexts
+        return np.array([level, *[attributes] * k, response, *[personal] * k])
+
+    @property
+    def model(self) -> ShopModel:
+        return self.rules.model
+
+    @property
+    def end(self) -> int:
+        """The slot after which the batch at hand ends and is released."""
+        return self.batch + self.rule.count
+
+    def _plan(self) -> None:
+        rules = self.rules
+        noise = tuple(rules.score_noise(choice) for choice in range(len(instruments.WEIGHTS)))
+        limits = Limits(risk=rules.risk, noise=noise, horizon=rules.horizon)
+        count = rules.next_count(self.batch)
+        self.rule: Rule = plan(self.model, self.population.people(), self.belief, self.past, limits, count, self.batch)
+
+    def follow(self, records: int) -> None:
+        """Begin a batch after this many slots: the one at hand is dropped."""
+        checks.whole(self.batch, records=records)
+        if records > self.batch:
+            dropped = Rule(count=records - self.batch, move=self.rule.move, spread=self.rule.spread, choice=0)
+            self.past.append(Past(rule=dropped, theta=self.belief.theta))
+            self.batch = records
+            self._plan()
+
+    def accept(self, release: MomentRelease) -> None:
+        """Learn from a batch's release, and plan the next batch."""
+        if release.records != self.end:
+            raise InvalidInput(f"release must be of {self.end} records, got {release.records}")
+        model, rule = self.model, self.rule
+        score = checks.vector(instruments.entries(model.contexts), score=release.score)
+        described = checks.vector(populations.entries(model.contexts), descriptions=release.descriptions)
+        self.earned = self.earned + checks.vector(2, earnings=release.earnings)
+        self.population.add(described, rule.count)
+        people = self.population.people()
+        found = beliefs.score_model(model, people, rule, self.belief.theta, self.belief.theta, rule.count)
+        made = ReleasedBatch(
+            rule=rule,
+            theta=self.belief.theta,
+            misfit=beliefs.misfit_of(found, self.belief.covariance),
+            score=score,
+            noise=self.rules.score_noise(rule.choice),
+        )
+        if self.version > 0 and beliefs.surprising(model, people, made, self.belief.covariance):
+            self.changed += 1
+            self.origin = beliefs.forgetting(self.belief, self._deviations)
+            self.batches = []
+        self.past.append(Past(rule=rule, theta=self.belief.theta))
+        self.batches.append(made)
+        self.belief = beliefs.fitted(
+            model, people, self.origin, self.batches, self.belief.theta, scaled=self.changed == 0
+        )
+        self.batch += rule.count
+        self.version += 1
+        self._plan()
+
+    def relative_prices(self, contexts: FloatArray, coins: FloatArray) -> FloatArray:
+        """Relative prices of customers, rows of contexts; a coin of 0 leaves the price in the middle."""
+        model, rule = self.model, self.rule
+        level, response = model.lines(self.belief.theta, with_constant(contexts))
+        return np.asarray(model.middle(level, response, rule.move, rule.spread) + rule.spread * coins)
+
+    def relative_price(self, context: FloatArray, coin: float) -> float:
+        """One customer's. Threads may ask at once."""
+        return float(self.relative_prices(context.reshape(1, -1), np.array([coin]))[0])
+
+
+def coin_of(uniform: float) -> float:
+    """A fair coin of +1 or -1 from a uniform number; exactly 1/2 is no coin: the price in the middle."""
+    return math.copysign(1.0, uniform - 0.5) if uniform != 0.5 else 0.0
+
+
+__all__ = ["Belief", "CautiousQuoter", "coin_of"]

@@ -1,0 +1,75 @@
+"""Demand as a shop states it: log-odds that fall along a line in price, a line of its own for every customer.
+
+With z = (price - today's) / reach and x~ = [1; x],
+
+    log-odds of a purchase = level + theta_1' x~ - (response + theta_2' x~) z,
+
+so that theta = 0 says "the shop is right": its conversion, and today's price best (or the elasticity it declared).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from hushprice import checks
+from hushprice.price_search.logistic import best_relative_price
+from hushprice.types import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShopModel:
+    """The public numbers of a product that demand is written in; `product.py` says how they follow from a shop's."""
+
+    contexts: int
+    margin: float  # of a purchase at today's price, in units of reach
+    level: float
+    response: float
+    lowest: float  # relative price of the floor, in [-1, 0)
+    highest: float
+
+    def __post_init__(self) -> None:
+        checks.whole(0, contexts=self.contexts)
+        checks.positive(margin=self.margin, response=self.response, highest=self.highest)
+        checks.finite(level=self.level)
+        checks.within(-1.0, 0.0, lowest=self.lowest)
+        checks.within(0.0, 1.0, highest=self.highest)
+
+    @property
+    def size(self) -> int:
+        """Entries of theta: a level and a response for the constant and for every entry of a context."""
+        return 2 * (self.contexts + 1)
+
+    @property
+    def conversion(self) -> float:
+        """The share of visitors expected to buy at today's price."""
+        return float(expit(self.level))
+
+    @property
+    def widest(self) -> float:
+        """The largest dispersion that fits on both sides of today's price."""
+        return min(self.highest, -self.lowest)
+
+    def lines(self, theta: FloatArray, customers: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Level and response of customers, rows x~ of (customers, k + 1); theta may be a row or rows of draws."""
+        half = self.contexts + 1
+        return self.level + theta[..., :half] @ customers.T, self.response + theta[..., half:] @ customers.T
+
+    def best(self, level: FloatArray, response: FloatArray) -> FloatArray:
+        """The relative price that earns most."""
+        return best_relative_price(level, response, margin=self.margin, lowest=self.lowest, highest=self.highest)
+
+    def middle(self, level: FloatArray, response: FloatArray, move: float, spread: float) -> FloatArray:
+        """Where a customer's price lies before the coin: `move` of the way from today's to the best one, inside."""
+        return np.clip(move * self.best(level, response), self.lowest + spread, self.highest - spread)
+
+    def earned(self, level: FloatArray, response: FloatArray, price: FloatArray | float) -> FloatArray:
+        """Mean earnings of a visit over the customers (the last axis), in units of reach."""
+        return np.asarray(((self.margin + price) * expit(level - response * price)).mean(axis=-1))
+
+
+def with_constant(contexts: FloatArray) -> FloatArray:
+    """Rows [1; x] of rows x."""
+    return np.column_stack([np.ones(len(contexts)), contexts])

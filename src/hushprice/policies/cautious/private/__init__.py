@@ -1,0 +1,1 @@
+"""The side that reads records, adds noise and releases."""

@@ -1,0 +1,137 @@
+"""The side of policy cautious that reads records: each is added to its batch's sums, and kept nowhere.
+
+What a record can move is settled here, whatever the other side asks: it enters one batch, and a batch is released once,
+which ends it. All of it is one event, paid at the start.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+
+from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.noise import NoiseSource, Normals, System, Tape
+from hushprice.policies.cautious.noise import open_ledger
+from hushprice.policies.cautious.pricing.instruments import WEIGHTS, instruments
+from hushprice.policies.cautious.pricing.population import described
+from hushprice.policies.cautious.pricing.shop_model import with_constant
+from hushprice.policies.cautious.private.exact_batch import ExactSums
+from hushprice.policies.cautious.private.sums import BatchSums, Contributions, IdealSums
+from hushprice.policies.cautious.rules import CautiousRules
+from hushprice.privacy.events import MomentBatches, NotPrivate
+from hushprice.releases import MomentRelease
+from hushprice.types import BoolArray, FloatArray
+
+
+class CautiousLearner:
+    """The batch at hand of one product."""
+
+    def __init__(self, *, rules: CautiousRules, source: NoiseSource, choice: int) -> None:
+        self._rules = rules
+        self._model = rules.model
+        contexts = rules.model.contexts
+        self.event = rules.noise.event(contexts, live=not source.simulated) if rules.drawn else NotPrivate()
+        self.ledger = open_ledger(rules.noise, self.event).spend(self.event)  # all batches are one release
+        self.batch = _sums(rules, source, self.event)
+        self.count = 0  # slots, of all batches
+        self.clipped_features = 0
+        self.clipped_demands = 0
+        self._begin(choice)
+
+    def begin(self, choice: int) -> None:
+        """The next batch, with this choice of weights. Only once the last one is out, or before any slot."""
+        if not self.ended and self.count > 0:
+            raise InvalidInput("a batch begins when the last one was released")
+        self._begin(choice)
+
+    def _begin(self, choice: int) -> None:
+        if not (isinstance(choice, int) and 0 <= choice < len(WEIGHTS)):
+            raise InvalidInput(f"choice must be one of the {len(WEIGHTS)} there are, got {choice!r}")
+        self.choice = choice
+        self.batch.begin()
+        self.last: MomentRelease | None = None
+
+    def jump(self, records: int, choice: int) -> None:
+        """Drop the batch at hand, its sums unreleased, and begin one after slot `records`. No slot is in both."""
+        if records < self.count:
+            raise InvalidInput(f"records must be at least {self.count}, the slots learned, got {records}")
+        self.count = records
+        self._begin(choice)
+
+    @property
+    def ended(self) -> bool:
+        """Is the batch out?"""
+        return self.last is not None
+
+    def skip(self, slots: int = 1) -> None:
+        """Count slots of the batch. All that they add is their number, whatever records they have."""
+        if self.ended:
+            raise BudgetExhausted("the batch was released: a record may not enter it")
+        self.count += slots
+
+    def absorb(
+        self,
+        contexts: FloatArray,
+        prices: FloatArray,
+        coins: FloatArray,
+        demands: FloatArray,
+        theta: FloatArray,
+        holdout: BoolArray | None = None,
+    ) -> None:
+        """Add records, rows of contexts, with their relative prices and demands in [0, 1], scored at a public belief.
+
+        Coins, and who is in the holdout, are drawn without looking at the customer. A record that cannot be read adds
+        nothing and keeps its slot: what is released when must not depend on it.
+        """
+        self.skip(demands.size)
+        if contexts.shape != (demands.size, self._model.contexts) or prices.shape != demands.shape:
+            raise InvalidInput(f"contexts must have {self._model.contexts} entries a record, got {contexts.shape}")
+        known = np.isfinite(contexts).all(axis=1) & np.isfinite(prices) & np.isfinite(demands)
+        apart = np.zeros(demands.size, dtype=bool) if holdout is None else holdout
+        self.batch.add(
+            self._contributions(contexts[known], prices[known], coins[known], demands[known], theta, apart[known])
+        )
+
+    def _contributions(
+        self,
+        contexts: FloatArray,
+        prices: FloatArray,
+        coins: FloatArray,
+        demands: FloatArray,
+        theta: FloatArray,
+        holdout: BoolArray,
+    ) -> Contributions:
+        """What each record adds. All that a record is, is held to its bounds first: sensitivity rests on it."""
+        model = self._model
+        x, z, y = np.clip(contexts, -1.0, 1.0), np.clip(prices, -1.0, 1.0), np.clip(demands, 0.0, 1.0)
+        self.clipped_features += int(((x != contexts).any(axis=1) | (z != prices)).sum())
+        self.clipped_demands += int((y != demands).sum())
+        coin = np.where(coins > 0.0, 1.0, -1.0)
+        level, response = model.lines(theta, with_constant(x))
+        residuals = np.clip(expit(level - response * z) - y, -1.0, self._rules.noise.largest)
+        scores = residuals[:, None] * instruments(x, z, coin, self.choice)
+        earned = np.clip(y * (model.margin + z) / (model.margin + model.highest), 0.0, 1.0)
+        return Contributions(scores, described(x), np.column_stack([earned * holdout, earned * ~holdout]))
+
+    def release(self) -> MomentRelease:
+        """The batch's sums with noise, which ends it. Asked again, it is the same release."""
+        if self.last is None:
+            sums = self.batch.release(self._rules.score_noise(self.choice), self.count)
+            self.last = MomentRelease(*sums, self.count, self.event)
+        return self.last
+
+    def __repr__(self) -> str:
+        return "CautiousLearner(<sensitive>)"
+
+
+def _sums(rules: CautiousRules, source: NoiseSource, event: MomentBatches | NotPrivate) -> BatchSums:
+    """Ideal noise from a tape, exact noise from the operating system; without noise the two are the same sums."""
+    if isinstance(event, MomentBatches) and isinstance(source, System):
+        return ExactSums(event=event, source=source)
+    given = rules.noise.event(rules.model.contexts, live=False)
+    sizes = (given.scores, given.descriptions, 2)
+    if isinstance(event, NotPrivate):
+        return IdealSums(sizes=sizes, noise=(0.0, 0.0), source=Tape(0, 0))
+    if not isinstance(source, Normals):
+        raise InvalidInput(f"source {source.label!r} gives no normals, which the batches need")
+    return IdealSums(sizes=sizes, noise=(event.description_noise, event.earnings_noise), source=source)

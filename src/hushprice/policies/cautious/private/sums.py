@@ -1,0 +1,84 @@
+"""The three sums of one batch and their release, with ideal noise (policy cautious).
+
+A record is added to its batch's sums and kept nowhere. `exact_sums` does the same for live use, in whole numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from hushprice.errors import InvalidInput
+from hushprice.noise import Normals
+from hushprice.numerics import tape
+from hushprice.types import FloatArray
+
+
+class Contributions(NamedTuple):
+    """What records add, a row a record: bounded as events.MomentBatches says."""
+
+    scores: FloatArray
+    descriptions: FloatArray
+    earnings: FloatArray
+
+
+class BatchSums(Protocol):
+    """The sums of the batch at hand. `records` addresses simulated noise: how many there were up to now."""
+
+    def begin(self) -> None:
+        """Forget the last batch."""
+        ...
+
+    def add(self, given: Contributions) -> None:
+        """Add records."""
+        ...
+
+    def release(self, score_noise: float, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The sums with noise: score, descriptions, earnings."""
+        ...
+
+    def state(self) -> bytes: ...
+    def restore(self, state: bytes) -> None: ...
+
+
+class IdealSums:
+    """The simulator's arithmetic. Noise of deviation 0 is none: for study, claiming nothing."""
+
+    def __init__(self, *, sizes: tuple[int, int, int], noise: tuple[float, float], source: Normals) -> None:
+        self._sizes = sizes
+        self._noise = noise  # of descriptions and earnings
+        self._source = source
+        self.begin()
+
+    def begin(self) -> None:
+        self._sums = [np.zeros(size) for size in self._sizes]
+
+    def add(self, given: Contributions) -> None:
+        for total, rows in zip(self._sums, given, strict=True):
+            total += rows.sum(axis=0)
+
+    def release(self, score_noise: float, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        drawn = self._source.normals(tape.ESTIMATE_NOISE, records, sum(self._sizes))
+        parts = np.split(drawn, np.cumsum(self._sizes)[:-1])
+        score, described, earned = (
+            total + noise * part
+            for total, noise, part in zip(self._sums, (score_noise, *self._noise), parts, strict=True)
+        )
+        return score, described, earned
+
+    def state(self) -> bytes:
+        """What must survive a restart."""
+        return np.concatenate(self._sums).astype("<f8").tobytes()
+
+    def restore(self, state: bytes) -> None:
+        """Take up in the middle of a batch."""
+        if len(state) != 8 * sum(self._sizes):
+            raise InvalidInput("the saved batch is for another product")
+        numbers = np.frombuffer(state, dtype="<f8").copy()
+        if not np.isfinite(numbers).all():
+            raise InvalidInput("the saved batch must be finite")
+        self._sums = np.split(numbers, np.cumsum(self._sizes)[:-1])
+
+    def __repr__(self) -> str:
+        return "IdealSums(<sensitive>)"

@@ -1,0 +1,89 @@
+"""Every choice that policy cautious makes before the first customer, from what a shop knows and a budget.
+
+The numbers below were chosen on the worlds of benchmarks/shops/designed.py; docs/lab/shops.md says what each is worth
+and shows worlds that had no part in it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from hushprice import checks
+from hushprice.errors import InvalidInput
+from hushprice.policies.cautious.noise import MomentNoise, calibrate
+from hushprice.policies.cautious.pricing.shop_model import ShopModel
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.budget import EpsilonDelta
+
+LEVEL = 1.0  # deviations of the first belief: of log-odds at today's price,
+ATTRIBUTES = 0.7  # of what an attribute adds to them,
+RESPONSE = 1.0  # of the price response, in units of the expected one,
+PERSONAL = 0.35  # of what an attribute adds to that
+CAP = 5.0  # times the expected conversion: what a residual is held to
+FIRST = 0.3  # of the customers whose purchases are as uncertain as the noise, in the first batch
+MIDDLE = 4.0  # of them, in a batch, before batches grow with what is known
+GROWTH = 0.25  # of all slots so far
+SHORTEST = 48  # slots in the first batch
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CautiousRules:
+    """Every choice, before the first customer."""
+
+    model: ShopModel
+    noise: MomentNoise
+    deviations: tuple[float, float, float, float]  # of the first belief: level, attributes, response, personal
+    first: int  # slots in the first batch
+    middle: int  # slots in a batch, once as many have passed
+    growth: float
+    risk: float
+    horizon: int
+    drawn: bool = True  # False: all noise is left out, for study, and nothing is claimed
+
+    def __post_init__(self) -> None:
+        checks.positive(**dict(zip(("level", "attributes", "response", "personal"), self.deviations, strict=True)))
+        checks.whole(1, first=self.first, middle=self.middle, horizon=self.horizon)
+        checks.positive(growth=self.growth)
+        checks.within(0.0, 1.0, risk=self.risk)
+
+    def score_noise(self, choice: int) -> float:
+        """The deviation of an entry of a batch's score, as drawn."""
+        return self.noise.of_score(choice) if self.drawn else 0.0
+
+    def next_count(self, slots: int) -> int:
+        """How many slots the batch after these should have, if that is safe."""
+        return max(self.first, min(slots, self.middle), int(self.growth * slots))
+
+
+def cautious(
+    claimed: EpsilonDelta,
+    *,
+    model: ShopModel,
+    risk: float,
+    horizon: int,
+    adjacency: Adjacency = Adjacency.REPLACE_ONE,
+    drawn: bool = True,
+) -> CautiousRules:
+    """The rules for a budget and a product."""
+    conversion = model.conversion
+    if not 1e-6 <= conversion <= 1.0 - 1e-6:
+        raise InvalidInput(f"conversion must lie between 0.000001 and 0.999999, got {conversion!r}")
+    noise = calibrate(claimed, contexts=model.contexts, largest=min(1.0, CAP * conversion), adjacency=adjacency)
+    uncertain = noise.of_score(0) ** 2 / (conversion * (1.0 - conversion)) if drawn else 0.0
+    return CautiousRules(
+        model=model,
+        noise=noise,
+        deviations=(LEVEL, ATTRIBUTES, RESPONSE * model.response, PERSONAL * model.response),
+        first=max(SHORTEST, math.ceil(FIRST * uncertain)),
+        middle=max(SHORTEST, math.ceil(MIDDLE * uncertain)),
+        growth=GROWTH,
+        risk=risk,
+        horizon=horizon,
+        drawn=drawn,
+    )
+
+
+def without_noise(rules: CautiousRules) -> CautiousRules:
+    """These rules with no noise drawn: what privacy costs is the difference. Claims nothing."""
+    return replace(rules, drawn=False)
