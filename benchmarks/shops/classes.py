@@ -90,9 +90,9 @@ class Market:
         scale = self.kind.slope / np.sqrt(theta.size)
         first = 0 if self.kind.features == "main" else 1
         level = (theta[0] if first else 0.0) + contexts @ theta[first : first + k]
-        response = theta[first + k] + (
-            contexts @ theta[first + k + 1 :] if self.kind.features == "interactions" else 0.0
-        )
+        response = theta[first + k] + np.zeros(len(contexts))
+        if self.kind.features == "interactions":
+            response = response + contexts @ theta[first + k + 1 :]
         return scale * level, scale * response
 
     def best_earnings(self, start: int, contexts: FloatArray) -> FloatArray:

@@ -26,7 +26,7 @@ from scipy.stats import chi2
 
 from hushprice.policies.cautious.pricing.instruments import WEIGHTS, instruments
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
-from hushprice.types import FloatArray
+from hushprice.types import FloatArray, IntArray
 
 MISFIT = 0.15  # of what a batch can move the belief: how far the population may be from the customers
 _SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -188,9 +188,9 @@ def _likeliest(deviations: FloatArray, curvature: FloatArray, pull: FloatArray) 
 
 
 @functools.lru_cache(maxsize=128)
-def used_entries(contexts: int, choice: int) -> FloatArray:
+def used_entries(contexts: int, choice: int) -> IntArray:
     """Which entries of psi are not zero by the choice of weights alone."""
     level, attributes, priced, coin, personal = WEIGHTS[choice]
     parts = ((level, 1), (attributes, contexts), (priced, contexts + 1), (coin, 1), (personal, contexts))
     weights = np.concatenate([np.full(count, weight) for weight, count in parts])
-    return np.flatnonzero(weights)
+    return np.flatnonzero(weights).astype(np.int64)

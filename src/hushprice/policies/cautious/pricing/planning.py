@@ -72,9 +72,9 @@ def plan(
             value = lessons.value(rule, people, float(gain.mean()), left)
             if value > best_value:
                 best_value, best = value, rule
-    gain = float(guard.gain(best.move, best.spread).mean())
+    expected = float(guard.gain(best.move, best.spread).mean())
     rules = [replace(best, choice=choice) for choice in range(len(WEIGHTS))]
-    return max(rules, key=lambda rule: lessons.value(rule, people, gain, left))
+    return max(rules, key=lambda rule: lessons.value(rule, people, expected, left))
 
 
 class _Guard:
