@@ -88,8 +88,8 @@ class CautiousLearner:
             raise InvalidInput(f"contexts must have {self._model.contexts} entries a record, got {contexts.shape}")
         known = np.isfinite(contexts).all(axis=1) & np.isfinite(prices) & np.isfinite(demands)
         apart = np.zeros(demands.size, dtype=bool) if holdout is None else holdout
-        read = (array[known] for array in (contexts, prices, coins, demands))
-        self.batch.add(self._contributions(*read, theta, apart[known]))
+        given = self._contributions(contexts[known], prices[known], coins[known], demands[known], theta, apart[known])
+        self.batch.add(given)
 
     def _contributions(
         self,
