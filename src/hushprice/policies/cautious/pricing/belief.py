@@ -22,7 +22,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
-from scipy.stats import chi2
 
 from hushprice.policies.cautious.pricing.instruments import WEIGHTS, instruments
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
@@ -31,9 +30,8 @@ from hushprice.types import FloatArray, IntArray
 MISFIT = 0.15  # of what a batch can move the belief: how far the population may be from the customers
 _SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 _DOUBTFUL = 0.25  # log-likelihood that a scale must gain for each squared doubling
-_STEPS = 4
+_STEPS = 12
 _LONGEST = 2.0  # of a step, in deviations of the first belief
-_SURPRISE = 1e-6  # a release this unlikely says that demand has changed
 _FORGET = 0.5  # of the first belief's covariance is added then
 
 
@@ -53,7 +51,6 @@ class ReleasedBatch:
 
     rule: Rule
     theta: FloatArray  # the belief its customers were priced and scored by
-    misfit: FloatArray  # variance of the score's entries by what the population gets wrong
     score: FloatArray
     noise: float  # deviation of an entry of the score
 
@@ -78,6 +75,8 @@ class ScoreModel:
     jacobian: FloatArray
     sampling: FloatArray
     expected: FloatArray
+    doubt: FloatArray  # squares: n times the root mean square, over people, of what is added up to `expected`
+    size: FloatArray  # the same of psi f
 
 
 def score_model(
@@ -90,6 +89,7 @@ def score_model(
     middle = model.middle(level, response, rule.move, rule.spread)
     size = 3 * customers.shape[1]
     jacobian, sampling, expected = np.zeros((size, model.size)), np.zeros((size, size)), np.zeros(size)
+    doubt, demanded = np.zeros(size), np.zeros(size)
     share = count / (2 * len(people))
     for coin in (-1.0, 1.0):
         price = middle + coin * rule.spread
@@ -98,8 +98,12 @@ def score_model(
         weighted = psi * (demand * (1.0 - demand) * share)[:, None]
         jacobian += weighted.T @ np.hstack([customers, -price[:, None] * customers])
         sampling += weighted.T @ psi
-        expected += psi.T @ ((expit(level - response * price) - demand) * share)
-    return ScoreModel(jacobian, sampling, expected)
+        away = expit(level - response * price) - demand
+        expected += psi.T @ (away * share)
+        squares = (psi * psi).T * (count * share)
+        doubt += squares @ (away * away)
+        demanded += squares @ (demand * demand)
+    return ScoreModel(jacobian, sampling, expected, doubt, demanded)
 
 
 def misfit_of(found: ScoreModel, covariance: FloatArray) -> FloatArray:
@@ -111,15 +115,6 @@ def misfit_of(found: ScoreModel, covariance: FloatArray) -> FloatArray:
 def score_variance(found: ScoreModel, misfit: FloatArray, noise: float) -> FloatArray:
     """V: of a batch's score around its expectation."""
     return np.asarray(found.sampling + np.diag(misfit + (noise * noise + 1e-9)))
-
-
-def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, covariance: FloatArray) -> bool:
-    """Is this release too unlikely under the belief its customers were priced by?"""
-    used = used_entries(model.contexts, batch.rule.choice)
-    found = score_model(model, people, batch.rule, batch.theta, batch.theta, batch.rule.count)
-    spread = found.jacobian @ covariance @ found.jacobian.T + score_variance(found, batch.misfit, batch.noise)
-    spread, score = spread[np.ix_(used, used)], batch.score[used]
-    return bool(chi2.sf(score @ np.linalg.solve(spread, score), score.size) < _SURPRISE)
 
 
 def forgetting(belief: Belief, deviations: FloatArray) -> Belief:
@@ -147,7 +142,7 @@ def fitted(
         step = np.linalg.solve(total, pull + prior @ (before.theta - theta))
         length = math.sqrt(float((step / deviations) @ (step / deviations)))
         theta = theta + step * min(1.0, _LONGEST / max(length, 1e-12))
-        if length < 0.01:
+        if length < 0.02:
             break
     covariance = np.linalg.inv(total)
     return Belief(theta, 0.5 * (covariance + covariance.T))
@@ -161,7 +156,8 @@ def _evidence(
     for batch in batches:
         found = score_model(model, people, batch.rule, batch.theta, theta, batch.rule.count)
         used = used_entries(model.contexts, batch.rule.choice)
-        variance = score_variance(found, batch.misfit, batch.noise)[np.ix_(used, used)]
+        misfit = MISFIT * MISFIT * found.doubt
+        variance = score_variance(found, misfit, batch.noise)[np.ix_(used, used)]
         jacobian = found.jacobian[used]
         weighted = np.linalg.solve(variance, jacobian).T
         curvature += weighted @ jacobian

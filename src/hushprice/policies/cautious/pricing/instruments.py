@@ -25,11 +25,13 @@ def _unit(*weights: float) -> tuple[float, ...]:
     return tuple(weight / length for weight in weights)
 
 
-# For the common price alone; for common and personal prices; mostly for personal ones.
+# For the common price alone; for common and personal prices; mostly for personal ones; for conversion alone, which
+# is all there is to see where nothing is tried out.
 WEIGHTS = (
     _unit(0.4, 0.0, 0.0, 0.9, 0.0),
     _unit(0.45, 0.25, 0.25, 0.6, 0.4),
     _unit(0.3, 0.3, 0.3, 0.5, 0.7),
+    _unit(1.0, 0.0, 0.0, 0.0, 0.0),
 )
 
 

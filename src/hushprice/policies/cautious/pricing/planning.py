@@ -14,8 +14,10 @@ import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import expit
 
 from hushprice.policies.cautious.pricing.belief import Belief, Rule, misfit_of, score_model, used_entries
+from hushprice.policies.cautious.pricing.change import Change, changed_thetas, gain_under, worst_unnoticed
 from hushprice.policies.cautious.pricing.instruments import WEIGHTS
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray, IntArray
@@ -26,10 +28,11 @@ _DRAWS = 256  # of theta, for the guard
 _FEW = 96  # of these, for what a batch teaches
 _LOOKED_AT = 40  # people
 _LONGER = (1, 4, 16, 64)
+_SURE = 1.0  # deviations by which a move must be expected to gain: prices leave today's only on evidence
 _LIKELY, _LIKELY_SHARE = 0.1, 0.8  # with this probability, no more than this share of risk is lost
 _RARE, _RARE_SHARE = 0.01, 1.6
-_STRESS = 2.5  # by which customers' price response may change overnight ...
-_STRESS_SHARE = 1.6  # ... and cost no more than this share of risk before the batch ends
+_CHANGED_SHARE = 1.6  # of risk, and no more, is lost before a change of demand is noticed
+_WORTH_WATCHING = 0.001  # of earnings: what conversion alone may teach less, where nothing is tried out
 _PROMISED = 1000  # customers, after whom `risk` holds
 _SHORTER = 8  # times shorter than asked for, at most, is a batch that the guard cuts
 
@@ -40,6 +43,7 @@ class Past:
 
     rule: Rule
     theta: FloatArray
+    changes: list[Change]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +53,7 @@ class Limits:
     risk: float
     noise: tuple[float, ...]  # of a score's entry, for each of the WEIGHTS
     horizon: int
+    banked: float = 0.0  # what batches before `past` gained, in visits at today's price
 
 
 def plan(
@@ -57,34 +62,43 @@ def plan(
     """The rule for the batch after `slots` slots, of at most `count` slots."""
     left = max(limits.horizon - slots, 1)
     count = min(count, left)
-    guard = _Guard(model, people, belief, past, limits.risk, slots)
+    guard = _Guard(model, people, belief, past, limits, slots)
     draws = guard.draws[:_FEW]
     lessons = _Lessons(model, people[:_LOOKED_AT], belief, draws, limits)
+    sure = lessons.sure()
     best_value, best = -np.inf, Rule(count=count, move=0.0, spread=0.0, choice=0)
     for move in _MOVES:
         for share in _SPREADS:
             spread = share * model.widest
             gain = guard.gain(move, spread)
-            safe = guard.safe_count(gain, guard.stressed(move, spread), count)
+            if move > 0.0 and not sure:
+                continue
+            safe = guard.safe_count(gain, guard.changed(move, spread), count)
             if safe == 0:
                 continue
+            if move == 0.0 and spread == 0.0:
+                safe = max(count // _SHORTER, 1)  # what is allowed grows while prices stay: look again soon
             rule = Rule(count=safe, move=move, spread=spread, choice=1)
-            value = lessons.value(rule, people, float(gain.mean()), left)
+            value = lessons.value(rule, people, float(gain.mean()), left, count / safe)
             if value > best_value:
                 best_value, best = value, rule
     expected = float(guard.gain(best.move, best.spread).mean())
-    rules = [replace(best, choice=choice) for choice in range(len(WEIGHTS))]
-    return max(rules, key=lambda rule: lessons.value(rule, people, expected, left))
+    values = [
+        lessons.value(replace(best, choice=choice), people, expected, left, count / best.count)
+        for choice in range(len(WEIGHTS))
+    ]
+    watching = best.spread == 0.0 and values[-1] > max(values) - _WORTH_WATCHING
+    return replace(best, choice=len(WEIGHTS) - 1 if watching else int(np.argmax(values)))
 
 
 class _Guard:
     """Does a rule keep the promise? By draws from the belief, over all batches so far and the next one."""
 
     def __init__(
-        self, model: ShopModel, people: FloatArray, belief: Belief, past: list[Past], risk: float, slots: int
+        self, model: ShopModel, people: FloatArray, belief: Belief, past: list[Past], limits: Limits, slots: int
     ) -> None:
         self._model = model
-        self._risk = risk
+        self._risk = limits.risk
         self._slots = slots
         customers = with_constant(people)
         self._best = model.best(*model.lines(belief.theta, customers))
@@ -92,13 +106,17 @@ class _Guard:
         self.draws = belief.theta + _normals(model.size, _DRAWS) @ factor.T
         self._level, self._response = model.lines(self.draws, customers)
         self._staying = model.earned(self._level, self._response, 0.0)
-        self._now = model.lines(belief.theta, customers)
-        self._gained = np.zeros(_DRAWS)
+        self._people = people
+        self._changed = changed_thetas(model, people, belief.theta)
+        gained = [np.full(_DRAWS, limits.banked)]
         for batch in past:
             level, response = model.lines(batch.theta, customers)
             middle = model.middle(level, response, batch.rule.move, batch.rule.spread)
-            self._gained += batch.rule.count * self._gain_at(middle, batch.rule.spread)
-        self._likely_gained = float(np.quantile(self._gained, _LIKELY))
+            gained.append(gained[-1] + batch.rule.count * self._gain_at(middle, batch.rule.spread))
+        self._gained = gained[-1]
+        likely = np.quantile(gained, _LIKELY, axis=1)
+        changes, counts = [batch.changes for batch in past], [batch.rule.count for batch in past]
+        self._unnoticed = [worst_unnoticed(changes, counts, likely, which) for which in range(2)]
 
     def gain(self, move: float, spread: float) -> FloatArray:
         """What a visit earns by the rule more than by staying, as a share of staying, in every draw."""
@@ -110,34 +128,32 @@ class _Guard:
         below = self._model.earned(self._level, self._response, middle - spread)
         return np.asarray(0.5 * (above + below) / self._staying - 1.0)
 
-    def stressed(self, move: float, spread: float) -> float:
-        """The same, were price responses suddenly _STRESS times as large, or as small, as believed."""
-        model, (level, response) = self._model, self._now
+    def changed(self, move: float, spread: float) -> list[float]:
+        """The same, were demand to change."""
+        model = self._model
         middle = np.clip(move * self._best, model.lowest + spread, model.highest - spread)
-        gains = []
-        for factor in (_STRESS, 1.0 / _STRESS):
-            changed = factor * np.maximum(response, 0.2 * model.response)
-            earned = model.earned(level, changed, middle + spread) + model.earned(level, changed, middle - spread)
-            gains.append(0.5 * earned / model.earned(level, changed, 0.0) - 1.0)
-        return float(min(gains))
+        return [gain_under(model, self._people, theta, middle, spread) for theta in self._changed]
 
-    def safe_count(self, gain: FloatArray, stressed: float, count: int) -> int:
+    def safe_count(self, gain: FloatArray, changed: list[float], count: int) -> int:
         """How many slots, at most `count`, may be priced so and the promise be kept; 0 where too few."""
         shortest = max(count // _SHORTER, 1)
         while count >= shortest:
-            if self._safe(gain, stressed, count):
+            if self._safe(gain, changed, count):
                 return count
             count = int(0.7 * count)
         return 0
 
-    def _safe(self, gain: FloatArray, stressed: float, count: int) -> bool:
+    def _safe(self, gain: FloatArray, changed: list[float], count: int) -> bool:
         """Would all customers up to the end of the batch have earned what is promised?"""
         allowed = self._risk * max(self._slots + count, _PROMISED)
         total = np.sort(self._gained + count * gain)
         return bool(
             total[int(_LIKELY * _DRAWS)] >= -_LIKELY_SHARE * allowed
             and total[int(_RARE * _DRAWS)] >= -_RARE_SHARE * allowed
-            and self._likely_gained + count * min(stressed, 0.0) >= -_STRESS_SHARE * allowed
+            and all(
+                lost + count * min(gained, 0.0) >= -_CHANGED_SHARE * allowed
+                for lost, gained in zip(self._unnoticed, changed, strict=True)
+            )
         )
 
 
@@ -153,8 +169,11 @@ class _Lessons:
         self._level, self._response = model.lines(draws, self._customers)
         self._staying = model.earned(self._level, self._response, 0.0)
 
-    def value(self, rule: Rule, people: FloatArray, gain: float, left: int) -> float:
-        """Earnings of a visit over what is left, relative to staying: by the rule, then by what it taught."""
+    def value(self, rule: Rule, people: FloatArray, gain: float, left: int, releases: float) -> float:
+        """Earnings of a visit over what is left, relative to staying: by the rule, then by what it taught.
+
+        A batch that the guard cut short is one of several like it, `releases`, and each has its noise.
+        """
         model, belief = self._model, self._belief
         used = used_entries(model.contexts, rule.choice)
         found = score_model(model, people, rule, belief.theta, belief.theta, 1.0)
@@ -167,15 +186,36 @@ class _Lessons:
             count = rule.count * longer
             if count > 0.5 * left and longer > 1:
                 break
-            variance = count * sampling + np.diag(count * count * misfit + (noise * noise + 1e-9))
+            variance = count * sampling + np.diag(count * count * misfit + (releases * noise * noise + 1e-9))
             moved = count * jacobian @ belief.covariance
             gains = np.linalg.solve(variance + count * moved @ jacobian.T, moved)
             seen = count * self._away @ jacobian.T + luck @ np.linalg.cholesky(variance).T
             learned = belief.theta + seen @ gains
             prices = model.best(*model.lines(learned, self._customers))
-            later = float((model.earned(self._level, self._response, prices) / self._staying).mean()) - 1.0
+            sure = self._evident(learned, belief.covariance - moved.T @ gains, prices)
+            later = float((sure * (model.earned(self._level, self._response, prices) / self._staying - 1.0)).mean())
             best = max(best, (count * gain + (left - count) * later) / left)
         return best
+
+    def sure(self) -> bool:
+        """Would a move to the best prices rest on evidence now?"""
+        theta = self._belief.theta.reshape(1, -1)
+        prices = self._model.best(*self._model.lines(theta, self._customers))
+        return bool(self._evident(theta, self._belief.covariance, prices)[0])
+
+    def _evident(self, learned: FloatArray, covariance: FloatArray, prices: FloatArray) -> FloatArray:
+        """Would a move to these prices rest on evidence, under beliefs with these means? By the delta method."""
+        model, customers = self._model, self._customers
+        level, response = model.lines(learned, customers)
+        here, there = expit(level), expit(level - response * prices)
+        staying = model.margin * here.mean(axis=1)
+        gain = ((model.margin + prices) * there).mean(axis=1) / staying - 1.0
+        moved = (model.margin + prices) * there * (1.0 - there)
+        stayed = (1.0 + gain)[:, None] * model.margin * here * (1.0 - here)
+        scale = 1.0 / (len(customers) * staying[:, None])
+        slopes = np.hstack([(moved - stayed) * scale @ customers, -(moved * prices * scale) @ customers])
+        deviation = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0.0))
+        return np.asarray(gain >= _SURE * deviation)
 
 
 @functools.lru_cache(maxsize=256)

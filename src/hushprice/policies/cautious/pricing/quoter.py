@@ -15,6 +15,7 @@ from hushprice.policies.cautious.pricing import belief as beliefs
 from hushprice.policies.cautious.pricing import instruments
 from hushprice.policies.cautious.pricing import population as populations
 from hushprice.policies.cautious.pricing.belief import Belief, ReleasedBatch, Rule
+from hushprice.policies.cautious.pricing.change import Change, certain_since, changes_of, gains_changed, surprising
 from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.policies.cautious.rules import CautiousRules
@@ -34,6 +35,7 @@ class CautiousQuoter:
         self.batches: list[ReleasedBatch] = []  # since then
         self.past: list[Past] = []  # all
         self.belief = self.origin
+        self.banked = 0.0  # what batches before `past` gained over staying, were demand to have changed, in visits
         self.earned: FloatArray = np.zeros(2)  # noisy: by the holdout and by the others, in units of the largest
         self.batch = 0  # the slot that the batch at hand follows
         self._plan()
@@ -56,7 +58,7 @@ class CautiousQuoter:
     def _plan(self) -> None:
         rules = self.rules
         noise = tuple(rules.score_noise(choice) for choice in range(len(instruments.WEIGHTS)))
-        limits = Limits(risk=rules.risk, noise=noise, horizon=rules.horizon)
+        limits = Limits(risk=rules.risk, noise=noise, horizon=rules.horizon, banked=self.banked)
         count = rules.next_count(self.batch)
         self.rule: Rule = plan(self.model, self.population.people(), self.belief, self.past, limits, count, self.batch)
 
@@ -65,7 +67,10 @@ class CautiousQuoter:
         checks.whole(self.batch, records=records)
         if records > self.batch:
             dropped = Rule(count=records - self.batch, move=self.rule.move, spread=self.rule.spread, choice=0)
-            self.past.append(Past(rule=dropped, theta=self.belief.theta))
+            unknown = [
+                Change(0.0, gain) for gain in gains_changed(self.model, self.population.people(), self.belief, dropped)
+            ]
+            self.past.append(Past(rule=dropped, theta=self.belief.theta, changes=unknown))
             self.batch = records
             self._plan()
 
@@ -79,26 +84,34 @@ class CautiousQuoter:
         self.earned = self.earned + checks.vector(2, earnings=release.earnings)
         self.population.add(described, rule.count)
         people = self.population.people()
-        found = beliefs.score_model(model, people, rule, self.belief.theta, self.belief.theta, rule.count)
         made = ReleasedBatch(
             rule=rule,
             theta=self.belief.theta,
-            misfit=beliefs.misfit_of(found, self.belief.covariance),
             score=score,
             noise=self.rules.score_noise(rule.choice),
         )
-        if self.version > 0 and beliefs.surprising(model, people, made, self.belief.covariance):
-            self.changed += 1
-            self.origin = beliefs.forgetting(self.belief, self._deviations)
-            self.batches = []
-        self.past.append(Past(rule=rule, theta=self.belief.theta))
+        self.past.append(Past(rule=rule, theta=self.belief.theta, changes=changes_of(model, people, made, self.belief)))
         self.batches.append(made)
+        self._notice(people, made)
         self.belief = beliefs.fitted(
             model, people, self.origin, self.batches, self.belief.theta, scaled=self.changed == 0
         )
         self.batch += rule.count
         self.version += 1
         self._plan()
+
+    def _notice(self, people: FloatArray, last: ReleasedBatch) -> None:
+        """Begin anew where demand has changed: batches from before say nothing about today."""
+        since = certain_since([batch.changes for batch in self.past])
+        if since is None and self.version > 0 and surprising(self.model, people, last, self.belief):
+            since = len(self.past) - 1
+        if since is None:
+            return
+        self.changed += 1
+        self.banked += sum(batch.rule.count * min(c.gain for c in batch.changes) for batch in self.past[since:])
+        self.origin = beliefs.forgetting(self.belief, self._deviations)
+        self.batches = self.batches[-(len(self.past) - since) :]
+        self.past = []
 
     def relative_prices(self, contexts: FloatArray, coins: FloatArray) -> FloatArray:
         """Relative prices of customers, rows of contexts; a coin of 0 leaves the price in the middle."""

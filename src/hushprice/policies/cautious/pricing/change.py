@@ -1,0 +1,120 @@
+"""Has demand changed? What could be lost before it is noticed, and when it is noticed.
+
+A belief says nothing about a world that changes overnight. So two changes are kept in mind, at any moment in the past:
+customers' price response becomes _TIMES as large, or as small, as believed and as expected at first. Every release
+speaks for or against them (a likelihood ratio). A change that the releases since do not exclude may have happened, and
+what it would have cost counts against the promise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import chi2
+
+from hushprice.policies.cautious.pricing.belief import (
+    Belief,
+    ReleasedBatch,
+    Rule,
+    misfit_of,
+    score_model,
+    score_variance,
+    used_entries,
+)
+from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
+from hushprice.types import FloatArray
+
+_TIMES = 3.0
+_TOLERANCE = 0.1  # of demand: what no model gets right, and no cause for alarm
+_SURPRISE = 1e-6  # a release this unlikely says that demand has changed
+_CERTAIN = 8.0  # log-likelihood by which releases must speak for a change
+_EXCLUDED = -2.0  # and against it
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a batch's release says about one of the changes, and what a customer of it earned if it was there."""
+
+    evidence: float  # log-likelihood ratio, positive for the change
+    gain: float  # over staying, as a share of it
+
+
+def changed_thetas(model: ShopModel, people: FloatArray, theta: FloatArray) -> list[FloatArray]:
+    """Demand after each of the changes: the same customers, at today's price as likely to buy as before."""
+    _, response = model.lines(theta, with_constant(people))
+    mean = float(response.mean())
+    thetas = []
+    for target in (_TIMES * max(model.response, mean), min(model.response, mean) / _TIMES):
+        thetas.append(theta.copy())
+        thetas[-1][model.contexts + 1] += target - mean
+    return thetas
+
+
+def gain_under(model: ShopModel, people: FloatArray, theta: FloatArray, middle: FloatArray, spread: float) -> float:
+    """What prices earn over staying, were demand by theta."""
+    level, response = model.lines(theta, with_constant(people))
+    earned = model.earned(level, response, middle + spread) + model.earned(level, response, middle - spread)
+    return float(0.5 * earned / model.earned(level, response, 0.0) - 1.0)
+
+
+def changes_of(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief) -> list[Change]:
+    """What a release, of customers priced by this belief, says about the changes."""
+    used = used_entries(model.contexts, batch.rule.choice)
+    found = score_model(model, people, batch.rule, belief.theta, belief.theta, batch.rule.count)
+    spread = found.jacobian @ belief.covariance @ found.jacobian.T
+    spread += score_variance(found, misfit_of(found, belief.covariance), batch.noise)
+    spread, score = spread[np.ix_(used, used)], batch.score[used]
+    weighed = np.linalg.solve(spread, score)
+    evidence = []
+    for theta in changed_thetas(model, people, belief.theta):
+        shift = score_model(model, people, batch.rule, belief.theta, theta, batch.rule.count).expected[used]
+        evidence.append(float(weighed @ shift - 0.5 * shift @ np.linalg.solve(spread, shift)))
+    gains = gains_changed(model, people, belief, batch.rule)
+    return [Change(*each) for each in zip(evidence, gains, strict=True)]
+
+
+def gains_changed(model: ShopModel, people: FloatArray, belief: Belief, rule: Rule) -> list[float]:
+    """What a rule earns over staying after each of the changes."""
+    level, response = model.lines(belief.theta, with_constant(people))
+    middle = model.middle(level, response, rule.move, rule.spread)
+    return [
+        gain_under(model, people, theta, middle, rule.spread) for theta in changed_thetas(model, people, belief.theta)
+    ]
+
+
+def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief) -> bool:
+    """Is this release too unlikely under the belief its customers were priced by, whatever the change?"""
+    used = used_entries(model.contexts, batch.rule.choice)
+    found = score_model(model, people, batch.rule, belief.theta, belief.theta, batch.rule.count)
+    misfit = misfit_of(found, belief.covariance) + _TOLERANCE * _TOLERANCE * found.size
+    spread = found.jacobian @ belief.covariance @ found.jacobian.T + score_variance(found, misfit, batch.noise)
+    spread, score = spread[np.ix_(used, used)], batch.score[used]
+    return bool(chi2.sf(score @ np.linalg.solve(spread, score), score.size) < _SURPRISE)
+
+
+def certain_since(changes: list[list[Change]]) -> int | None:
+    """The batch at which a change is certain to have happened, if one is; `changes` has a list a batch."""
+    best, since = _CERTAIN, None
+    for which in range(2):
+        evidence = 0.0
+        for k in range(len(changes) - 1, -1, -1):
+            evidence += changes[k][which].evidence
+            if evidence > best:
+                best, since = evidence, k
+    return since
+
+
+def worst_unnoticed(changes: list[list[Change]], counts: list[int], gained: FloatArray, which: int) -> float:
+    """The least that all batches may have gained, were there a change that no release excludes.
+
+    gained[k] is what the first k batches gained.
+    """
+    evidence, lost = 0.0, 0.0
+    worst = float(gained[-1])
+    for k in range(len(changes) - 1, -1, -1):
+        evidence += changes[k][which].evidence
+        lost += counts[k] * changes[k][which].gain
+        if evidence >= _EXCLUDED:
+            worst = min(worst, float(gained[k]) + lost)
+    return worst
