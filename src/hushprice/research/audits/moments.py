@@ -104,34 +104,48 @@ def sizes_of(rules: CautiousRules) -> tuple[int, int, int]:
     return event.scores, event.descriptions, 2
 
 
-def needed_noise(rules: CautiousRules, pair: NeighbouringShops, *, live: bool) -> FloatArray | None:
+def noise_map(rules: CautiousRules, choice: int, *, live: bool) -> FloatArray:
+    """The matrix that noise, in deviations, passes on its way to two releases of batches of these weights."""
+    size = 2 * sum(sizes_of(rules))
+    nobody = Shopper(np.zeros(rules.model.contexts), 0.0, 0.0)
+    empty = NeighbouringShops(theta=np.zeros(rules.model.size), choice=choice, first=nobody, other=None)
+    start = _played(rules, empty, None, np.zeros(size), live=live)
+    return np.stack([_played(rules, empty, None, unit, live=live) - start for unit in np.eye(size)], axis=1)
+
+
+def needed_noise(rules: CautiousRules, pair: NeighbouringShops, matrix: FloatArray, *, live: bool) -> FloatArray | None:
     """The noise, in deviations, that makes the second world publish what the first does; None where there is none.
 
     A row a batch; its length is the pair's mu.
     """
-    size = 2 * sum(sizes_of(rules))
-
-    def play(numbers: FloatArray, record: Shopper | None) -> FloatArray:
-        script: Any = ScriptedBatchNoise(numbers)
-        played = MomentTranscripts(rules, pair, System() if live else script)
-        if live:
-            assert isinstance(played.learner.event, MomentBatches)
-            played.learner.batch = ExactSums(event=played.learner.event, source=script)
-        return played.play(record)
-
-    quiet = np.zeros(size)
-    moved = play(quiet, pair.first) - play(quiet, pair.other)
-    start = play(quiet, None)
-    matrix = np.stack([play(unit, None) - start for unit in np.eye(size)], axis=1)
-    needed: FloatArray = np.linalg.lstsq(matrix, moved)[0]
+    quiet = np.zeros(matrix.shape[1])
+    first, other = (_played(rules, pair, record, quiet, live=live) for record in (pair.first, pair.other))
+    moved = first - other
+    needed = np.asarray(np.linalg.lstsq(matrix, moved)[0], dtype=np.float64)
     unexplained = float(np.linalg.norm(matrix @ needed - moved))
     return None if unexplained > _LEAST * float(np.linalg.norm(moved)) else needed.reshape(2, -1)
 
 
+def _played(
+    rules: CautiousRules, pair: NeighbouringShops, record: Shopper | None, numbers: FloatArray, *, live: bool
+) -> FloatArray:
+    """Two releases with noise from a script."""
+    script: Any = ScriptedBatchNoise(numbers)
+    played = MomentTranscripts(rules, pair, System() if live else script)
+    if live:
+        assert isinstance(played.learner.event, MomentBatches)
+        played.learner.batch = ExactSums(event=played.learner.event, source=script)
+    return played.play(record)
+
+
 def worst_shops(rules: CautiousRules) -> NeighbouringShops:
     """The pair that is told apart best, of the kinds that docs/proofs/moments.md names: tried one after the other."""
-    tried = [pair for choice in range(len(WEIGHTS)) for pair in _kinds(rules, choice)]
-    lengths = [_length(needed_noise(rules, pair, live=False)) for pair in tried]
+    tried, lengths = list[NeighbouringShops](), list[float]()
+    for choice in range(len(WEIGHTS)):
+        matrix = noise_map(rules, choice, live=False)
+        kinds = _kinds(rules, choice)
+        tried += kinds
+        lengths += [_length(needed_noise(rules, pair, matrix, live=False)) for pair in kinds]
     return tried[int(np.argmax(lengths))]
 
 
@@ -143,8 +157,9 @@ def audit_moments(rules: CautiousRules, *, live: bool = True, pairs: int = 8, se
     others = ("descriptions", "earnings", "all three sums")
     for choice, score in enumerate(scores):
         made = [*_kinds(rules, choice), *(_random_pair(rules, choice, random) for _ in range(pairs))]
+        matrix = noise_map(rules, choice, live=live)
         for pair in made:
-            needed = needed_noise(rules, pair, live=live)
+            needed = needed_noise(rules, pair, matrix, live=live)
             parts = [None] * 3 if needed is None else np.split(needed, np.cumsum(sizes_of(rules))[:-1], axis=1)
             for name, part in zip((score, *others), (*parts, needed), strict=True):
                 found.setdefault(name, []).append(_length(part))
