@@ -187,18 +187,18 @@ def _length(noise: FloatArray | None) -> float:
 def _kinds(rules: CautiousRules, choice: int) -> list[NeighbouringShops]:
     """Records at the corners of what is allowed, at a belief by which the first one was sure not to buy.
 
-    The other one bought as well, or was sure to and did not; it lies in the same direction, in the opposite one, or at
-    a right angle, its price at the same end or at the other. Unless a direction is opposite, bins differ everywhere.
+    The other one bought as well, or half, or was sure to and did not; it lies in the same direction, in the opposite
+    one, or at a right angle, its price at the same end or at the other. Its bins differ in every entry.
     """
     model = rules.model
     k, half = model.contexts, model.contexts + 1
     ones, turned = np.ones(k), np.where(np.arange(k) % 2 == 0, 1.0, -1.0)
     made = []
     directions = (0.7 * ones, -ones, 0.7 * turned) if k > 0 else (ones,)
-    for direction, sure, price in itertools.product(directions, (False, True), (1.0, -1.0)):
+    for direction, demand, price in itertools.product(directions, (1.0, 0.5, 0.0), (1.0, -1.0)):
         theta = np.zeros(model.size)
         theta[0], theta[half] = -model.level - _STEEP, -model.response
-        if sure and k > 0:  # log-odds from -400 where the first one stands to 400 where the other does
+        if demand == 0.0 and k > 0:  # log-odds from -400 where the first one stands to 400 where the other does
             towards = direction - ones
             theta[1:half] = 2.0 * _STEEP * towards / float(towards @ towards)
             theta[0] -= float(theta[1:half] @ ones)
@@ -206,7 +206,7 @@ def _kinds(rules: CautiousRules, choice: int) -> list[NeighbouringShops]:
             theta=theta,
             choice=choice,
             first=Shopper(ones, 1.0, 1.0),
-            other=Shopper(direction, price, 0.0 if sure else 1.0),
+            other=Shopper(direction, price, demand),
         )
         made.append(replace(pair, other=None) if rules.noise.adjacency is Adjacency.ZERO_OUT else pair)
     return made
