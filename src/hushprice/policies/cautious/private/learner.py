@@ -125,7 +125,9 @@ class CautiousLearner:
         level, response = model.level + _along(rows, theta[:half]), model.response + _along(rows, theta[half:])
         # Not np.clip, which lets a number that is none pass: beliefs beyond all floats make some.
         residuals = np.fmax(np.fmin(expit(level - response * z) - y, self._rules.noise.largest), -1.0)
-        scores = residuals[:, None] * instruments(x, z, coin, self.choice)
+        # Who is in the holdout was not priced by the rule, so a residual says nothing about it. The flag is a coin's,
+        # not the record's: replacing a record moves a score of the holdout by nothing.
+        scores = np.where(holdout, 0.0, residuals)[:, None] * instruments(x, z, coin, self.choice)
         earned = np.clip(y * (model.margin + z) / (model.margin + model.highest), 0.0, 1.0)
         return Contributions(scores, described(x), np.column_stack([earned * holdout, earned * ~holdout]))
 
