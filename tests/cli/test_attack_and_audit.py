@@ -10,6 +10,7 @@ import pytest
 
 from hushprice.research.audits.attack import attack_policies
 from hushprice.research.audits.audit import audit_policies
+from hushprice.research.audits.moments import audit_moments, rules_of
 
 LEAK = """
 from hushprice.privacy.budget import EpsilonDelta
@@ -102,3 +103,10 @@ def test_a_refuted_claim_is_exit_code_1_with_the_finding_on_stdout(
     assert code == 1
     assert "REFUTED" in out
     assert "beat: Leak (purchase)" in call("attack --policy leaking_shop:Leak --horizon 4 --runs 100").out
+
+
+def test_audit_looks_inside_policy_cautious(call: Callable) -> None:
+    code, out, err = call("audit --white-box --policy cautious --seed 2 --adjacency zero-out --format json")
+    assert (code, err) == (0, "")
+    measured = audit_moments(rules_of(horizon=200, adjacency="zero-out"), seed=2)
+    assert json.loads(out) == [{"policy": "cautious"} | each.to_dict() for each in measured]

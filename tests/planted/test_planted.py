@@ -12,6 +12,8 @@ from tests.planted import customer_bugs as customer
 from tests.planted import engine_checks as engine
 from tests.planted import limit_bugs as limit
 from tests.planted import link_bugs, link_checks, service_bugs, service_checks
+from tests.planted import moment_bugs as moment
+from tests.planted import moment_checks as moments
 from tests.planted import noise_bugs as noise
 from tests.planted import pair_bugs as pair
 from tests.planted import record_bugs as record
@@ -236,6 +238,63 @@ PLANTED = [
         link_checks.a_learner_that_dies_again_and_again_stays_down,
     ),
     Planted(
+        "moments: noise without sensitivity", moment.noise_without_sensitivity, moments.sums_keep_to_what_is_charged
+    ),
+    Planted(
+        "moments: sensitivity of one record", moment.sensitivity_of_one_record, moments.sums_keep_to_what_is_charged
+    ),
+    Planted(
+        "moments: the price left out of a customer's own share",
+        moment.price_left_out_of_the_own_share,
+        moments.sums_keep_to_what_is_charged,
+    ),
+    Planted("moments: a residual that is not held", moment.residual_not_held, moments.sums_keep_to_what_is_charged),
+    Planted("moments: a context that is not held", moment.context_not_held, moments.sums_keep_to_what_is_charged),
+    Planted("moments: a price that is not held", moment.price_not_held, moments.sums_keep_to_what_is_charged),
+    Planted("moments: a description not scaled", moment.description_not_scaled, moments.sums_keep_to_what_is_charged),
+    Planted("moments: earnings that are not held", moment.earnings_not_held, moments.live_sums_keep_to_what_is_charged),
+    Planted("moments: a holdout that reads demand", moment.holdout_by_demand, moments.sums_keep_to_what_is_charged),
+    Planted("moments: a record added twice", moment.record_added_twice, moments.sums_keep_to_what_is_charged),
+    Planted(
+        "moments: a record added twice, live",
+        moment.live_record_added_twice,
+        moments.live_sums_keep_to_what_is_charged,
+    ),
+    Planted("moments: a batch never emptied", moment.batch_never_emptied, moments.sums_keep_to_what_is_charged),
+    Planted("moments: noise drawn once for all batches", moment.noise_drawn_once, moments.sums_keep_to_what_is_charged),
+    Planted(
+        "moments: live noise drawn once for all batches",
+        moment.live_noise_drawn_once,
+        moments.live_sums_keep_to_what_is_charged,
+    ),
+    Planted(
+        "moments: noise that ignores its slot", moment.noise_of_the_first_slot, moments.every_batch_has_noise_of_its_own
+    ),
+    Planted("moments: earnings not charged", moment.earnings_not_charged, moments.sums_keep_to_what_is_charged),
+    Planted(
+        "moments: noise a fifth too small",
+        moment.noise_a_fifth_smaller,
+        moments.moment_releases_keep_to_what_is_proven,
+    ),
+    Planted(
+        "moments: a record added twice, seen in runs",
+        moment.record_added_twice,
+        moments.moment_releases_keep_to_what_is_proven,
+    ),
+    Planted(
+        "moments: noise drawn once, seen in runs",
+        moment.noise_drawn_once,
+        moments.moment_releases_keep_to_what_is_proven,
+    ),
+    Planted(
+        "moments: rows multiplied together", moment.rows_multiplied_together, moments.what_a_record_adds_it_adds_alone
+    ),
+    Planted(
+        "moments: an unreadable record without a slot",
+        moment.unreadable_record_without_a_slot,
+        moments.unreadable_records_keep_their_slots,
+    ),
+    Planted(
         "scratch shared by customers priced at once",
         service_bugs.scratch_shared_by_customers,
         service_checks.customers_priced_at_once_never_mix,
@@ -277,6 +336,14 @@ REQUIRED = {
     "sensitivity a fifth too small",
     "a record added twice",
     "curvature not charged",
+    "moments: noise without sensitivity",
+    "moments: a residual that is not held",
+    "moments: a context that is not held",
+    "moments: a description not scaled",
+    "moments: a record added twice",
+    "moments: a holdout that reads demand",
+    "moments: earnings that are not held",
+    "moments: noise drawn once for all batches",
 }
 
 
@@ -284,7 +351,7 @@ def test_the_list_is_complete() -> None:
     names = [planted.name for planted in PLANTED]
     assert len(set(names)) == len(names)
     assert set(names) >= REQUIRED
-    assert len(names) >= len(REQUIRED) == 34
+    assert len(names) >= len(REQUIRED) == 42
 
 
 @pytest.mark.parametrize("check", dict.fromkeys(planted.check for planted in PLANTED), ids=lambda check: check.__name__)

@@ -17,6 +17,7 @@ from hushprice.privacy.events import (
     Batches,
     CovarianceStream,
     Event,
+    MomentBatches,
     NotPrivate,
     PerturbedEstimate,
     grid_of,
@@ -37,11 +38,18 @@ ESTIMATE = PerturbedEstimate(
 )
 LIVE = dataclasses.replace(ESTIMATE, grid=grid_of(166.0), output_grid=grid_of(1e-4))
 BATCHES = Batches(dimension=2, score_noise=13.0, curvature_noise=16.0, levels=12)
-EVENTS: list[Event] = [STREAM, TREE, ESTIMATE, LIVE, BATCHES, dataclasses.replace(BATCHES, live=True), NotPrivate()]
-FREE = ("grid", "output_grid", "levels", "live")  # 0 is one of their values
+MOMENTS = MomentBatches(
+    scores=9, descriptions=17, largest=0.1, own=(0.0, 0.6), noise=6.0, description_noise=38.0, earnings_noise=43.0
+)
+EVENTS: list[Event] = [
+    *(STREAM, TREE, ESTIMATE, LIVE),
+    *(dataclasses.replace(batches, live=live) for batches in (BATCHES, MOMENTS) for live in (False, True)),
+    NotPrivate(),
+]
+FREE = ("grid", "output_grid", "levels", "live", "descriptions", "largest")  # 0 is one of their values
 NUMBERS = [
     (event, field.name)
-    for event in (STREAM, ESTIMATE, BATCHES)
+    for event in (STREAM, ESTIMATE, BATCHES, MOMENTS)
     for field in dataclasses.fields(event)
     if isinstance(getattr(event, field.name), (int, float)) and field.name not in FREE
 ]

@@ -114,12 +114,16 @@ def _measure(policies: Sequence[str], runs: int, seed: int, **settings: Any) -> 
     """The white-box audits of every policy that claims something."""
     from hushprice.errors import InvalidInput
     from hushprice.policies.protocol import Policy
+    from hushprice.research.audits.moments import CAUTIOUS, audit_moments, rules_of
     from hushprice.research.audits.white_box import white_box
     from hushprice.simulation.compare import parse
     from hushprice.simulation.run import prepare
 
     measured = []
     for name in policies:
+        if name == CAUTIOUS:
+            measured += [(name, each) for each in audit_moments(rules_of(**settings), seed=seed)]
+            continue
         policy, calibration = parse(name)
         job = prepare(policy, calibration=calibration, **settings)
         if not isinstance(job.policy, Policy):

@@ -87,10 +87,12 @@ def test_covariances_of_the_paper_are_watched_by_calibration() -> None:
     assert quiet.seen.high < found.seen.low
 
 
-def test_by_default_noisy_newton_and_all_calibrations_are_watched() -> None:
+def test_by_default_all_private_policies_and_calibrations_are_watched() -> None:
     findings = audit_policies(runs=8, workers=1)
     assert {(each.label, each.watcher, each.noise) for each in findings} == {
         ("noisy-newton", "releases", "live"),
+        ("cautious", "releases", "simulated"),
+        ("cautious", "releases", "live"),
         *((label, watcher, "simulated") for watcher in ("releases", "prices") for label in LABELS),
     }
     axes = audit_picture(findings).axes[0]

@@ -18,7 +18,9 @@ from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.loss import Loss
 from hushprice.research.audits.finding import WATCHERS, WatchedRuns
 from hushprice.research.audits.intervals import clopper_pearson, most_advantage
-from hushprice.research.audits.release_runs import ReleaseWatch, release_watches
+from hushprice.research.audits.moments import CAUTIOUS
+from hushprice.research.audits.played_releases import PlayedReleases
+from hushprice.research.audits.release_runs import release_watches
 from hushprice.research.audits.scores import ChosenScore, choose, fit_scores
 from hushprice.research.audits.stories import STORIES
 from hushprice.research.audits.trade_off import most_separation, promised_loss
@@ -26,7 +28,7 @@ from hushprice.research.audits.watch import Watch, check_count, check_runs, chec
 from hushprice.simulation.run import Progress
 from hushprice.types import AnyArray, FloatArray
 
-PRIVATE = ("noisy-newton", "paper@tight", "paper@published", "paper@printed")
+PRIVATE = ("noisy-newton", "paper@tight", "paper@published", "paper@printed", CAUTIOUS)
 DEFAULT = ("nonprivate", *PRIVATE)
 HORIZON = 200
 RUNS = 2000
@@ -143,12 +145,12 @@ def _judge(
 
 
 def _judge_releases(
-    watch: ReleaseWatch, first: FloatArray, second: FloatArray, *, confidence: float, attacks: int
+    watch: PlayedReleases, first: FloatArray, second: FloatArray, *, confidence: float, attacks: int
 ) -> Attack:
     """The advantage of the middle cut, on runs that did not choose it."""
     cut, mine, other = watch.split(first, second)
     told = _advantage(mine > cut[0], other > cut[0], confidence, attacks)
-    allowed = _allowed(watch.policy.claimed, watch.loss)
+    allowed = _allowed(watch.stated.claimed, watch.loss)
     return Attack(**watch.facts(), **told, others="empty", allowed=allowed, confidence=confidence)
 
 

@@ -6,49 +6,57 @@ short and cheap, and there are many: enough to see most of the proven mu, so tha
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from hushprice.demand.protocol import Demand
 from hushprice.noise import System, Tape
 from hushprice.policies.catalog import PlainFactory
+from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.paper.policy import PaperPolicy
 from hushprice.policies.protocol import Policy
+from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.loss import Loss, loss_of
-from hushprice.research.audits.finding import WORST_PAIR, AuditFinding
-from hushprice.research.audits.trade_off import cuts_of, promised_loss, refutes, separation, stream_of
+from hushprice.research.audits.finding import AuditFinding
+from hushprice.research.audits.moments import (
+    CAUTIOUS,
+    MomentTranscripts,
+    NeighbouringShops,
+    Shopper,
+    rules_of,
+    sizes_of,
+    worst_shops,
+)
+from hushprice.research.audits.played_releases import PlayedReleases, Stated
+from hushprice.research.audits.trade_off import promised_loss, refutes, separation, stream_of
 from hushprice.research.audits.transcripts import (
     NewtonTranscripts,
     NumberedTape,
     PaperTranscripts,
+    ScriptedReleases,
     Transcripts,
+    likelihood_weights,
     weights_of,
     worst_pair_of,
 )
+from hushprice.research.audits.worst_records import WorstPair
 from hushprice.simulation.compare import parse
-from hushprice.simulation.run import Progress, prepare
+from hushprice.simulation.run import prepare
 from hushprice.types import FloatArray
 
 # For each run of the watcher of prices, so many runs are played: a record's noise costs as much time as these differ.
-_PLAYED = {"noisy-newton": 30, "noisy-newton live": 1, "paper": 5}
-_PILOT = 8  # one run in so many chooses the cuts and is not judged
-_REPORTED = 500  # runs between two reports of progress
+_PLAYED = {"noisy-newton": 30, "noisy-newton live": 1, "paper": 5, CAUTIOUS: 10, f"{CAUTIOUS} live": 1}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ReleaseWatch:
+class ReleaseWatch(PlayedReleases):
     """A policy's private side and its worst pair of records, ready to run."""
 
     policy: Policy
     demand: Demand
-    horizon: int
-    seed: int
-    runs: int
-    live: bool = False
 
     @property
     def loss(self) -> Loss | None:
@@ -57,43 +65,16 @@ class ReleaseWatch:
             return loss_of(stream_of(self.policy), 1, self.policy.adjacency)
         return promised_loss(self.policy, live=self.live)
 
-    def run(self, progress: Progress | None = None) -> tuple[FloatArray, FloatArray]:
-        """One score a run, larger in the first world; the first world's and the second's."""
+    @property
+    def stated(self) -> Stated:
+        policy = self.policy
+        return Stated(policy.name, policy.calibration, policy.adjacency, policy.claimed, policy.proven)
+
+    def pair(self) -> tuple[FloatArray, WorstPair]:
         pair = worst_pair_of(self.policy, self.demand)
-        weights = weights_of(self.policy, self.demand, pair)
-        scores = np.empty((2, self.runs))
-        for world, record in enumerate(pair):
-            played = self._transcripts(world)
-            for n in range(self.runs):
-                if progress is not None and n % _REPORTED == 0:
-                    progress(world * self.runs + n, 2 * self.runs)
-                scores[world, n] = weights @ played.play(record)
-        return scores[0], scores[1]
+        return weights_of(self.policy, self.demand, pair), pair
 
-    def split(self, first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Cuts from a pilot, the middle one first, and the scores that are judged by them."""
-        pilot = max(1, self.runs // _PILOT)
-        return cuts_of(np.concatenate([first[:pilot], second[:pilot]])), first[pilot:], second[pilot:]
-
-    def facts(self) -> dict[str, Any]:
-        """What a finding says of how it was come by."""
-        return {
-            "watcher": "releases",
-            "noise": "live" if self.live else "simulated",
-            "adjacency": self.policy.adjacency,
-            "policy": self.policy.name,
-            "calibration": self.policy.calibration,
-            "story": WORST_PAIR,
-            "horizon": self.horizon,
-            "period": 1,
-            "seed": self.seed,
-            "runs": self.runs,
-            "statistic": "likelihood ratio",
-            "claimed": self.policy.claimed,
-            "proven": self.policy.proven,
-        }
-
-    def _transcripts(self, world: int) -> Transcripts:
+    def transcripts(self, world: int) -> Transcripts:
         if isinstance(self.policy, NewtonPolicy):
             source = System() if self.live else Tape(self.seed, world)
             return NewtonTranscripts(self.policy, self.demand, source)
@@ -101,10 +82,48 @@ class ReleaseWatch:
         return PaperTranscripts(self.policy, NumberedTape(self.seed, world))
 
 
-def release_watches(policies: Sequence[str | Policy | PlainFactory], runs: int, **setting: Any) -> list[ReleaseWatch]:
-    """A watch for every policy that adds noise to releases; noisy-newton has one for live noise too."""
-    made: list[ReleaseWatch] = []
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MomentWatch(PlayedReleases):
+    """The private side of policy cautious, which is no policy for a market: a product's rules."""
+
+    rules: CautiousRules
+
+    @property
+    def loss(self) -> Loss:
+        """What the accountant charges for all batches."""
+        noise = self.rules.noise
+        return loss_of(noise.event(self.rules.model.contexts, live=self.live), 1, noise.adjacency)
+
+    @property
+    def stated(self) -> Stated:
+        noise = self.rules.noise
+        proven = EpsilonDelta(noise.proven_epsilon(self.rules.model.contexts), noise.claimed.delta)
+        return Stated(CAUTIOUS, None, noise.adjacency, noise.claimed, proven)
+
+    @functools.cached_property
+    def shops(self) -> NeighbouringShops:
+        """The worst pair under the weights by which most of what is charged can be seen."""
+        return worst_shops(self.rules)
+
+    def pair(self) -> tuple[FloatArray, tuple[Shopper, Shopper | None]]:
+        def play(numbers: FloatArray, record: Shopper | None) -> FloatArray:
+            return MomentTranscripts(self.rules, self.shops, ScriptedReleases(numbers)).play(record)
+
+        pair = self.shops.first, self.shops.other
+        return likelihood_weights(play, 2 * sum(sizes_of(self.rules)), pair), pair
+
+    def transcripts(self, world: int) -> MomentTranscripts:
+        source = System() if self.live else Tape(self.seed, world)
+        return MomentTranscripts(self.rules, self.shops, source)
+
+
+def release_watches(policies: Sequence[str | Policy | PlainFactory], runs: int, **setting: Any) -> list[PlayedReleases]:
+    """A watch for every policy that adds noise to releases; noisy-newton and cautious have one for live noise too."""
+    made: list[PlayedReleases] = []
     for policy in dict.fromkeys(policies):
+        if policy == CAUTIOUS:
+            made += _moment_watches(runs, **setting)
+            continue
         name, calibration = parse(policy) if isinstance(policy, str) else (policy, "tight")
         job = prepare(name, calibration=calibration, **setting)
         if not isinstance(job.policy, NewtonPolicy | PaperPolicy) or not job.policy.private:
@@ -124,15 +143,29 @@ def release_watches(policies: Sequence[str | Policy | PlainFactory], runs: int, 
     return made
 
 
+def _moment_watches(runs: int, **setting: Any) -> list[PlayedReleases]:
+    """On a product of its own, whatever the market is."""
+    given: dict[str, Any] = {
+        "rules": rules_of(**setting),
+        "horizon": setting["horizon"],
+        "seed": setting.get("seed", 0),
+    }
+    return [
+        MomentWatch(runs=_PLAYED[CAUTIOUS] * runs, **given),
+        MomentWatch(runs=_PLAYED[f"{CAUTIOUS} live"] * runs, live=True, **given),
+    ]
+
+
 def judge_releases(
-    watch: ReleaseWatch, first: FloatArray, second: FloatArray, *, confidence: float, audits: int
+    watch: PlayedReleases, first: FloatArray, second: FloatArray, *, confidence: float, audits: int
 ) -> AuditFinding:
     """What the runs refute, with an equal share of the doubt for each audit of the call."""
     cuts, mine, other = watch.split(first, second)
     each = 1.0 - (1.0 - confidence) / audits
     seen, loss = separation(mine, other, cuts, each), watch.loss
-    assert watch.policy.claimed is not None
-    delta = watch.policy.claimed.delta
+    claimed = watch.stated.claimed
+    assert claimed is not None
+    delta = claimed.delta
     return AuditFinding(
         **watch.facts(),
         delta=delta,

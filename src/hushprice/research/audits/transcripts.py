@@ -8,7 +8,7 @@ from a script says how each draw reaches each release, and runs without noise sa
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from hushprice.types import FloatArray
 _LEVEL = 1  # of the batch with the record: two blocks
 _STEPS = 4  # of a covariance stream: most of what a record moves is in its first releases
 _LEAST = 1e-6  # what no noise covers of a difference, relative to it, before it alone is looked at
+
+Record = TypeVar("Record")
 
 
 class Transcripts(Protocol):
@@ -161,17 +163,19 @@ def weights_of(policy: Policy, demand: Demand, pair: WorstPair) -> FloatArray:
         def play(numbers: FloatArray, record: Example | None) -> FloatArray:
             return NewtonTranscripts(policy, demand, ScriptedReleases(numbers)).play(record)
 
-        return _weights(play, size, pair)
+        return likelihood_weights(play, size, pair)
     assert isinstance(policy, PaperPolicy)
     event = stream_of(policy)
 
     def stream(numbers: FloatArray, record: Example | None) -> FloatArray:
         return PaperTranscripts(policy, ScriptedReleases(numbers)).play(record)
 
-    return _weights(stream, min(_STEPS, event.steps) * event.entries, pair)
+    return likelihood_weights(stream, min(_STEPS, event.steps) * event.entries, pair)
 
 
-def _weights(play: Callable[[FloatArray, Example | None], FloatArray], size: int, pair: WorstPair) -> FloatArray:
+def likelihood_weights(
+    play: Callable[[FloatArray, Record | None], FloatArray], size: int, pair: tuple[Record, Record | None]
+) -> FloatArray:
     """Of a Gaussian vector with two means: the inverse of its covariance times their difference.
 
     Where no noise covers a part of the difference, that part alone tells the worlds apart.

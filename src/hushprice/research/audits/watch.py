@@ -21,6 +21,7 @@ from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.research.audits.finding import WATCHERS
+from hushprice.research.audits.moments import CAUTIOUS
 from hushprice.research.audits.stories import Story, story_of
 from hushprice.simulation.compare import parse
 from hushprice.simulation.run import Progress, prepare, run_trials
@@ -85,6 +86,8 @@ def watches(
         raise InvalidInput(f"others must be one of {', '.join(OTHERS)}, got {others!r}")
     made: list[Watch] = []
     for policy in dict.fromkeys(policies):
+        if policy == CAUTIOUS:  # prices of a product, which no market here has; its releases are watched
+            continue
         name, calibration = parse(policy) if isinstance(policy, str) else (policy, "tight")
         customers = 0 if others == "known" else None
         job = prepare(name, calibration=calibration, keep_prices=True, customers=customers, **setting)

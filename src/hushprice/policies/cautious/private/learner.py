@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
+from hushprice import checks
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.noise import NoiseSource, Normals, System, Tape
 from hushprice.policies.cautious.noise import open_ledger
@@ -49,12 +50,12 @@ class CautiousLearner:
             raise InvalidInput(f"choice must be one of the {len(WEIGHTS)} there are, got {choice!r}")
         self.choice = choice
         self.batch.begin()
+        self._begun = self.count
         self.last: MomentRelease | None = None
 
     def jump(self, records: int, choice: int) -> None:
         """Drop the batch at hand, its sums unreleased, and begin one after slot `records`. No slot is in both."""
-        if records < self.count:
-            raise InvalidInput(f"records must be at least {self.count}, the slots learned, got {records}")
+        checks.whole(self.count, records=records)  # the slots learned
         self.count = records
         self._begin(choice)
 
@@ -65,6 +66,7 @@ class CautiousLearner:
 
     def skip(self, slots: int = 1) -> None:
         """Count slots of the batch. All that they add is their number, whatever records they have."""
+        checks.whole(0, slots=slots)
         if self.ended:
             raise BudgetExhausted("the batch was released: a record may not enter it")
         self.count += slots
@@ -84,12 +86,21 @@ class CautiousLearner:
         nothing and keeps its slot: what is released when must not depend on it.
         """
         self.skip(demands.size)
-        if contexts.shape != (demands.size, self._model.contexts) or prices.shape != demands.shape:
-            raise InvalidInput(f"contexts must have {self._model.contexts} entries a record, got {contexts.shape}")
+        model, size = self._model, (demands.size,)
+        apart = np.zeros(size, dtype=bool) if holdout is None else holdout
+        if contexts.shape != (*size, model.contexts):
+            raise InvalidInput(f"contexts must have {model.contexts} entries a record, got shape {contexts.shape}")
+        for name, given in (("prices", prices), ("coins", coins), ("demands", demands), ("holdout", apart)):
+            if given.shape != size:
+                raise InvalidInput(f"{name} must have a number a record, got shape {given.shape}")
+        if apart.dtype != np.bool_:  # of numbers, "not in the holdout" would be no share between 0 and 1
+            raise InvalidInput(f"holdout must be True or False, got {apart.dtype} numbers")
+        theta = checks.vector(model.size, theta=theta)
         known = np.isfinite(contexts).all(axis=1) & np.isfinite(prices) & np.isfinite(demands)
-        apart = np.zeros(demands.size, dtype=bool) if holdout is None else holdout
-        given = self._contributions(contexts[known], prices[known], coins[known], demands[known], theta, apart[known])
-        self.batch.add(given)
+        if known.any():
+            self.batch.add(
+                self._contributions(contexts[known], prices[known], coins[known], demands[known], theta, apart[known])
+            )
 
     def _contributions(
         self,
@@ -100,27 +111,42 @@ class CautiousLearner:
         theta: FloatArray,
         holdout: BoolArray,
     ) -> Contributions:
-        """What each record adds. All that a record is, is held to its bounds first: sensitivity rests on it."""
+        """What each record adds. All that a record is, is held to its bounds first: sensitivity rests on it.
+
+        Bit for bit the same whoever comes with it: else one record would move what the others add. A product of
+        matrices is not (its last digits depend on how many rows there are), so rows are added up one by one.
+        """
         model = self._model
         x, z, y = np.clip(contexts, -1.0, 1.0), np.clip(prices, -1.0, 1.0), np.clip(demands, 0.0, 1.0)
         self.clipped_features += int(((x != contexts).any(axis=1) | (z != prices)).sum())
         self.clipped_demands += int((y != demands).sum())
         coin = np.where(coins > 0.0, 1.0, -1.0)
-        level, response = model.lines(theta, with_constant(x))
-        residuals = np.clip(expit(level - response * z) - y, -1.0, self._rules.noise.largest)
-        scores = residuals[:, None] * instruments(x, z, coin, self.choice)
+        rows, half = with_constant(x), model.contexts + 1
+        level, response = model.level + _along(rows, theta[:half]), model.response + _along(rows, theta[half:])
+        # Not np.clip, which lets a number that is none pass: beliefs beyond all floats make some.
+        residuals = np.fmax(np.fmin(expit(level - response * z) - y, self._rules.noise.largest), -1.0)
+        # Who is in the holdout was not priced by the rule, so a residual says nothing about it. The flag is a coin's,
+        # not the record's: replacing a record moves a score of the holdout by nothing.
+        scores = np.where(holdout, 0.0, residuals)[:, None] * instruments(x, z, coin, self.choice)
         earned = np.clip(y * (model.margin + z) / (model.margin + model.highest), 0.0, 1.0)
         return Contributions(scores, described(x), np.column_stack([earned * holdout, earned * ~holdout]))
 
     def release(self) -> MomentRelease:
         """The batch's sums with noise, which ends it. Asked again, it is the same release."""
         if self.last is None:
+            if self.count == self._begun:  # simulated noise goes by slots: it would be the last batch's again
+                raise InvalidInput("a batch without a slot has nothing to release")
             sums = self.batch.release(self._rules.score_noise(self.choice), self.count)
             self.last = MomentRelease(*sums, self.count, self.event)
         return self.last
 
     def __repr__(self) -> str:
         return "CautiousLearner(<sensitive>)"
+
+
+def _along(rows: FloatArray, direction: FloatArray) -> FloatArray:
+    """Each row times the direction."""
+    return np.asarray((rows * direction).sum(axis=1))
 
 
 def _sums(rules: CautiousRules, source: NoiseSource, event: MomentBatches | NotPrivate) -> BatchSums:

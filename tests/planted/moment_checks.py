@@ -1,0 +1,81 @@
+"""What must hold of policy cautious: each sum keeps to its share of what is charged, and runs show no more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from hushprice.noise import Tape
+from hushprice.policies.cautious.noise import calibrate
+from hushprice.policies.cautious.private.learner import CautiousLearner
+from hushprice.policies.cautious.rules import CautiousRules
+from hushprice.research.audits.moments import audit_moments, rules_of
+from hushprice.research.audits.release_runs import MomentWatch, judge_releases
+
+
+@contextmanager
+def _rules(epsilon: float = 1.0) -> Iterator[CautiousRules]:
+    """A planted accountant must be asked, and not be remembered."""
+    calibrate.cache_clear()
+    try:
+        yield rules_of(horizon=200, epsilon=epsilon, delta=1e-6)
+    finally:
+        calibrate.cache_clear()
+
+
+def sums_keep_to_what_is_charged() -> None:
+    """Two batches, neighbours at all corners and far out of bounds; exact, no chance is involved."""
+    with _rules() as rules:
+        for found in audit_moments(rules, live=False):
+            assert found.holds, found
+
+
+def live_sums_keep_to_what_is_charged() -> None:
+    """The same in whole numbers."""
+    with _rules() as rules:
+        for found in audit_moments(rules, live=True):
+            assert found.holds, found
+
+
+def moment_releases_keep_to_what_is_proven() -> None:
+    """Runs with the tape's noise: at a large epsilon, a fault of a fifth is found."""
+    with _rules(epsilon=20.0) as rules:
+        watch = MomentWatch(rules=rules, horizon=200, seed=1, runs=1200)
+        found = judge_releases(watch, *watch.run(), confidence=0.99, audits=1)
+    assert not found.refuted, found.seen
+    assert (found.share or 0.0) > 0.75
+
+
+def every_batch_has_noise_of_its_own() -> None:
+    """Batches without a record, in simulation, where noise goes by slots."""
+    with _rules() as rules:
+        learner, released = CautiousLearner(rules=rules, source=Tape(1, 0), choice=0), []
+        for _ in range(2):
+            learner.skip()
+            released.append(learner.release().score)
+            learner.begin(0)
+    assert np.all(released[0] != released[1])
+
+
+def what_a_record_adds_it_adds_alone() -> None:
+    """Bit for bit, however many come with it."""
+    random = np.random.default_rng(3)
+    with _rules() as rules:
+        learner = CautiousLearner(rules=rules, source=Tape(1, 0), choice=2)
+        for count in (2, 3, 5, 8, 9, 30):
+            x, z, theta = random.uniform(-1.0, 1.0, size=(count, 2)), random.uniform(size=count), random.normal(size=6)
+            given = x, z, np.ones(count), np.zeros(count)
+            together = learner._contributions(*given, theta, np.zeros(count, dtype=bool))
+            for n in range(count):
+                one = learner._contributions(*(each[n : n + 1] for each in given), theta, np.zeros(1, dtype=bool))
+                assert all(np.array_equal(part[n], row[0]) for part, row in zip(together, one, strict=True))
+
+
+def unreadable_records_keep_their_slots() -> None:
+    with _rules() as rules:
+        learner = CautiousLearner(rules=rules, source=Tape(1, 0), choice=2)
+        learner.absorb(np.zeros((2, 2)), np.zeros(2), np.ones(2), np.array([1.0, math.nan]), np.zeros(6))
+    assert learner.count == 2
