@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from hushprice import checks
 from hushprice.demand.schema import OTHER, Schema
 from hushprice.errors import InvalidInput
+from hushprice.privacy.delta import parse_delta
 
 MOST_CONTEXTS = 32
+_USUAL = 100_000  # customers
 LEAST_CONVERSION = 1e-4  # and as much below 1: else hardly a purchase, or hardly a refusal, is ever seen
 ELASTICITIES = (0.05, 100.0)
 LEAST_MARGIN = 0.01  # of today's price: else a share of what staying earns says nothing
@@ -48,6 +50,7 @@ class Product:
         checks.finite(floor=self.floor, ceiling=self.ceiling, unit_cost=self.unit_cost)
         checks.positive(reference_price=self.reference_price, epsilon=self.epsilon)
         checks.probability(conversion=self.conversion)
+        parse_delta(self.delta, _USUAL)  # nonsense is refused here, what a short horizon makes of a formula later
         checks.non_negative(floor=self.floor, unit_cost=self.unit_cost)
         checks.within(0.0, 1.0, risk=self.risk)
         _below("floor", self.floor, "reference_price", self.reference_price)
