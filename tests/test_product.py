@@ -14,6 +14,11 @@ from hushprice.errors import InvalidInput
 
 GOOD: dict[str, Any] = {"floor": 20.0, "ceiling": 30.0, "reference_price": 25.0, "conversion": 0.02, "contexts": 9}
 
+FAR = (
+    "floor and ceiling must be nearer to reference_price, or {} lower: the log-odds of a purchase would fall by {} "
+    "between them, 200 at most, got 20.0 and {}"
+)
+
 
 @pytest.mark.parametrize(
     ("changes", "named"),
@@ -39,13 +44,11 @@ GOOD: dict[str, Any] = {"floor": 20.0, "ceiling": 30.0, "reference_price": 25.0,
         ({"unit_cost": 24.9}, "unit_cost must be at most 0.99 of reference_price, 25.0, got 24.9"),
         (
             {"unit_cost": 24.5, "conversion": 0.97},
-            "floor and ceiling must be nearer to reference_price, or unit_cost lower: the log-odds of a purchase would "
-            "fall by 667 between them, 200 at most, got 20.0 and 30.0 with unit_cost 24.5",
+            FAR.format("unit_cost", 667, "30.0 with unit_cost 24.5"),
         ),
         (
             {"elasticity": 100.0, "ceiling": 100.0},
-            "floor and ceiling must be nearer to reference_price, or elasticity lower: the log-odds of a purchase would "
-            "fall by 327 between them, 200 at most, got 20.0 and 100.0 with elasticity 100.0",
+            FAR.format("elasticity", 327, "100.0 with elasticity 100.0"),
         ),
         ({"contexts": 33}, "contexts must lie in [0, 32], got 33"),
         ({"floor": math.inf}, "floor must be a finite number, got inf"),

@@ -73,8 +73,8 @@ def test_a_file_gives_the_world_that_its_fields_say(tmp_path: Path, kind: str) -
 
 
 def test_entries_may_be_named_and_what_is_not_named_is_nothing(tmp_path: Path) -> None:
-    text = '[world]\nkind = "logit"\nelasticity = 2.0\nattributes = { "region=north" = 0.5 }\ninteractions = { member = 1 }'
-    world = load(tmp_path, text, NAMED)
+    named = 'attributes = { "region=north" = 0.5 }\ninteractions = { member = 1 }'
+    world = load(tmp_path, f'[world]\nkind = "logit"\nelasticity = 2.0\n{named}', NAMED)
     assert isinstance(world, Logit)
     assert (world.attributes, world.interactions) == ((0.0, 0.5, 0.0), (0.0, 0.0, 1.0))
     shifted = f'[world]\nkind = "latent-classes"\nkinds = [{GENTLE_TABLE}, {STEEP_TABLE}]\n'

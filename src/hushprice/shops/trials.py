@@ -75,6 +75,8 @@ def run_shop(
     checks.whole(1, horizon=horizon)
     checks.whole(1, trials=trials)
     checks.whole(0, seed=seed)
+    if workers is not None:
+        checks.whole(1, workers=workers)
     if not isinstance(policy, str) or policy not in STRATEGIES:
         known = ", ".join(STRATEGIES)
         raise InvalidInput(f"policy must be one of {known} in a world of its own, got {checks.shown(policy)}")
