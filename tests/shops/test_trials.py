@@ -39,6 +39,10 @@ def test_every_policy_meets_the_same_customers_and_each_trial_others() -> None:
     assert (runs[0].staying[0] != runs[0].staying[1]).all()
 
 
+def test_without_a_policy_it_is_the_cautious_one() -> None:
+    assert hushprice.simulate(product=PRODUCT, world=ELASTIC, horizon=50, trials=1).policy == "cautious"
+
+
 def test_a_run_depends_on_seed_and_trial_alone() -> None:
     one = hushprice.simulate("thompson", product=PRODUCT, world=ELASTIC, horizon=3000, trials=3, workers=1)
     two = hushprice.simulate("thompson", product=PRODUCT, world=ELASTIC, horizon=3000, trials=2, workers=2)

@@ -20,7 +20,6 @@ def run(context: typer.Context, product_file: Path | None, world_file: Path | No
     """Read both files, run, and print."""
     from hushprice.cli import show, show_shop
     from hushprice.product_file import load_product
-    from hushprice.shops.trials import DEFAULT
     from hushprice.shops.world_file import load_world
     from hushprice.simulation.atomic_file import check_parquet, write_parquet
     from hushprice.simulation.run import simulate
@@ -40,7 +39,7 @@ def run(context: typer.Context, product_file: Path | None, world_file: Path | No
     show.note(show_shop.fitted_note(world))
     settings = {name: given[name] for name in ("horizon", "trials", "seed", "workers", "noise")}
     with show.progress() as advance:
-        result = simulate(given["policy"] or DEFAULT, product=product, world=world, progress=advance, **settings)
+        result = simulate(given["policy"], product=product, world=world, progress=advance, **settings)
     shown = result.to_dict()  # refuses a world in which staying earns nothing, before a file is written
     if output is not None:
         write_parquet(result.frame(), output)
