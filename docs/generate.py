@@ -47,6 +47,15 @@ for policies that are not private.
  "privacy": {"adjacency", "claimed": {"epsilon", "delta"}, "proven": {"epsilon", "delta"}},
  "estimates": {"mean"}, "seconds", "periods_per_second"}
 ```
+
+With `--product` it is one such object; shares are of what staying at today's price earns, and `worst` is the least
+share of any trial at a checkpoint after 1,000 customers.
+
+```text
+{"policy", "horizon", "trials", "seed", "gain": {"mean", "standard_error"}, "worst",
+ "checkpoints": [{"customers", "earnings", "staying", "share", "worst_share"}, ...],
+ "claimed": {"epsilon", "delta"}, "seconds", "periods_per_second"}
+```
 """
 
 

@@ -14,6 +14,11 @@ from hushprice.errors import InvalidInput
 
 GOOD: dict[str, Any] = {"floor": 20.0, "ceiling": 30.0, "reference_price": 25.0, "conversion": 0.02, "contexts": 9}
 
+FAR = (
+    "floor and ceiling must be nearer to reference_price, or {} lower: the log-odds of a purchase would fall by {} "
+    "between them, 200 at most, got 20.0 and {}"
+)
+
 
 @pytest.mark.parametrize(
     ("changes", "named"),
@@ -24,8 +29,27 @@ GOOD: dict[str, Any] = {"floor": 20.0, "ceiling": 30.0, "reference_price": 25.0,
         ({"conversion": 0.0}, "conversion must lie strictly between 0 and 1, got 0.0"),
         ({"conversion": 1.0}, "conversion must lie strictly between 0 and 1, got 1.0"),
         ({"conversion": math.nan}, "conversion must lie strictly between 0 and 1, got nan"),
+        ({"conversion": 1e-5}, "conversion must lie in [0.0001, 0.9999], got 1e-05"),
         ({"elasticity": -1.0}, "elasticity must be a positive number, got -1.0"),
+        ({"elasticity": 0.01}, "elasticity must lie in [0.05, 100], got 0.01"),
+        ({"elasticity": "steep"}, "elasticity must be a positive number, got 'steep'"),
+        ({"elasticity": (3.0, 1.0)}, "elasticity[0] must be below elasticity[1], 1.0, got 3.0"),
+        ({"elasticity": (-3.0, 1.0)}, "elasticity[0] must be a positive number, got -3.0"),
+        ({"elasticity": (1.0, math.nan)}, "elasticity[1] must be a positive number, got nan"),
+        ({"elasticity": [1.0]}, "elasticity must be a number or a range of two, got [1.0]"),
         ({"risk": -0.01}, "risk must lie in [0, 1], got -0.01"),
+        ({"risk": math.nan}, "risk must lie in [0, 1], got nan"),
+        ({"floor": 24.99}, "floor must be at most 0.999 of reference_price, 25.0, got 24.99"),
+        ({"ceiling": 25.01}, "ceiling must be at least 1.001 of reference_price, 25.0, got 25.01"),
+        ({"unit_cost": 24.9}, "unit_cost must be at most 0.99 of reference_price, 25.0, got 24.9"),
+        (
+            {"unit_cost": 24.5, "conversion": 0.97},
+            FAR.format("unit_cost", 667, "30.0 with unit_cost 24.5"),
+        ),
+        (
+            {"elasticity": 100.0, "ceiling": 100.0},
+            FAR.format("elasticity", 327, "100.0 with elasticity 100.0"),
+        ),
         ({"contexts": 33}, "contexts must lie in [0, 32], got 33"),
         ({"floor": math.inf}, "floor must be a finite number, got inf"),
         ({"epsilon": 0.0}, "epsilon must be a positive number, got 0.0"),
@@ -69,3 +93,17 @@ def test_a_schema_gives_the_number_of_contexts() -> None:
     assert product.contexts == 2
     with pytest.raises(InvalidInput, match="contexts is given by the schema"):
         Product(**{**GOOD, "schema": schema})
+
+
+def test_a_range_of_elasticities_has_its_geometric_middle_and_reaches_its_upper_end_with_one_deviation() -> None:
+    product = Product(**{**GOOD, "elasticity": [1.0, 4.0]})
+    assert product.elasticity == (1.0, 4.0)
+    assert product.response == pytest.approx(Product(**{**GOOD, "elasticity": 2.0}).response)
+    assert product.response_doubt == pytest.approx(1.0)  # 2 (1 + 1) = 4
+    upper = Product(**{**GOOD, "elasticity": 3.0})
+    doubtful = Product(**{**GOOD, "elasticity": (1.5, 3.0)})
+    assert doubtful.response_doubt is not None
+    assert doubtful.response * (1.0 + doubtful.response_doubt) == pytest.approx(upper.response)
+    assert Product(**{**GOOD, "elasticity": (1.0, 1.01)}).response_doubt == 0.25
+    assert Product(**{**GOOD, "elasticity": (0.05, 100.0)}).response_doubt == 2.0
+    assert Product(**{**GOOD, "elasticity": 2.0}).response_doubt is None

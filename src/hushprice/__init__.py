@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hushprice.live.pricer import Pricer, Quote, open_pricer
     from hushprice.product import Product
+    from hushprice.product_file import load_product
+    from hushprice.shops.world_file import load_world
     from hushprice.simulation.market import Market, paper_market
     from hushprice.simulation.market_file import load_market
     from hushprice.simulation.result import SimulationResult
@@ -23,6 +25,8 @@ _HOMES = {
     "Quote": "hushprice.live.pricer",
     "open_pricer": "hushprice.live.pricer",
     "Product": "hushprice.product",
+    "load_product": "hushprice.product_file",
+    "load_world": "hushprice.shops.world_file",
     "Market": "hushprice.simulation.market",
     "paper_market": "hushprice.simulation.market",
     "load_market": "hushprice.simulation.market_file",
@@ -38,6 +42,8 @@ __all__ = [
     "SimulationResult",
     "__version__",
     "load_market",
+    "load_product",
+    "load_world",
     "open_pricer",
     "paper_market",
     "simulate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typer.main import get_command
 from hushprice import __version__
 from hushprice.cli import app
 from hushprice.policies import POLICIES
+from hushprice.shops.trials import STRATEGIES
 
 HEAVY = ("numba", "scipy", "matplotlib", "polars", "numpy", "ray")
 
@@ -44,7 +46,10 @@ def test_every_verb_has_help_with_an_example(call: Callable) -> None:
 
 def test_every_policy_of_the_list_is_named(call: Callable) -> None:
     (policy,) = [each for each in get_command(app).commands["simulate"].params if each.name == "policy"]  # type: ignore[attr-defined]
-    assert policy.help == f"{', '.join(POLICIES)}, or module:Class."
+    assert policy.help.startswith(f"{', '.join(POLICIES)}, or module:Class; with a product ")
+    assert set(re.findall(r"[\w-]+", policy.help.partition("with a product ")[2].partition(".")[0])) - {"or"} == set(
+        STRATEGIES
+    )
 
 
 def test_the_command_alone_shows_its_help(call: Callable) -> None:

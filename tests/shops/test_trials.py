@@ -11,6 +11,8 @@ import hushprice
 from hushprice import Product
 from hushprice.demand.schema import Boolean, Category, Number, Schema
 from hushprice.errors import InvalidInput
+from hushprice.policies.cautious.rules import RESPONSE
+from hushprice.shops.private_strategy import PrivateStrategy
 from hushprice.shops.worlds import Logit, mixed
 from hushprice.types import FloatArray
 
@@ -35,6 +37,10 @@ def test_every_policy_meets_the_same_customers_and_each_trial_others() -> None:
     ]
     assert all((run.staying == runs[0].staying).all() for run in runs)
     assert (runs[0].staying[0] != runs[0].staying[1]).all()
+
+
+def test_without_a_policy_it_is_the_cautious_one() -> None:
+    assert hushprice.simulate(product=PRODUCT, world=ELASTIC, horizon=50, trials=1).policy == "cautious"
 
 
 def test_a_run_depends_on_seed_and_trial_alone() -> None:
@@ -137,7 +143,7 @@ def test_a_world_that_breaks_the_rules_is_refused_in_one_line(world: Any, named:
     [
         ({"product": None}, "product is missing"),
         ({"world": None}, "world is missing"),
-        ({"policy": "greedy"}, "policy must be one of staying, one-price, thompson"),
+        ({"policy": "greedy"}, "policy must be one of cautious, staying, one-price, thompson"),
         ({"device": "gpu"}, "device must be cpu for a world in NumPy, got 'gpu'"),
         ({"horizon": 0}, "horizon must be a whole number at or above 1, got 0"),
         ({"trials": 0}, "trials must be a whole number at or above 1, got 0"),
@@ -155,3 +161,16 @@ def test_progress_is_told_after_every_trial() -> None:
         "staying", product=PRODUCT, world=ELASTIC, horizon=100, trials=3, progress=lambda *at: told.append(at)
     )
     assert told == [(100, 300), (200, 300), (300, 300)]
+
+
+def test_a_range_of_elasticities_is_how_much_the_first_belief_doubts_the_response() -> None:
+    given: dict[str, Any] = {"floor": 20.0, "ceiling": 30.0, "reference_price": 25.0, "conversion": 0.3}
+    wide, plain = (Product(**given, elasticity=e) for e in ((1.0, 4.0), 2.0))
+    surer = Product(**given, elasticity=(1.6, 2.5))
+    deviations = [
+        PrivateStrategy(each, 1000, False, np.random.default_rng(0)).quoter.belief.covariance[1, 1] ** 0.5
+        for each in (wide, plain, surer)
+    ]
+    assert deviations[0] == pytest.approx(1.0 * wide.response)
+    assert deviations[1] == pytest.approx(RESPONSE * plain.response)
+    assert deviations[2] == pytest.approx(0.25 * surer.response)

@@ -15,9 +15,13 @@ def simulate(
     context: typer.Context,
     *,
     policy: Annotated[
-        str,
-        typer.Option(metavar="NAME", help=f"{', '.join(POLICIES)}, or module:Class."),
-    ] = "noisy-newton",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"{', '.join(POLICIES)}, or module:Class; with a product cautious, thompson, one-price or staying.  "
+            "[default: noisy-newton; with a product cautious]",
+        ),
+    ] = None,
     calibration: Annotated[
         str, typer.Option(metavar="NAME", help="For policy paper: printed, published or tight.")
     ] = "tight",
@@ -43,10 +47,25 @@ def simulate(
     bonus: options.Bonus = True,
     noise: options.Noise = True,
     market: options.MarketFile = None,
-    output: Annotated[Path | None, typer.Option(metavar="FILE.parquet", help="Write one row a trial there.")] = None,
+    product: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A product file (TOML), to be priced in a world.")
+    ] = None,
+    world: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A world file (TOML): who comes and buys.  [default: the product file]"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.parquet",
+            help="Write one row a trial there; with a product one a trial and checkpoint, also as .csv.",
+        ),
+    ] = None,
     format: options.Printed = options.Format.table,
 ) -> None:
-    """Run one policy: regret, revenue, surplus and privacy.
+    """Run one policy: regret, revenue, surplus and privacy; or, with a product, earnings beside today's price.
+
+    A product and its world are TOML files, or one of both (docs/guide/worlds.md).
 
     Examples:
 
@@ -56,16 +75,25 @@ def simulate(
       hushprice simulate --policy fixed --price 1 --format json
       hushprice simulate --trials 65536 --device gpu --precision single
       hushprice simulate --policy nonprivate --market shop.toml --output runs.parquet
+      hushprice simulate --product product.toml --world world.toml --horizon 5e4 --trials 16
+      hushprice simulate --product product.toml --world world.toml --policy thompson --output runs.csv
     """
+    if product is not None or world is not None:
+        from hushprice.cli import run_shop
+
+        run_shop.run(context, product, world)
+        return
     from hushprice.cli import show
+    from hushprice.settings import DEFAULT_POLICY
     from hushprice.simulation.atomic_file import check_parquet
     from hushprice.simulation.device import choose
     from hushprice.simulation.run import prepare, run
 
     if output is not None:
         check_parquet(output)
-    options.look_here([policy])
-    job = prepare(policy, **options.settings(context))
+    name = policy or DEFAULT_POLICY
+    options.look_here([name])
+    job = prepare(name, **options.settings(context))
     chosen = choose(device, precision, [job])
     show.note(chosen.note)
     where = {"device": chosen.device, "precision": chosen.precision}

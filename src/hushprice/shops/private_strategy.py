@@ -28,7 +28,14 @@ class PrivateStrategy:
             highest=product.highest,
         )
         claimed = EpsilonDelta(product.epsilon, parse_delta(product.delta, horizon))
-        rules = cautious(claimed, model=model, risk=product.risk, horizon=horizon, drawn=noise)
+        rules = cautious(
+            claimed,
+            model=model,
+            risk=product.risk,
+            horizon=horizon,
+            drawn=noise,
+            response_doubt=product.response_doubt,
+        )
         self._product = product
         self._rng = rng
         self.quoter = CautiousQuoter(rules)
@@ -43,7 +50,8 @@ class PrivateStrategy:
     def prices(self, contexts: FloatArray) -> FloatArray:
         self._coins = np.where(self._rng.random(len(contexts)) < 0.5, -1.0, 1.0)
         relative = self.quoter.relative_prices(contexts, self._coins)
-        return np.asarray(self._product.reference_price + self._product.reach * relative)
+        prices = self._product.reference_price + self._product.reach * relative
+        return np.clip(prices, self._product.floor, self._product.ceiling)  # its last digit may be beyond them
 
     def learn(self, contexts: FloatArray, prices: FloatArray, sales: FloatArray) -> None:
         relative = (prices - self._product.reference_price) / self._product.reach

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ import numpy as np
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.delta import parse_delta
 from hushprice.product import Product
 from hushprice.shops.private_strategy import PrivateStrategy
 from hushprice.shops.result import ShopResult
@@ -72,6 +75,8 @@ def run_shop(
     checks.whole(1, horizon=horizon)
     checks.whole(1, trials=trials)
     checks.whole(0, seed=seed)
+    if workers is not None:
+        checks.whole(1, workers=workers)
     if not isinstance(policy, str) or policy not in STRATEGIES:
         known = ", ".join(STRATEGIES)
         raise InvalidInput(f"policy must be one of {known} in a world of its own, got {checks.shown(policy)}")
@@ -81,7 +86,9 @@ def run_shop(
     job = ShopJob(
         policy=policy, product=product, world=world, horizon=horizon, seed=seed, noise=noise, keep_prices=keep_prices
     )
+    claimed = _claimed(job)
     done: list[_Trial] = []
+    began = time.perf_counter()
     with ThreadPoolExecutor(min(workers or os.cpu_count() or 1, trials)) as pool:
         for trial in pool.map(lambda number: _run_trial(job, number), range(trials)):
             done.append(trial)
@@ -95,7 +102,17 @@ def run_shop(
         earnings=np.array([trial.earnings for trial in done]),
         staying=np.array([trial.staying for trial in done]),
         prices=np.array([trial.prices for trial in done]) if keep_prices else None,
+        claimed=claimed,
+        seconds=time.perf_counter() - began,
     )
+
+
+def _claimed(job: ShopJob) -> EpsilonDelta | None:
+    """The guarantee asked for, checked before a trial starts; None where there is none."""
+    if job.policy == "staying":
+        return EpsilonDelta(0.0, 0.0)
+    delta = {DEFAULT: parse_delta(job.product.delta, job.horizon), "one-price": 0.0}.get(job.policy)
+    return EpsilonDelta(job.product.epsilon, delta) if job.noise and delta is not None else None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
 from hushprice import checks
+from hushprice.errors import InvalidInput
 from hushprice.shops.world import World
 from hushprice.types import FloatArray
 
@@ -62,6 +63,10 @@ class Logit(_Priced):
     elasticity: float
     interactions: tuple[float, ...] = ()  # what each entry of x adds to the elasticity
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive(elasticity=self.elasticity)
+
     def probabilities(self, start: int, contexts: Any, prices: FloatArray) -> FloatArray:
         steep = self.elasticity + (contexts @ np.array(self.interactions) if self.interactions else 0.0)
         fall = steep / (1.0 - self.conversion) * (prices / self.reference_price - 1.0)
@@ -75,6 +80,10 @@ class Probit(_Priced):
 
     steepness: float  # deviations of taste that a doubling of the price is worth
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive(steepness=self.steepness)
+
     def probabilities(self, start: int, contexts: Any, prices: FloatArray) -> FloatArray:
         level = ndtri(self.conversion) + contexts @ np.array(self.attributes)
         return np.asarray(ndtr(level - self.steepness * (prices / self.reference_price - 1.0)))
@@ -86,9 +95,14 @@ class LogNormal(_Priced):
 
     deviation: float  # of the logarithm of willingness to pay
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive(deviation=self.deviation)
+
     def probabilities(self, start: int, contexts: Any, prices: FloatArray) -> FloatArray:
         level = ndtri(self.conversion) + contexts @ np.array(self.attributes)
-        return np.asarray(ndtr(level - np.log(prices / self.reference_price) / self.deviation))
+        relative = np.maximum(prices / self.reference_price, 1e-300)  # everybody takes a gift
+        return np.asarray(ndtr(level - np.log(relative) / self.deviation))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +112,11 @@ class LatentClasses:
     kinds: tuple[World, ...]
     shift: FloatArray  # (entries, kinds): what each entry adds to the log-odds of each kind
     crowd: Crowd
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.shift) != 2 or np.shape(self.shift)[1] != len(self.kinds):
+            wanted = f"(entries, {len(self.kinds)}) numbers, one column a kind"
+            raise InvalidInput(f"shift must hold {wanted}, got shape {np.shape(self.shift)}")
 
     def contexts(self, start: int, count: int, rng: np.random.Generator) -> FloatArray:
         return self.crowd(start, count, rng)
@@ -116,6 +135,9 @@ class Jump:
     after: World
     at: int
 
+    def __post_init__(self) -> None:
+        checks.whole(0, at=self.at)
+
     def contexts(self, start: int, count: int, rng: np.random.Generator) -> Any:
         return self.before.contexts(start, count, rng)
 
@@ -132,6 +154,9 @@ class Drift:
     before: World
     after: World
     over: int
+
+    def __post_init__(self) -> None:
+        checks.whole(1, over=self.over)
 
     def contexts(self, start: int, count: int, rng: np.random.Generator) -> Any:
         return self.before.contexts(start, count, rng)
@@ -150,6 +175,10 @@ class Season:
     period: int
     size: float
 
+    def __post_init__(self) -> None:
+        checks.whole(1, period=self.period)
+        checks.finite(size=self.size)
+
     def contexts(self, start: int, count: int, rng: np.random.Generator) -> Any:
         return self.world.contexts(start, count, rng)
 
@@ -167,6 +196,12 @@ class Competitors:
     deviation: float  # of the rival's relative price
     weight: float  # log-odds for a rival twice as dear
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        checks.whole(1, every=self.every)
+        checks.whole(0, seed=self.seed)
+        checks.non_negative(deviation=self.deviation)
+        checks.finite(weight=self.weight)
 
     def contexts(self, start: int, count: int, rng: np.random.Generator) -> Any:
         return self.world.contexts(start, count, rng)

@@ -100,7 +100,7 @@ class Thompson:
             lowest=product.lowest,
             highest=product.highest,
         )
-        return np.asarray(product.reference_price + product.reach * best)
+        return np.clip(product.reference_price + product.reach * best, product.floor, product.ceiling)
 
     def learn(self, contexts: FloatArray, prices: FloatArray, sales: FloatArray) -> None:
         product, half = self._product, product_half(contexts)

@@ -32,11 +32,11 @@ def whole_file(path: Path) -> Iterator[Path]:
             temporary.unlink()
 
 
-def check_parquet(path: Path) -> None:
-    """Refuse a bad output file before any work is done."""
+def check_parquet(path: Path, *others: str) -> None:
+    """Refuse a bad output file before any work is done; `others` are endings that will do as well."""
     extras.require("polars")
-    if path.suffix != ".parquet":
-        raise InvalidInput(f"output must end in .parquet, got {str(path)!r}")
+    if path.suffix not in (".parquet", *others):
+        raise InvalidInput(f"output must end in {' or '.join(('.parquet', *others))}, got {str(path)!r}")
     if path.is_dir():
         raise InvalidInput(f"output must be a file, got the folder {str(path)!r}")
     check_folder(path.parent)
@@ -60,9 +60,12 @@ def check_folder(folder: Path) -> None:
 
 
 def write_parquet(frame: polars.DataFrame, path: Path) -> None:
-    """Write a data frame as Parquet, in one piece or not at all."""
+    """Write a data frame as Parquet, or as CSV where the file is called so, in one piece or not at all."""
     content = io.BytesIO()
-    frame.write_parquet(content)
+    if path.suffix == ".csv":
+        frame.write_csv(content)
+    else:
+        frame.write_parquet(content)
     with whole_file(path) as temporary:
         temporary.write_bytes(content.getvalue())
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from hushprice import checks, extras
+from hushprice import checks, extras, toml_file
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.features import by_name
 from hushprice.demand.protocol import Demand
@@ -60,12 +59,8 @@ _OWNERS = {"path": "file", "weights": "segments", "points": "segments", "correla
 def load_market(path: str | Path) -> Market:
     """The market a TOML file describes (docs/reference/market_file.md); a path inside it is relative to the file."""
     path = Path(path)
-    try:
+    with toml_file.named("market file", path):
         return _market(_decode(path), path)
-    except OSError as problem:
-        raise InvalidInput(f"market file {str(path)!r} cannot be read: {problem.strerror or problem}") from None
-    except (InvalidInput, tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise InvalidInput(f"market file {str(path)!r}: {problem}") from None
 
 
 def read_rows(path: Path) -> FloatArray:
@@ -109,7 +104,11 @@ def _is_number(cell: str) -> bool:
 
 
 def _decode(path: Path) -> MarketTable:
-    raw = tomllib.loads(path.read_bytes().decode())
+    raw = toml_file.read(path)
+    if "product" in raw:
+        raise InvalidInput(
+            "it holds a [product]: load_product and load_world read it, and `hushprice simulate` runs it"
+        )
     try:
         return msgspec.convert(raw, MarketTable)
     except msgspec.ValidationError as problem:

@@ -21,6 +21,7 @@ from hushprice.privacy.adjacency import Adjacency
 from hushprice.product import Product
 from hushprice.settings import DEFAULT_POLICY, PolicySettings, Settings
 from hushprice.shops.result import ShopResult
+from hushprice.shops.trials import DEFAULT as DEFAULT_STRATEGY
 from hushprice.shops.trials import run_shop
 from hushprice.shops.world import World
 from hushprice.simulation import tally
@@ -38,7 +39,7 @@ MOST = 10**9  # customers or trials; past this it is a slip of the keyboard
 
 @overload
 def simulate(
-    policy: str,
+    policy: str | None = ...,
     *,
     product: Product,
     world: World,
@@ -54,7 +55,7 @@ def simulate(
 
 @overload
 def simulate(
-    policy: str | Policy | PlainFactory = ...,
+    policy: str | Policy | PlainFactory | None = ...,
     *,
     trials: int = ...,
     workers: int | None = ...,
@@ -66,7 +67,7 @@ def simulate(
 
 
 def simulate(
-    policy: str | Policy | PlainFactory = DEFAULT_POLICY,
+    policy: str | Policy | PlainFactory | None = None,
     *,
     trials: int = 20,
     workers: int | None = None,
@@ -81,7 +82,8 @@ def simulate(
 
     They run on all cores, on `workers` of them, or with device "gpu" on a GPU (docs/guide/gpu.md): "auto" takes one
     where there is one. `precision` is "double", or on a GPU "single". `setting` is what `prepare` takes, `horizon`
-    first of all. With a `product` and a `world` the trials are those of a shop (docs/guide/worlds.md).
+    first of all. With a `product` and a `world` the trials are those of a shop (docs/guide/worlds.md). The default
+    policy is noisy-newton, and cautious in a shop.
 
     >>> result = simulate("fixed", price=1.0, horizon=1000, trials=2, workers=1)
     >>> result.trials, result.claimed
@@ -94,9 +96,15 @@ def simulate(
         if device != "cpu":
             raise InvalidInput(f"device must be cpu for a world in NumPy, got {device!r}")
         return run_shop(
-            policy, product=product, world=world, trials=trials, workers=workers, progress=progress, **setting
+            policy or DEFAULT_STRATEGY,
+            product=product,
+            world=world,
+            trials=trials,
+            workers=workers,
+            progress=progress,
+            **setting,
         )
-    job = prepare(policy, **setting)
+    job = prepare(policy or DEFAULT_POLICY, **setting)
     return run(job, trials=trials, workers=workers, device=device, precision=precision, progress=progress)
 
 

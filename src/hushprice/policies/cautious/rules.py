@@ -64,17 +64,19 @@ def cautious(
     horizon: int,
     adjacency: Adjacency = Adjacency.REPLACE_ONE,
     drawn: bool = True,
+    response_doubt: float | None = None,
 ) -> CautiousRules:
-    """The rules for a budget and a product."""
+    """The rules for a budget and a product; `response_doubt` replaces RESPONSE where a shop knows better."""
     conversion = model.conversion
     if not 1e-6 <= conversion <= 1.0 - 1e-6:
         raise InvalidInput(f"conversion must lie between 0.000001 and 0.999999, got {conversion!r}")
     noise = calibrate(claimed, contexts=model.contexts, largest=min(1.0, CAP * conversion), adjacency=adjacency)
     uncertain = noise.of_score(0) ** 2 / (conversion * (1.0 - conversion)) if drawn else 0.0
+    doubt = RESPONSE if response_doubt is None else response_doubt
     return CautiousRules(
         model=model,
         noise=noise,
-        deviations=(LEVEL, ATTRIBUTES, RESPONSE * model.response, PERSONAL * model.response),
+        deviations=(LEVEL, ATTRIBUTES, doubt * model.response, PERSONAL * model.response),
         first=max(SHORTEST, math.ceil(FIRST * uncertain)),
         middle=max(SHORTEST, math.ceil(MIDDLE * uncertain)),
         growth=GROWTH,

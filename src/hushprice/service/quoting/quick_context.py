@@ -52,11 +52,12 @@ def _encoder(attribute: Attribute) -> Encode:
 def _of_number(number: Number) -> Encode:
     low, high = number.low, number.high
     width = high - low
+    there: tuple[float, ...] = (0.0,) if number.flag_missing else ()
 
     def encode(value: object) -> tuple[float, ...] | None:
         if type(value) is not float or not low <= value <= high:
             return None
-        return (2.0 * ((value - low) / width) - 1.0,)
+        return (2.0 * ((value - low) / width) - 1.0, *there)
 
     return encode
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hushprice.demand.schema import Attribute, Category, Encoded, Number, Schema
+from hushprice.demand.schema import REFUSE, Attribute, Category, Encoded, Number, Schema, outside
 from hushprice.errors import InvalidInput
 
 
@@ -16,35 +16,35 @@ class ContextReader:
 
     def __init__(self, schema: Schema | None, contexts: int) -> None:
         self.names = tuple(f"context[{i}]" for i in range(contexts)) if schema is None else schema.names
-        self._attributes = None if schema is None else schema.attributes
+        self._schema = schema
         self._declared = frozenset(() if schema is None else (each.name for each in schema.attributes))
 
     def read(self, attributes: Mapping[str, object] | None, context: Sequence[float] | None) -> Encoded:
         """The context, and which numbers lay outside their bounds and were clipped: for the operator alone."""
-        if self._attributes is None:
+        if self._schema is None:
             if attributes is not None or context is None:
                 raise InvalidInput("context must be given, and no attributes: this product declares none")
             return Encoded(_numbers(context, len(self.names)), ())
         if context is not None or attributes is None:
             raise InvalidInput("attributes must be given, and no context: this product declares attributes")
-        return self._encoded(self._attributes, attributes)
+        return self._encoded(self._schema, attributes)
 
-    def _encoded(self, declared: tuple[Attribute, ...], attributes: Mapping[str, object]) -> Encoded:
+    def _encoded(self, schema: Schema, attributes: Mapping[str, object]) -> Encoded:
         if not isinstance(attributes, Mapping):
             raise InvalidInput("attributes must be a mapping of names to values")
         if not attributes.keys() <= self._declared:  # which one is not said: it may be a value in the wrong place
             raise InvalidInput(f"attributes has an undeclared field; declared are {', '.join(sorted(self._declared))}")
         entries: list[float] = []
         clipped: list[str] = []
-        for each in declared:
+        for each in schema.attributes:
+            if each.name not in attributes and not schema.may_lack(each):
+                raise InvalidInput(f"attributes lacks the field {each.name!r}")
+            value = attributes.get(each.name)
             try:
-                value = attributes[each.name]
-                entries += each.encode(value)
-            except KeyError:
-                raise InvalidInput(f"attributes lacks the field {each.name!r}") from None
+                entries += each.encode(value, schema.unknown or REFUSE)
             except InvalidInput:
                 raise InvalidInput(f"attributes.{each.name} must be {_wanted(each)}") from None
-            if isinstance(each, Number) and not each.low <= value <= each.high:  # type: ignore[operator]
+            if outside(each, value):
                 clipped.append(each.name)
         return Encoded(np.array(entries), tuple(clipped))
 

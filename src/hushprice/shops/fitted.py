@@ -1,0 +1,73 @@
+"""Demand fitted once to a shop's own past, to simulate in. It reads every record and is not private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from hushprice.errors import InvalidInput
+from hushprice.product import Product
+from hushprice.shops.customers import FiledCustomers
+from hushprice.types import FloatArray
+
+_DEVIATION = 10.0  # of a coefficient beforehand: it only keeps at 0 what no row tells, such as a level nobody has
+_STEPS = 100  # far more than a strictly concave likelihood takes
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitted:
+    """Log-odds [1; x]'level - [1; x]'response z, with z = (price - today's) / reach as the product says."""
+
+    product: Product
+    level: FloatArray
+    response: FloatArray
+    rows: FloatArray  # contexts of the customers it was fitted to, who come again
+
+    def contexts(self, start: int, count: int, rng: np.random.Generator) -> FloatArray:
+        return FiledCustomers(self.rows)(start, count, rng)
+
+    def probabilities(self, start: int, contexts: FloatArray, prices: FloatArray) -> FloatArray:
+        z = (prices - self.product.reference_price) / self.product.reach
+        return np.asarray(expit(self.level[0] + contexts @ self.level[1:] - self.responses(contexts) * z))
+
+    def responses(self, contexts: FloatArray) -> FloatArray:
+        """How much each customer's log-odds fall over one reach."""
+        return np.asarray(self.response[0] + contexts @ self.response[1:])
+
+    def elasticity(self, contexts: FloatArray) -> float:
+        """Of these customers' demand at today's price."""
+        today = self.product.reference_price
+        chance = self.probabilities(0, contexts, np.full(len(contexts), today))
+        fall = (chance * (1.0 - chance) * self.responses(contexts)).sum() / self.product.reach
+        return float(today * fall / chance.sum())
+
+
+def fit_demand(product: Product, contexts: FloatArray, prices: FloatArray, sales: FloatArray) -> Fitted:
+    """The likeliest logit with attribute x price terms, by Newton's method with halved steps."""
+    if not np.ptp(prices) > 1e-9 * product.reference_price:
+        raise InvalidInput(f"fit.price must hold more than one price, got {float(prices[0])!r} in every row")
+    if not 0.0 < sales.mean() < 1.0:
+        raise InvalidInput(f"fit.outcome must hold purchases and refusals, got {float(sales[0])!r} in every row")
+    half = np.column_stack([np.ones(len(contexts)), contexts])
+    rows = np.hstack([half, -((prices - product.reference_price) / product.reach)[:, None] * half])
+    sign = np.where(sales > 0.5, 1.0, -1.0)
+
+    def height(theta: FloatArray) -> float:
+        return float(log_expit(sign * (rows @ theta)).sum() - 0.5 * (theta @ theta) / _DEVIATION**2)
+
+    theta = np.zeros(rows.shape[1])
+    for _ in range(_STEPS):
+        bought = expit(rows @ theta)
+        curvature = (rows * (bought * (1.0 - bought))[:, None]).T @ rows + np.eye(theta.size) / _DEVIATION**2
+        gradient = rows.T @ (sales - bought) - theta / _DEVIATION**2
+        step = np.linalg.solve(curvature, gradient)
+        if gradient @ step < 1e-12 * len(rows):
+            break
+        share, now = 1.0, height(theta)
+        while share > 1e-9 and not height(theta + share * step) > now:
+            share *= 0.5
+        theta = theta + share * step
+    split = half.shape[1]
+    return Fitted(product=product, level=theta[:split], response=theta[split:], rows=contexts)
