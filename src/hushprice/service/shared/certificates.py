@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hushprice.errors import InvalidInput
-from hushprice.policies.newton.statements import LONGEST_DETAIL, ManualChange, NewtonFacts, ServiceFacts
+from hushprice.policies.newton.statements import NewtonFacts
 from hushprice.privacy.accountant import epsilon_of
 from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.certificates.batch_facts import LONGEST_DETAIL, ManualChange, ServiceFacts
 from hushprice.privacy.certificates.statements import versions
 from hushprice.privacy.customers import CustomerGuarantee, guarantee_after, in_histories
 from hushprice.privacy.ledger import Ledger

@@ -8,7 +8,7 @@ from hushprice import checks
 from hushprice.demand.features import MAPS
 from hushprice.demand.schema import Category
 from hushprice.errors import InvalidInput
-from hushprice.policies.newton.statements import MOST_RECORDS
+from hushprice.privacy.certificates.batch_facts import MOST_RECORDS
 from hushprice.service.shared.product import (
     CURRENCY,
     NAME,

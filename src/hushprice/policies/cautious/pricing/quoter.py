@@ -5,7 +5,9 @@ It never sees a record, and an import contract keeps it so.
 
 from __future__ import annotations
 
+import copy
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -58,26 +60,35 @@ class CautiousQuoter:
         noise = tuple(rules.score_noise(choice) for choice in range(len(instruments.WEIGHTS)))
         limits = Limits(risk=rules.risk, noise=noise, horizon=rules.horizon)
         count = rules.next_count(self.batch)
-        self.rule: Rule = plan(self.model, self.population.people(), self.belief, self.past, limits, count, self.batch)
+        rule = plan(self.model, self.population.people(), self.belief, self.past, limits, count, self.batch)
+        # Never wider than planned. What is tried out is what is charged: both prices of the coin can be.
+        self.rule: Rule = replace(rule, spread=self.model.fitting(rule.spread))
 
     def follow(self, records: int) -> None:
         """Begin a batch after this many slots: the one at hand is dropped."""
         checks.whole(self.batch, records=records)
         if records > self.batch:
-            dropped = Rule(count=records - self.batch, move=self.rule.move, spread=self.rule.spread, choice=0)
+            dropped = replace(self.rule, count=self.rules.priced(records - self.batch), choice=0)
             self.past.append(Past(rule=dropped, theta=self.belief.theta))
             self.batch = records
             self._plan()
 
     def accept(self, release: MomentRelease) -> None:
-        """Learn from a batch's release, and plan the next batch."""
+        """Learn from a batch's release, and plan the next batch. Where that fails, nothing has changed."""
         if release.records != self.end:
             raise InvalidInput(f"release must be of {self.end} records, got {release.records}")
-        model, rule = self.model, self.rule
+        after = copy.copy(self)
+        after.population, after.past, after.batches = copy.copy(self.population), [*self.past], [*self.batches]
+        after._take(release)
+        after._plan()
+        self.__dict__.update(after.__dict__)
+
+    def _take(self, release: MomentRelease) -> None:
+        model, rule = self.model, replace(self.rule, count=self.rules.priced(self.rule.count))
         score = checks.vector(instruments.entries(model.contexts), score=release.score)
         described = checks.vector(populations.entries(model.contexts), descriptions=release.descriptions)
         self.earned = self.earned + checks.vector(2, earnings=release.earnings)
-        self.population.add(described, rule.count)
+        self.population.add(described, self.rule.count)
         people = self.population.people()
         found = beliefs.score_model(model, people, rule, self.belief.theta, self.belief.theta, rule.count)
         made = ReleasedBatch(
@@ -96,9 +107,8 @@ class CautiousQuoter:
         self.belief = beliefs.fitted(
             model, people, self.origin, self.batches, self.belief.theta, scaled=self.changed == 0
         )
-        self.batch += rule.count
+        self.batch = release.records
         self.version += 1
-        self._plan()
 
     def relative_prices(self, contexts: FloatArray, coins: FloatArray) -> FloatArray:
         """Relative prices of customers, rows of contexts; a coin of 0 leaves the price in the middle."""

@@ -87,6 +87,8 @@ class CautiousLearner:
         if contexts.shape != (demands.size, self._model.contexts) or prices.shape != demands.shape:
             raise InvalidInput(f"contexts must have {self._model.contexts} entries a record, got {contexts.shape}")
         known = np.isfinite(contexts).all(axis=1) & np.isfinite(prices) & np.isfinite(demands)
+        if not known.any():  # also where there is none
+            return
         apart = np.zeros(demands.size, dtype=bool) if holdout is None else holdout
         given = self._contributions(contexts[known], prices[known], coins[known], demands[known], theta, apart[known])
         self.batch.add(given)
@@ -108,7 +110,9 @@ class CautiousLearner:
         coin = np.where(coins > 0.0, 1.0, -1.0)
         level, response = model.lines(theta, with_constant(x))
         residuals = np.clip(expit(level - response * z) - y, -1.0, self._rules.noise.largest)
-        scores = residuals[:, None] * instruments(x, z, coin, self.choice)
+        # Who is in the holdout was not priced by the rule, so a residual says nothing about it. The flag is a coin's,
+        # not the record's: replacing a record moves a score of the holdout by nothing.
+        scores = np.where(holdout, 0.0, residuals)[:, None] * instruments(x, z, coin, self.choice)
         earned = np.clip(y * (model.margin + z) / (model.margin + model.highest), 0.0, 1.0)
         return Contributions(scores, described(x), np.column_stack([earned * holdout, earned * ~holdout]))
 
