@@ -19,7 +19,7 @@ from hushprice.errors import InvalidInput
 from hushprice.noise import NoiseSource
 from hushprice.numerics import tape
 from hushprice.policies.cautious.policy import CautiousPolicy
-from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, coin_of
+from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, coin_of, first_rule
 from hushprice.policies.cautious.private.exact_batch import ExactSums
 from hushprice.policies.cautious.private.learner import CautiousLearner
 from hushprice.policies.cautious.private.sums import IdealSums
@@ -47,7 +47,7 @@ class CautiousEngine:
         self.product = policy.product
         self.key = secrets.token_bytes(KEY_BYTES)  # of the coins
         self._source = source
-        self.quoter = CautiousQuoter(policy.rules)
+        self.quoter = CautiousQuoter(policy.rules, first_rule(policy.rules))
         self.learner = CautiousLearner(rules=policy.rules, source=source, choice=self.quoter.rule.choice)
 
     def learn(self, slots: SlotsDue, period: int) -> None:

@@ -6,6 +6,7 @@ It never sees a record, and an import contract keeps it so.
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from dataclasses import replace
 
@@ -27,7 +28,9 @@ from hushprice.types import FloatArray
 class CautiousQuoter:
     """Prices from the belief after the last batch. Slots are counted as they are learned."""
 
-    def __init__(self, rules: CautiousRules) -> None:
+    rule: Rule
+
+    def __init__(self, rules: CautiousRules, rule: Rule | None = None) -> None:
         self.rules = rules
         self.version = 0  # batches accepted
         self.population = populations.Population(rules.model.contexts, rules.noise.description if rules.drawn else 0.0)
@@ -38,7 +41,10 @@ class CautiousQuoter:
         self.belief = self.origin
         self.earned: FloatArray = np.zeros(2)  # noisy: by the holdout and by the others, in units of the largest
         self.batch = 0  # the slot that the batch at hand follows
-        self._plan()
+        if rule is None:
+            self._plan()
+        else:  # `first_rule`, which takes a while to find
+            self.rule = rule
 
     @property
     def _deviations(self) -> FloatArray:
@@ -55,6 +61,11 @@ class CautiousQuoter:
         """The slot after which the batch at hand ends and is released."""
         return self.batch + self.rule.count
 
+    @property
+    def look(self) -> int:
+        """The slot after which something is released next: all of it is, at the end."""
+        return self.end
+
     def _plan(self) -> None:
         rules = self.rules
         noise = tuple(rules.score_noise(choice) for choice in range(len(instruments.WEIGHTS)))
@@ -62,7 +73,7 @@ class CautiousQuoter:
         count = rules.next_count(self.batch)
         rule = plan(self.model, self.population.people(), self.belief, self.past, limits, count, self.batch)
         # Never wider than planned. What is tried out is what is charged: both prices of the coin can be.
-        self.rule: Rule = replace(rule, spread=self.model.fitting(rule.spread))
+        self.rule = replace(rule, spread=self.model.fitting(rule.spread))
 
     def follow(self, records: int) -> None:
         """Begin a batch after this many slots: the one at hand is dropped."""
@@ -121,9 +132,15 @@ class CautiousQuoter:
         return float(self.relative_prices(context.reshape(1, -1), np.array([coin]))[0])
 
 
+@functools.lru_cache(maxsize=1024)
+def first_rule(rules: CautiousRules) -> Rule:
+    """The rule of the first batch, which everybody finds by the same public numbers."""
+    return CautiousQuoter(rules).rule
+
+
 def coin_of(uniform: float) -> float:
     """A fair coin of +1 or -1 from a uniform number; exactly 1/2 is no coin: the price in the middle."""
     return math.copysign(1.0, uniform - 0.5) if uniform != 0.5 else 0.0
 
 
-__all__ = ["Belief", "CautiousQuoter", "coin_of"]
+__all__ = ["Belief", "CautiousQuoter", "coin_of", "first_rule"]

@@ -75,7 +75,9 @@ class ShopModel:
 
     def fitting(self, spread: float) -> float:
         """The widest dispersion, at most this, whose two prices can both be charged."""
-        return spread if self.step == 0.0 else 0.5 * self.step * math.floor(2.0 * spread / self.step + 1e-9)
+        if self.step == 0.0:
+            return spread
+        return min(spread, 0.5 * self.step * math.floor(2.0 * spread / self.step + 1e-9))
 
     def earned(self, level: FloatArray, response: FloatArray, price: FloatArray | float) -> FloatArray:
         """Mean earnings of a visit over the customers (the last axis), in units of reach."""
