@@ -106,9 +106,7 @@ class ProductLearner:
         self.learned += len(taken)
         self.drawn = self.drawn or self.learned == look
         made = self._step(self._engine, records, len(taken) - records.demands.size)
-        after = [(version, before)] * (len(made) - 1) + [(quoter.version, belief_json(quoter))]
-        for release, belief in zip(made, after, strict=False):  # one that moves no belief leaves it as it was
-            self._note(release, batch, *belief, now)
+        self._note_releases(made, batch, (version, before), now)
         if self.learned >= self.product.horizon:
             self._end()
         return len(taken)
@@ -205,22 +203,26 @@ class ProductLearner:
             for each in engine.steps(features_at(records, self._features), records.demands, skipped)
         ]
 
-    def _note(self, release: _Released, batch: int, version: int, belief: bytes, now: float) -> None:
-        """Note what was released, with the belief after it."""
-        self.sequence += 1
-        self.pending.append(
-            StoredRelease(
-                product=self.product.name,
-                sequence=self.sequence,
-                version=version,
-                kind=release.kind,
-                records=release.records,
-                batch=batch,
-                numbers=release.numbers.astype("<f8").tobytes(),
-                belief=belief,
-                at=now,
+    def _note_releases(self, releases: list[_Released], batch: int, before: tuple[int, bytes], now: float) -> None:
+        """Note what was released, each with version and belief after it; a curvature alone leaves them as before."""
+        assert self._engine is not None
+        after = self._engine.quoter.version, belief_json(self._engine.quoter)
+        for number, release in enumerate(releases, 1):
+            self.sequence += 1
+            version, belief = after if number == len(releases) else before
+            self.pending.append(
+                StoredRelease(
+                    product=self.product.name,
+                    sequence=self.sequence,
+                    version=version,
+                    kind=release.kind,
+                    records=release.records,
+                    batch=batch,
+                    numbers=release.numbers.astype("<f8").tobytes(),
+                    belief=belief,
+                    at=now,
+                )
             )
-        )
 
     def _end(self) -> None:
         self._ended, self._version = self.clipped, self.version

@@ -24,7 +24,6 @@ class ProductView(Product, frozen=True, kw_only=True):
     delta: float
     slope: float | None  # null for policy cautious, whose log-odds are as they are
     bound: Annotated[float, Meta(description="the largest quantity that can be told")]
-    most: float
     rules: PriceRules
     status: Status
     quotes: int  # given
@@ -65,7 +64,6 @@ def view_of(stored: StoredProduct, *, with_cost: bool = False) -> ProductView:
         "delta": delta_of(product),
         "slope": None if product.policy == PRODUCT_POLICY else float(demand_of(product).slope),
         "bound": largest,
-        "most": largest,
         "rules": msgspec.json.decode(stored.rules, type=PriceRules),
         "status": stored.status,
         "quotes": stored.slots,
