@@ -73,9 +73,8 @@ def crashed(served: Served, kills: int, seed: int) -> Run:
             served.crash(kind)
             run.kills += 1
             run.seconds.append(served.recover(kind))
-            add_product(
-                served, notes, chance.choice(("plain", "capped", "cautious"))
-            )  # whose first releases come at once
+            # Its first releases come at once.
+            add_product(served, notes, chance.choice(("plain", "capped", "cautious")))
         seen = _busy(served, seen, run)
     served.end()
     seen = _look(served, seen, run)

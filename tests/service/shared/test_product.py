@@ -127,7 +127,8 @@ def test_every_field_is_checked_or_free() -> None:
     assert set(Product.__struct_fields__) == {
         "name", "currency", "ceiling", "schema", "contexts", "decimals", "unit_cost", "reference_price", "epsilon",
         "delta", "horizon", "policy", "features", "family", "slope", "bound", "quote_seconds", "outcome_seconds",
-        "holdout", "records_per_customer", "retention_days", "rules", "conversion", "floor", "elasticity", "risk", "most",
+        "holdout", "records_per_customer", "retention_days", "rules", "conversion", "floor", "elasticity",
+        "risk", "most",
     }  # fmt: skip
 
 
