@@ -32,8 +32,8 @@ def _holdout_of_the_purchase(real: Callable[..., Any]) -> Callable[..., Any]:
 def _unreadable_moved(real: Callable[..., Any]) -> Callable[..., Any]:
     """A slot that holds no record is left out: the batch then ends with a later one."""
 
-    def steps(self: CautiousEngine, records: Any, skipped: int) -> Any:
-        return real(self, records, 0)
+    def steps(self: CautiousEngine, records: Any, skipped: int, skipped_holdout: int = 0) -> Any:
+        return real(self, records, 0, 0)
 
     return steps
 

@@ -128,6 +128,34 @@ def test_a_plan_is_never_widened_to_meet_a_ladder() -> None:
     assert cautious.model_of(PRODUCT).fitting(0.123) == 0.123
 
 
+def test_a_holdout_tells_nothing_about_the_rule_and_is_counted_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Oracle: the same records without those of the holdout give the same score."""
+    seen = absorbed(monkeypatch)
+    pricer = opened(replace(PRODUCT, holdout=0.5), delay=0, noise=False)
+    for n in range(49):
+        pricer.observe(pricer.quote(CONTEXTS[n]).id, n % 3 == 0)
+    contexts, prices, coins, demands, apart = (
+        np.concatenate([each[part] for each in seen]) for part in (0, 1, 2, 3, 5)
+    )
+    found: Any = pricer.quoter
+    assert found.past[0].rule.count == 48 - apart.sum()
+    rules = pricer.policy.rules  # type: ignore[attr-defined]
+    alone = CautiousLearner(rules=rules, source=Tape(0, 0), choice=found.batches[0].rule.choice)
+    alone.absorb(contexts[~apart], prices[~apart], coins[~apart], demands[~apart], np.zeros(6))
+    np.testing.assert_allclose(found.batches[0].score, alone.release().score, atol=1e-9)
+    assert found.earned[0] == pytest.approx((demands[apart] * 5.0 / 6.0).sum())  # today's price of 10, at most 12
+
+
+def test_releases_are_taken_in_turn_and_a_batch_that_begins_stays() -> None:
+    engine: Any = opened().engine
+    made = engine.learner.release()  # of no slot
+    with pytest.raises(InvalidInput, match="release must be of 48 records, got 0"):
+        engine.quoter.accept(made)
+    rule = engine.quoter.rule
+    engine.quoter.follow(0)
+    assert (engine.quoter.rule, engine.quoter.past) == (rule, [])
+
+
 def test_a_quantity_counts_as_its_share_of_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = absorbed(monkeypatch)
     pricer = opened(replace(PRODUCT, most=4.0, conversion=1.6), delay=0)
@@ -149,7 +177,7 @@ def test_a_plan_that_fails_changes_nothing_and_draws_nothing_again(monkeypatch: 
 
     def plan(*given: Any) -> Any:
         calls[0] += 1
-        if calls[0] == 2:
+        if calls[0] == 1:  # the first rule is known already
             raise np.linalg.LinAlgError("no plan")
         return real(*given)
 

@@ -152,9 +152,12 @@ FORGED: list[dict[str, Any]] = [
             "descriptions": numbers(17),
             "earnings": numbers(2),
             "records": 3,
+            "priced": 3,
         }
     },
     {"cautious.key": b"short"},
+    {"cautious.priced": 1000},
+    {"cautious.past.0.rule.choice": 7},
     {"cautious.version": -1},
     {"cautious.version": 9},
     {"cautious.follows": 0},

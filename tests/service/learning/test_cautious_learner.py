@@ -155,6 +155,24 @@ def test_slots_over_a_cap_and_forgotten_ones_contribute_nothing_and_keep_their_p
     assert 5.0 * noise < 20.0  # 48 records would be seen
 
 
+def test_a_batch_that_was_frozen_all_along_teaches_nothing(quick_shop: Shop) -> None:
+    """All of its slots count as the holdout: no price was tried out, whatever their scores say."""
+    serve(quick_shop, 48, holdout=True, price=10.0 / 12.0)
+    learn(quick_shop)
+    quoter = engine_of(quick_shop.learner()).quoter
+    assert quoter.version == 1
+    np.testing.assert_allclose(quoter.belief.theta, 0.0, atol=1e-12)
+    assert quoter.batches[0].rule.count == quoter.past[0].rule.count == 0
+    assert quoter.earned[0] > quoter.earned[1]
+
+
+def test_how_many_slots_were_priced_by_the_rule_depends_on_no_record(quick_shop: Shop) -> None:
+    quotes = serve(quick_shop, 30, cap=1, customer=b"the same one")  # all but one are over the cap
+    learn(quick_shop)
+    learner = engine_of(quick_shop.learner()).learner
+    assert (learner.count, learner.priced) == (30, sum(not each.holdout for each in quotes))
+
+
 def test_after_a_restored_backup_what_was_seen_is_not_learned_again(quick_shop: Shop, tmp_path: Path) -> None:
     shop = quick_shop
     serve(shop, 60)

@@ -77,9 +77,10 @@ class CautiousEngine:
         )
         return self.steps(record, 0)
 
-    def steps(self, records: PricedRecords, skipped: int) -> MomentRelease | None:
+    def steps(self, records: PricedRecords, skipped: int, skipped_holdout: int = 0) -> MomentRelease | None:
         """Learn slots up to the batch's end at most: records, and `skipped` slots that contribute nothing.
 
+        Of these, so many are in the holdout: whether a slot holds a record or not, how its price was chosen counts.
         All are scored at one belief, so that which slots contribute matters and their order does not.
         """
         slots, room = records.demands.size + skipped, self.quoter.end - self.learner.count
@@ -87,7 +88,7 @@ class CautiousEngine:
             raise InvalidInput(f"slots must be at most {room}, those before the next release, got {slots}")
         contexts, prices, coins, demands, holdout = records
         self.learner.absorb(contexts, prices, coins, demands, self.quoter.belief.theta, holdout)
-        self.learner.skip(skipped)
+        self.learner.skip(skipped, skipped_holdout)
         return self.release()
 
     def release(self) -> MomentRelease | None:

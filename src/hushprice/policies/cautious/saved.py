@@ -65,6 +65,7 @@ class _Released(msgspec.Struct, forbid_unknown_fields=True):
     descriptions: np.ndarray
     earnings: np.ndarray
     records: int
+    priced: int | None
 
 
 class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -73,6 +74,7 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     learned: int
     sums: bytes  # the releaser's own
     choice: int  # of the batch's instruments
+    priced: int  # slots of the batch outside the holdout
     last: _Released | None
     key: bytes  # of the coins
     version: int
@@ -119,7 +121,10 @@ def engine_state(engine: CautiousEngine) -> EngineState:
         learned=learner.count,
         sums=learner.batch.state(),
         choice=learner.choice,
-        last=None if last is None else _Released(last.score, last.descriptions, last.earnings, last.records),
+        priced=learner.priced,
+        last=None
+        if last is None
+        else _Released(last.score, last.descriptions, last.earnings, last.records, last.priced),
         key=engine.key,
         version=quoter.version,
         follows=quoter.batch,
@@ -157,11 +162,12 @@ def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
     quoter.earned = state.earned
     learner.begin(state.choice)
     learner.batch.restore(state.sums)
-    learner.count = state.learned
+    learner.count, learner.priced = state.learned, state.priced
     learner.clipped_features, learner.clipped_demands = state.clipped
     if state.last is not None:
         last = state.last
-        learner.last = MomentRelease(last.score, last.descriptions, last.earnings, last.records, learner.event)
+        sums = last.score, last.descriptions, last.earnings
+        learner.last = MomentRelease(*sums, last.records, learner.event, last.priced)
 
 
 def state_of(pricer: Pricer) -> State:
@@ -204,17 +210,20 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
     """What types cannot say. A state that fails this was written by something else than `engine_state`."""
     size, scores, described = model.size, instruments.entries(model.contexts), population.entries(model.contexts)
     learned, end, last = state.learned, state.follows + state.rule.count, state.last
-    rules = [state.rule, *(each.rule for each in state.batches), *(each.rule for each in state.past)]
+    rules = [*(each.rule for each in state.batches), *(each.rule for each in state.past)]
     return {
         "learned": learned >= 0,
-        "rule": all(_possible(each, model) for each in rules),
+        "rule": state.rule.count >= 1 and _possible(state.rule, model),
+        "rules": all(_possible(each, model) for each in rules),  # of a batch that was frozen all along nothing is left
         "follows": 0 <= state.follows <= learned <= end,
         "version": 0 <= state.version <= min(learned, len(state.past)),
         "changed": 0 <= state.changed <= state.version,
+        "priced": 0 <= state.priced <= learned - state.follows,
         "choice": 0 <= state.choice < len(instruments.WEIGHTS),
         "last": last is None
         or (
             last.records == learned == end
+            and last.priced == state.priced
             and _finite(last.score, scores)
             and _finite(last.descriptions, described)
             and _finite(last.earnings, 2)
@@ -241,7 +250,7 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
 
 def _possible(rule: Rule, model: ShopModel) -> bool:
     return (
-        rule.count >= 1
+        rule.count >= 0
         and 0.0 <= rule.move <= 1.0
         and 0.0 <= rule.spread <= model.widest
         and 0 <= rule.choice < len(instruments.WEIGHTS)

@@ -105,7 +105,7 @@ class ProductLearner:
         records = self._records(taken)
         self.learned += len(taken)
         self.drawn = self.drawn or self.learned == look
-        made = self._step(self._engine, records, len(taken) - records.demands.size)
+        made = self._step(self._engine, records, taken)
         self._note_releases(made, batch, (version, before), now)
         if self.learned >= self.product.horizon:
             self._end()
@@ -189,10 +189,14 @@ class ProductLearner:
         self._unreadable += records.unreadable
         return records
 
-    def _step(self, engine: NewtonEngine | CautiousEngine, records: SlotRecords, skipped: int) -> list[_Released]:
-        """Learn records and slots that contribute nothing; returns what is released after them."""
+    def _step(
+        self, engine: NewtonEngine | CautiousEngine, records: SlotRecords, taken: Sequence[Slot]
+    ) -> list[_Released]:
+        """Learn records and the slots taken that contribute nothing; returns what is released after them."""
+        skipped = len(taken) - records.demands.size
         if isinstance(engine, CautiousEngine):
-            made = engine.steps(priced_records(records, engine.product, self.product.ceiling), skipped)
+            apart = sum(slot.holdout for slot in taken) - sum(slot.holdout for slot in records.slots)
+            made = engine.steps(priced_records(records, engine.product, self.product.ceiling), skipped, apart)
             if made is None:
                 return []
             return [_Released("moments", np.concatenate([made.score, made.descriptions, made.earnings]), made.records)]

@@ -95,7 +95,9 @@ class CautiousQuoter:
         self.__dict__.update(after.__dict__)
 
     def _take(self, release: MomentRelease) -> None:
-        model, rule = self.model, replace(self.rule, count=self.rules.priced(self.rule.count))
+        model = self.model
+        priced = self.rules.priced(self.rule.count) if release.priced is None else release.priced
+        rule = replace(self.rule, count=priced)  # the others tell nothing about it
         score = checks.vector(instruments.entries(model.contexts), score=release.score)
         described = checks.vector(populations.entries(model.contexts), descriptions=release.descriptions)
         self.earned = self.earned + checks.vector(2, earnings=release.earnings)

@@ -49,6 +49,7 @@ class CautiousLearner:
             raise InvalidInput(f"choice must be one of the {len(WEIGHTS)} there are, got {choice!r}")
         self.choice = choice
         self.batch.begin()
+        self.priced = 0  # slots of the batch outside the holdout: coins, not records, decide how many
         self.last: MomentRelease | None = None
 
     def jump(self, records: int, choice: int) -> None:
@@ -63,11 +64,12 @@ class CautiousLearner:
         """Is the batch out?"""
         return self.last is not None
 
-    def skip(self, slots: int = 1) -> None:
-        """Count slots of the batch. All that they add is their number, whatever records they have."""
+    def skip(self, slots: int = 1, holdout: int = 0) -> None:
+        """Count slots of the batch, so many of them in the holdout. All that they add is their number."""
         if self.ended:
             raise BudgetExhausted("the batch was released: a record may not enter it")
         self.count += slots
+        self.priced += slots - holdout
 
     def absorb(
         self,
@@ -83,13 +85,13 @@ class CautiousLearner:
         Coins, and who is in the holdout, are drawn without looking at the customer. A record that cannot be read adds
         nothing and keeps its slot: what is released when must not depend on it.
         """
-        self.skip(demands.size)
+        apart = np.zeros(demands.size, dtype=bool) if holdout is None else holdout
+        self.skip(demands.size, int(apart.sum()))
         if contexts.shape != (demands.size, self._model.contexts) or prices.shape != demands.shape:
             raise InvalidInput(f"contexts must have {self._model.contexts} entries a record, got {contexts.shape}")
         known = np.isfinite(contexts).all(axis=1) & np.isfinite(prices) & np.isfinite(demands)
         if not known.any():  # also where there is none
             return
-        apart = np.zeros(demands.size, dtype=bool) if holdout is None else holdout
         given = self._contributions(contexts[known], prices[known], coins[known], demands[known], theta, apart[known])
         self.batch.add(given)
 
@@ -120,7 +122,7 @@ class CautiousLearner:
         """The batch's sums with noise, which ends it. Asked again, it is the same release."""
         if self.last is None:
             sums = self.batch.release(self._rules.score_noise(self.choice), self.count)
-            self.last = MomentRelease(*sums, self.count, self.event)
+            self.last = MomentRelease(*sums, self.count, self.event, self.priced)
         return self.last
 
     def __repr__(self) -> str:

@@ -101,8 +101,10 @@ def new_quote(
     drawn = random_bytes()
     # The coin of the holdout reads no attribute: who is in it says nothing about a customer.
     holdout = _uniform(drawn[16:24]) < product.holdout
-    # The learner must draw the coin of a cautious price again, so the quote's id is that.
-    coin = quote_ids.uniform_of(drawn) if product.policy == PRODUCT_POLICY else _uniform(drawn[24:])
+    coin = _uniform(drawn[24:])
+    if product.policy == PRODUCT_POLICY:
+        coin = quote_ids.uniform_of(drawn)  # which the learner must draw again, from the quote's id
+        holdout = holdout or not priced.personal  # a frozen price says nothing about the prices tried out
     charged = priced.reference if holdout else priced.price(context, coin)
     return NewQuote(
         quote_ids.new_id(service.customer_secret, key, drawn[:16]),
