@@ -22,11 +22,15 @@ LEAST_MARGIN = 0.01  # of today's price: else a share of what staying earns says
 LEAST_ROOM = 0.001  # of today's price, to either side of it: else no price can be tried out
 MOST_FALL = 200.0  # of the log-odds between floor and ceiling: beyond it the least experiment is all or nothing
 DOUBTS = (0.25, 2.0)  # the least and the most that a range of elasticities says, as a share of its middle
+_SLACK = 1e-9  # steps: 29.99 is on a ladder that ends in .99, whatever a float makes of it
+_DIGITS = 9
 
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
     """Prices are in the shop's currency; `conversion` is the share of visitors expected to buy at today's price.
+
+    Where a visitor may buy several, up to `most`, it is how many a visitor is expected to buy.
 
     >>> product = Product(floor=20.0, ceiling=30.0, reference_price=25.0, conversion=0.02, contexts=9)
     >>> product.reach, product.contexts, round(product.response, 3)
@@ -42,22 +46,35 @@ class Product:
     elasticity: float | tuple[float, float] | None = None
     contexts: int = 0  # how many numbers in [-1, 1] describe a customer; follows from the schema where there is one
     schema: Schema | None = None
+    most: float = 1.0  # the largest quantity that one visitor can buy
+    step: float | None = None  # prices that can be charged are this far apart; None: any price can be
+    ending: float = 0.0  # and this is one of them: prices with step 1 and ending 0.99 end in .99
     epsilon: float = 1.0
     delta: float | str = "2/T^2"
+    holdout: float = 0.0  # share of customers, by a coin, who go on paying today's price: what others are compared with
     risk: float = 0.02  # the largest share of what staying would have earned that learning may cost
 
     def __post_init__(self) -> None:
         checks.finite(floor=self.floor, ceiling=self.ceiling, unit_cost=self.unit_cost)
         checks.positive(reference_price=self.reference_price, epsilon=self.epsilon)
-        checks.probability(conversion=self.conversion)
         parse_delta(self.delta, _USUAL)  # nonsense is refused here, what a short horizon makes of a formula later
+        checks.at_least(1.0, most=self.most)
+        if self.most == 1.0:
+            checks.probability(conversion=self.conversion)
+        checks.positive(conversion=self.conversion)
+        _below("conversion", self.conversion, "most", self.most)
         checks.non_negative(floor=self.floor, unit_cost=self.unit_cost)
         checks.within(0.0, 1.0, risk=self.risk)
+        checks.within(0.0, 0.5, holdout=self.holdout)
         _below("floor", self.floor, "reference_price", self.reference_price)
         _below("reference_price", self.reference_price, "ceiling", self.ceiling)
         _below("unit_cost", self.unit_cost, "reference_price", self.reference_price)
         if self.elasticity is not None:
             object.__setattr__(self, "elasticity", _elasticity(self.elasticity))
+        checks.non_negative(ending=self.ending)
+        if self.step is not None:
+            checks.positive(step=self.step)
+            self._check_step()
         if self.schema is not None:
             self._take_contexts(self.schema.dimension)
             if self.schema.unknown is None:
@@ -73,7 +90,7 @@ class Product:
 
     def _check_fit(self) -> None:
         """Refuse numbers that are each possible and that together leave the model nothing to say."""
-        checks.within(LEAST_CONVERSION, 1.0 - LEAST_CONVERSION, conversion=self.conversion)
+        checks.within(LEAST_CONVERSION * self.most, (1.0 - LEAST_CONVERSION) * self.most, conversion=self.conversion)
         today = self.reference_price
         for name, most in (("floor", 1.0 - LEAST_ROOM), ("unit_cost", 1.0 - LEAST_MARGIN)):
             if not getattr(self, name) <= most * today:
@@ -91,6 +108,14 @@ class Product:
                 f"{self.ceiling!r} with {cause} {getattr(self, cause)!r}"
             )
 
+    def _check_step(self) -> None:
+        """There must be something to try out on both sides of today's price."""
+        given = f"step {self.step!r} with ending {self.ending!r}"
+        if not self.cheapest < self.reference_price:
+            raise InvalidInput(f"{given} leaves no price from floor to below reference_price")
+        if not self.dearest > self.reference_price:
+            raise InvalidInput(f"{given} leaves no price from above reference_price to ceiling")
+
     @property
     def reach(self) -> float:
         """How far a price can be from today's. Relative prices z = (price - today's) / reach lie in [-1, 1]."""
@@ -104,7 +129,12 @@ class Product:
     @property
     def level(self) -> float:
         """The expected log-odds of a purchase at today's price."""
-        return math.log(self.conversion / (1.0 - self.conversion))
+        return math.log(self._share / (1.0 - self._share))
+
+    @property
+    def _share(self) -> float:
+        """Of the largest quantity, what a visitor is expected to buy at today's price."""
+        return self.conversion / self.most
 
     @property
     def response(self) -> float:
@@ -114,9 +144,9 @@ class Product:
         cost) b (1 - conversion) = 1 (Lerner).
         """
         if self.elasticity is None:
-            return 1.0 / (self.margin * (1.0 - self.conversion))
+            return 1.0 / (self.margin * (1.0 - self._share))
         middle = math.sqrt(math.prod(self.elasticity)) if isinstance(self.elasticity, tuple) else self.elasticity
-        return middle * self.reach / (self.reference_price * (1.0 - self.conversion))
+        return middle * self.reach / (self.reference_price * (1.0 - self._share))
 
     @property
     def response_doubt(self) -> float | None:
@@ -130,14 +160,41 @@ class Product:
         return min(max(math.sqrt(high / low) - 1.0, DOUBTS[0]), DOUBTS[1])
 
     @property
+    def cheapest(self) -> float:
+        """The lowest price that can be charged."""
+        return self.floor if self.step is None else self._rung(math.ceil(self._steps(self.floor) - _SLACK))
+
+    @property
+    def dearest(self) -> float:
+        """The highest price that can be charged."""
+        return self.ceiling if self.step is None else self._rung(math.floor(self._steps(self.ceiling) + _SLACK))
+
+    @property
     def lowest(self) -> float:
-        """The floor as a relative price."""
-        return (self.floor - self.reference_price) / self.reach
+        """The lowest price that can be charged, as a relative price."""
+        return self.relative_of(self.cheapest)
 
     @property
     def highest(self) -> float:
-        """The ceiling as a relative price."""
-        return (self.ceiling - self.reference_price) / self.reach
+        """The highest price that can be charged, as a relative price."""
+        return self.relative_of(self.dearest)
+
+    def relative_of(self, price: float) -> float:
+        """z of a price."""
+        return (price - self.reference_price) / self.reach
+
+    def price_of(self, relative: float) -> float:
+        """The price that is charged where z is asked for: the nearest that can be, without a float's last digits."""
+        price = self.reference_price + self.reach * relative
+        if self.step is not None:
+            price = self._rung(round(self._steps(price)))
+        return min(max(round(price, _DIGITS), self.cheapest), self.dearest)
+
+    def _steps(self, price: float) -> float:
+        return (price - self.ending) / (self.step or 1.0)
+
+    def _rung(self, steps: int) -> float:
+        return round(self.ending + steps * (self.step or 1.0), _DIGITS)
 
 
 def _elasticity(given: object) -> float | tuple[float, float]:

@@ -76,6 +76,7 @@ class MomentRelease:
     earnings: FloatArray  # by the holdout and by the others
     records: int  # up to the batch's newest one, those of earlier batches included
     event: Event
+    priced: int | None = None  # slots of the batch outside the holdout, which no record decides; None: as many as usual
 
     def __post_init__(self) -> None:
         for field in ("score", "descriptions", "earnings"):

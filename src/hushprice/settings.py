@@ -13,8 +13,11 @@ from hushprice import checks
 from hushprice.privacy.adjacency import Adjacency, adjacency_of
 from hushprice.privacy.budget import PrivacyBudget, split
 from hushprice.privacy.delta import parse_delta
+from hushprice.product import Product
 
 DEFAULT_POLICY = "noisy-newton"
+PRODUCT_POLICY = "cautious"  # the default where a product is given
+PRODUCT_HORIZON = 1_000_000  # customers of a product that are learned from, where nothing else is said
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +48,7 @@ class PolicySettings:
     bonus: bool = True
     noise: bool = True
     unit_cost: float = 0.0  # noisy-newton: a share of the highest price
+    product: Product | None = None  # cautious: what a shop knows
 
     def __post_init__(self) -> None:
         checks.whole(1, horizon=self.horizon)
@@ -93,5 +97,5 @@ class Settings(TypedDict, total=False):
 
 
 BUDGET = ("epsilon", "delta", "epsilon_covariance", "epsilon_estimate", "adjacency")
-OPTIONS = tuple(name for name in Settings.__annotations__ if name not in BUDGET)
+OPTIONS = (*(name for name in Settings.__annotations__ if name not in BUDGET), "product")
 _DEFAULTS = {field.name: field.default for field in fields(PolicySettings)}

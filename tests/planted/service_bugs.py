@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests.planted.planting import changed, together
 
-from hushprice.policies.newton import statements
 from hushprice.policies.newton.pricing import customer_price
 from hushprice.price_search.certified import STACK
+from hushprice.privacy.certificates import batch_facts
 from hushprice.privacy.certificates import statements as every_policy
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
@@ -115,6 +115,6 @@ retention_that_forgets_caps = changed(sqlite_learner, "erase_quotes", _caps_eras
 shown_without_a_note = changed(ProductTable, "note", lambda real: lambda self, store, products: [])
 restored_backups_free_for_customers = together(
     changed(certificates, "guarantee_after", _without_restores),
-    changed(statements, "guarantee_after", _without_restores),
+    changed(batch_facts, "guarantee_after", _without_restores),
 )
 scratch_shared_by_customers = changed(customer_price, "price_of_customer", _one_scratch_for_all)

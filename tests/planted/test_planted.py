@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pytest
 from tests.planted import batch_bugs as batch
 from tests.planted import batch_checks as batches
+from tests.planted import coin_bugs, coin_checks, link_bugs, link_checks, service_bugs, service_checks
 from tests.planted import customer_bugs as customer
 from tests.planted import engine_checks as engine
 from tests.planted import limit_bugs as limit
-from tests.planted import link_bugs, link_checks, service_bugs, service_checks
 from tests.planted import moment_bugs as moment
 from tests.planted import moment_checks as moments
 from tests.planted import noise_bugs as noise
@@ -126,6 +126,26 @@ PLANTED = [
         "a batch drawn again after a restart",
         service_bugs.redrawn_after_restart,
         service_checks.restarts_draw_nothing_again,
+    ),
+    Planted(
+        "a coin that a purchase turns",
+        coin_bugs.coin_of_the_purchase,
+        coin_checks.coins_and_holdouts_are_not_the_records,
+    ),
+    Planted(
+        "buyers counted as the holdout",
+        coin_bugs.holdout_of_the_purchase,
+        coin_checks.coins_and_holdouts_are_not_the_records,
+    ),
+    Planted(
+        "slots without a record left out of their batch",
+        coin_bugs.unreadable_slots_left_out,
+        coin_checks.batches_end_by_slots_alone,
+    ),
+    Planted(
+        "moments forgotten on restart",
+        coin_bugs.release_forgotten_on_restart,
+        coin_checks.a_restart_keeps_what_was_drawn,
     ),
     Planted(
         "over-cap quotes counted by the store",

@@ -25,11 +25,13 @@ from hushprice.errors import InvalidInput
 from hushprice.live import saved
 from hushprice.noise import NoiseSource, System
 from hushprice.policies.catalog import build
+from hushprice.policies.cautious.policy import DEMAND
 from hushprice.policies.paper.private.covariance import CovarianceReleaser
 from hushprice.policies.paper.private.estimate import EstimateReleaser
 from hushprice.policies.protocol import Engine, Learner, Policy, Quoter, part
 from hushprice.privacy.ledger import Ledger
-from hushprice.settings import DEFAULT_POLICY, PolicySettings, Settings
+from hushprice.product import Product
+from hushprice.settings import DEFAULT_POLICY, PRODUCT_HORIZON, PRODUCT_POLICY, PolicySettings, Settings
 from hushprice.slots import Observation, Slots
 from hushprice.types import FloatArray
 
@@ -74,7 +76,8 @@ class Pricer:
         checks.whole(0, delay=delay)
         if not policy.learns:
             raise InvalidInput(
-                f"policy must be one that learns ('paper', 'noisy-newton' or 'nonprivate'), got {policy.name!r}"
+                f"policy must be one that learns ('cautious', 'paper', 'noisy-newton' or 'nonprivate'), "
+                f"got {policy.name!r}"
             )
         policy.check_fits(horizon=horizon, demand=demand, dimension=features.dimension)
         if schema is not None and schema.dimension != features.contexts:
@@ -102,7 +105,9 @@ class Pricer:
         )
 
     def quote(self, customer: Customer) -> Quote:
-        """A price in [0, 1] for the arriving customer: a context, or attributes by the schema's names.
+        """A price for the arriving customer: a context, or attributes by the schema's names.
+
+        In the product's currency where there is a product, in [0, 1] otherwise.
 
         Bad input is refused before anything changes. After the horizon prices go on and learning has stopped. A fit
         that fails (DidNotConverge) stays paid for, and the same customer may be quoted again, from the last estimate.
@@ -117,7 +122,7 @@ class Pricer:
             if not np.isfinite(phi).all():  # a record that cannot be learned must not get a slot
                 raise InvalidInput("features must be finite for every context and price")
             self.clipped_attributes += clipped
-            return Quote(self.slots.open(phi), price, self.quoter.version)
+            return Quote(self.slots.open(phi), self.policy.in_currency(price), self.quoter.version)
 
     def observe(self, quote_id: str, demand: float) -> Observation:
         """What the quoted customer bought: a number, or True or False. Late, out of order or never; never twice."""
@@ -195,8 +200,9 @@ class Pricer:
 
 def open_pricer(
     *,
-    horizon: int,
-    policy: str = DEFAULT_POLICY,
+    product: Product | None = None,
+    horizon: int | None = None,
+    policy: str | None = None,
     contexts: int | None = None,
     schema: Schema | None = None,
     demand: Demand | None = None,
@@ -208,7 +214,10 @@ def open_pricer(
     estimates: EstimateReleaser | None = None,
     **asked: Unpack[Settings],
 ) -> Pricer:
-    """A pricer for `horizon` customers, by context length or by schema; `asked` is what settings.py lists.
+    """A pricer for a product, or for `horizon` customers of a market by context length or by schema.
+
+    A product says all that a shop knows, prices are in its currency, and the policy is `cautious`; a million customers
+    are learned from unless a horizon is given. Without one, prices lie in [0, 1] and `asked` is what settings.py lists.
 
     `epsilon` and `delta` are the totals over the horizon; epsilon is 1 unless it or both of its shares are given.
     Policy noisy-newton takes `reference_price`, where prices start, and `unit_cost`, a share of the highest price: then
@@ -219,21 +228,48 @@ def open_pricer(
     >>> pricer = open_pricer(horizon=1000, contexts=1)
     >>> pricer.ledger.claimed
     EpsilonDelta(epsilon=1.0, delta=2e-06)
+    >>> socks = Product(floor=8.0, ceiling=12.0, reference_price=10.0, conversion=0.1, contexts=1)
+    >>> 8.0 <= open_pricer(product=socks).quote([0.5]).price <= 12.0
+    True
     """
-    settings = PolicySettings(policy=policy, horizon=horizon, **asked)
+    if product is not None:
+        own = None if features == "main" else features
+        given = {"contexts": contexts, "schema": schema, "demand": demand, "features": own}
+        settings = _of_product(product, horizon, policy, given, asked)
+        demand, schema, features = DEMAND, product.schema, "main"
+        contexts = product.contexts if schema is None else None
+    elif horizon is None:
+        raise InvalidInput("horizon must be given, or a product")
+    else:
+        settings = PolicySettings(policy=policy or DEFAULT_POLICY, horizon=horizon, **asked)
     demand = Logistic() if demand is None else demand
     features = _features(features, contexts, schema)
     return Pricer(
         policy=build(settings, demand, features),
         demand=demand,
         features=features,
-        horizon=horizon,
+        horizon=settings.horizon,
         schema=schema,
         delay=delay,
         source=source,
         simulation=simulation,
         covariance=covariance,
         estimates=estimates,
+    )
+
+
+def _of_product(
+    product: Product, horizon: int | None, policy: str | None, given: Mapping[str, object], asked: Settings
+) -> PolicySettings:
+    """What a product asks for; what it says itself cannot be said beside it."""
+    for name, value in {**given, "epsilon": asked.get("epsilon"), "delta": asked.get("delta")}.items():
+        if value is not None:
+            raise InvalidInput(f"{name} is the product's where one is given, got {checks.shown(value)} beside it")
+    if policy not in (None, PRODUCT_POLICY):
+        raise InvalidInput(f"policy must be {PRODUCT_POLICY!r} where a product is given, got {policy!r}")
+    own: Settings = {**asked, "epsilon": product.epsilon, "delta": product.delta}
+    return PolicySettings(
+        policy=PRODUCT_POLICY, horizon=PRODUCT_HORIZON if horizon is None else horizon, product=product, **own
     )
 
 

@@ -24,6 +24,7 @@ COVARIANCE_NOISE = 4
 ESTIMATE_NOISE = 5
 INPUT_NOISE = 6
 OUTPUT_NOISE = 7
+HOLDOUT = 8
 
 Words: TypeAlias = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 

@@ -13,4 +13,6 @@ POLICIES = {
     "fixed": "hushprice.policies.baselines",
     "input-perturbation": "hushprice.policies.paper.policy",
     "clairvoyant": "hushprice.policies.baselines",
+    "cautious": "hushprice.policies.cautious.policy",
 }
+FOR_PRODUCTS = ("cautious",)  # these price a Product; the others, customers of a market with prices in [0, 1]

@@ -11,12 +11,12 @@ from hushprice import checks
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput, first_line
-from hushprice.policies import POLICIES
+from hushprice.policies import FOR_PRODUCTS, POLICIES
 from hushprice.policies.protocol import PlainPolicy, Policy, Setting, part_of
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.settings import PolicySettings
 
-NAMES = tuple(POLICIES)
+NAMES = tuple(name for name in POLICIES if name not in FOR_PRODUCTS)  # that a market can be simulated with
 
 PlainFactory = Callable[[Setting], PlainPolicy]
 

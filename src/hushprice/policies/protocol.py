@@ -93,6 +93,10 @@ class Policy:
         """Its choices by the names of settings.py, for tables; what it does not read is not there."""
         return {}
 
+    def in_currency(self, price: float) -> float:
+        """A price in [0, 1] as it is quoted: itself, unless the policy is for a product."""
+        return price
+
     def check_fits(self, *, horizon: int, demand: Demand, dimension: int) -> None:
         """Refuse a horizon or a demand other than those the noise was calculated for: the claim would be empty."""
         if self.horizon not in (None, horizon):

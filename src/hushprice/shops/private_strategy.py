@@ -6,33 +6,26 @@ import numpy as np
 
 from hushprice.noise import Tape
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
-from hushprice.policies.cautious.pricing.shop_model import ShopModel
+from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.policies.cautious.private.learner import CautiousLearner
 from hushprice.policies.cautious.rules import cautious
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.delta import parse_delta
 from hushprice.product import Product
-from hushprice.types import FloatArray
+from hushprice.types import BoolArray, FloatArray
 
 
 class PrivateStrategy:
     """Policy cautious. Every outcome is known before the next stretch."""
 
     def __init__(self, product: Product, horizon: int, noise: bool, rng: np.random.Generator) -> None:
-        model = ShopModel(
-            contexts=product.contexts,
-            margin=product.margin,
-            level=product.level,
-            response=product.response,
-            lowest=product.lowest,
-            highest=product.highest,
-        )
         claimed = EpsilonDelta(product.epsilon, parse_delta(product.delta, horizon))
         rules = cautious(
             claimed,
-            model=model,
+            model=model_of(product),
             risk=product.risk,
             horizon=horizon,
+            holdout=product.holdout,
             drawn=noise,
             response_doubt=product.response_doubt,
         )
@@ -42,6 +35,7 @@ class PrivateStrategy:
         source = Tape(int(rng.integers(2**62)), 0)
         self.learner = CautiousLearner(rules=rules, source=source, choice=self.quoter.rule.choice)
         self._coins: FloatArray = np.empty(0)
+        self._apart: BoolArray = np.empty(0, dtype=bool)
 
     @property
     def due(self) -> int:
@@ -49,13 +43,16 @@ class PrivateStrategy:
 
     def prices(self, contexts: FloatArray) -> FloatArray:
         self._coins = np.where(self._rng.random(len(contexts)) < 0.5, -1.0, 1.0)
-        relative = self.quoter.relative_prices(contexts, self._coins)
+        apart = self._rng.random(len(contexts)) if self._product.holdout > 0.0 else np.ones(len(contexts))
+        self._apart = apart < self._product.holdout
+        relative = np.where(self._apart, 0.0, self.quoter.relative_prices(contexts, self._coins))
         prices = self._product.reference_price + self._product.reach * relative
         return np.clip(prices, self._product.floor, self._product.ceiling)  # its last digit may be beyond them
 
     def learn(self, contexts: FloatArray, prices: FloatArray, sales: FloatArray) -> None:
         relative = (prices - self._product.reference_price) / self._product.reach
-        self.learner.absorb(contexts, relative, self._coins, sales, self.quoter.belief.theta)
+        demands, theta = sales / self._product.most, self.quoter.belief.theta
+        self.learner.absorb(contexts, relative, self._coins, demands, theta, self._apart)
         if self.learner.count == self.quoter.end:
             self.quoter.accept(self.learner.release())
             self.learner.begin(self.quoter.rule.choice)

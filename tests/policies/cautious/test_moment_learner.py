@@ -109,14 +109,14 @@ def test_slots_are_never_counted_back(records: Any) -> None:
 
 @pytest.mark.parametrize("choice", [-1, len(WEIGHTS), 0.0, None, "0"])
 def test_an_unknown_choice_is_refused(choice: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"^choice must be one of the 3 there are, got"):
+    with pytest.raises(InvalidInput, match=r"^choice must be one of the 4 there are, got"):
         learner(choice=choice)
     made = learner()
     made.skip()
     made.release()
-    with pytest.raises(InvalidInput, match=r"^choice must be one of the 3 there are, got"):
+    with pytest.raises(InvalidInput, match=r"^choice must be one of the 4 there are, got"):
         made.begin(choice)
-    with pytest.raises(InvalidInput, match=r"^choice must be one of the 3 there are, got"):
+    with pytest.raises(InvalidInput, match=r"^choice must be one of the 4 there are, got"):
         made.jump(9, choice)
 
 

@@ -14,8 +14,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import by_name
 from hushprice.demand.protocol import Demand
+from hushprice.policies.cautious import noise as moment_noise
+from hushprice.policies.cautious.statements import CautiousFacts
 from hushprice.policies.newton import noise as batch_noise
-from hushprice.policies.newton.statements import ManualChange, NewtonFacts, ServiceFacts
+from hushprice.policies.newton.statements import NewtonFacts
 from hushprice.policies.paper.calibration import calibrate
 from hushprice.policies.paper.noise import open_ledger
 from hushprice.policies.paper.statements import PaperFacts
@@ -24,9 +26,10 @@ from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, split
 from hushprice.privacy.certificates import canonical, signing
+from hushprice.privacy.certificates.batch_facts import ManualChange, ServiceFacts
 from hushprice.privacy.certificates.certificate import FIRST, Certificate, issue
 from hushprice.privacy.certificates.statements import versions
-from hushprice.privacy.ledger import Ledger
+from hushprice.privacy.ledger import Entry, Ledger
 
 KEY = Ed25519PrivateKey.from_private_bytes(b"operator's key, for tests alone!")
 STRANGER = Ed25519PrivateKey.from_private_bytes(b"somebody else's key, to forge it")
@@ -89,6 +92,27 @@ def make_batch_facts(
     )
 
 
+def make_moment_facts(
+    adjacency: Adjacency = Adjacency.REPLACE_ONE,
+    *,
+    issued: datetime.date = datetime.date(2026, 10, 1),
+    service: ServiceFacts | None = None,
+) -> CautiousFacts:
+    claimed = EpsilonDelta(1.0, 1e-6)
+    noise = moment_noise.calibrate(claimed, contexts=2, largest=0.1, adjacency=adjacency)
+    return CautiousFacts(
+        issued=issued,
+        versions=versions(),
+        adjacency=adjacency,
+        horizon=60,
+        delay=0 if service is not None else 4,
+        contexts=2,
+        event=noise.event(2, live=True),
+        claimed=claimed,
+        service=service,
+    )
+
+
 CHANGES = (
     ManualChange(date=datetime.date(2026, 9, 1), what="rules", detail='{"floor":5.0}'),
     ManualChange(date=datetime.date(2026, 9, 3), what="freeze", detail=""),
@@ -108,7 +132,13 @@ def make_service_facts(
     return dataclasses.replace(make_batch_facts(issued=issued), delay=0, service=service)
 
 
-def make_ledger(facts: PaperFacts | NewtonFacts) -> Ledger:
+AnyFacts = PaperFacts | NewtonFacts | CautiousFacts
+
+
+def make_ledger(facts: AnyFacts) -> Ledger:
+    if isinstance(facts, CautiousFacts):
+        open_once = Ledger(adjacency=facts.adjacency, claimed=facts.claimed, allowance=(Entry(facts.event, 1),))
+        return open_once.spend(facts.event)
     if isinstance(facts, NewtonFacts):
         event = facts.noise.event(facts.features.dimension, live=True)
         return batch_noise.open_ledger(facts.noise, event, facts.adjacency).spend(event)
@@ -128,9 +158,7 @@ def make_ledger(facts: PaperFacts | NewtonFacts) -> Ledger:
     return ledger.spend(estimate, facts.estimates) if facts.estimates else ledger
 
 
-def make(
-    facts: PaperFacts | NewtonFacts, previous: Certificate | None = None, key: Ed25519PrivateKey = KEY
-) -> Certificate:
+def make(facts: AnyFacts, previous: Certificate | None = None, key: Ed25519PrivateKey = KEY) -> Certificate:
     return issue(facts, make_ledger(facts), key, previous)
 
 

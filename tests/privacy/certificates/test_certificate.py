@@ -22,6 +22,7 @@ from tests.privacy.certificates.certificates import (
     make_batch_facts,
     make_facts,
     make_ledger,
+    make_moment_facts,
     make_service_facts,
     parse,
     raw,
@@ -33,19 +34,23 @@ from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.errors import InvalidInput
 from hushprice.noise import System
 from hushprice.policies import verification
-from hushprice.policies.newton.statements import STATED as STATED_OF_BATCHES
-from hushprice.policies.newton.statements import STATED_OF_SERVICE, ManualChange
+from hushprice.policies.cautious.statements import STATED as STATED_OF_CAUTIOUS
+from hushprice.policies.newton.statements import STATED as STATED_OF_NEWTON
 from hushprice.policies.paper.noise import without_noise
 from hushprice.policies.paper.statements import STATED
 from hushprice.policies.verification import UNPROVABLE, verify
 from hushprice.privacy import accountant
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.privacy.certificates import canonical, certificate, signing, statements
+from hushprice.privacy.certificates import batch_facts, canonical, certificate, signing, statements
+from hushprice.privacy.certificates.batch_facts import ManualChange, ServiceFacts
 from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.privacy.customers import guarantee_of
 from hushprice.privacy.ledger import loss_of_all
 
+STATED_OF_BATCHES = batch_facts.STATED_OF_PRICER | STATED_OF_NEWTON
+STATED_OF_SERVICE = batch_facts.STATED_OF_SERVICE | STATED_OF_NEWTON
+STATED_OF_MOMENTS = batch_facts.STATED_OF_PRICER | STATED_OF_CAUTIOUS
 FIRST = make(make_facts(estimates=1, issued=datetime.date(2026, 9, 1)))
 SOUND = make(make_facts(), previous=FIRST)
 LOOSE = make(make_facts("published", Gaussian(noise=1.5), Adjacency.ZERO_OUT, estimates=0))
@@ -58,6 +63,7 @@ DOCUMENTS = {
     "batches": raw(BATCHES),
     "service": raw(SERVICE),
     "uncapped": raw(UNCAPPED),
+    "moments": raw(make(make_moment_facts())),
 }
 LEAVES = [
     pytest.param(which, path, id=f"{which}-{field(doc, path)}")
@@ -71,7 +77,7 @@ CHOICES = [
     ("tree", "toeplitz"),
     ("triangle", "frobenius"),
     ("replace-one", "zero-out"),
-    ("CovarianceStream", "PerturbedEstimate", "Batches", "NotPrivate"),
+    ("CovarianceStream", "PerturbedEstimate", "Batches", "MomentBatches", "NotPrivate"),
     ("Tree", "Toeplitz"),
     ("2026-10-01", "2026-10-02"),
     ("2026-09-01", "2026-09-02"),
@@ -142,6 +148,20 @@ def test_a_certificate_of_batches_verifies(demand, adjacency):
     assert set(found.stated) == set(STATED_OF_BATCHES)
 
 
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+@pytest.mark.parametrize("service", [None, ServiceFacts(product="shirt", outcome_seconds=9.0, records_per_customer=3)])
+def test_a_certificate_of_moments_verifies(adjacency, service):
+    facts = make_moment_facts(adjacency, service=service)
+    found = verify(Certificate.parse(make(facts).to_json().encode()))
+    ledger = make_ledger(facts)
+    assert (found.claimed, found.proven) == (ledger.claimed, ledger.proven)
+    assert found.spent == found.proven  # paid at the start
+    assert ("parameters.delay" in found.stated) == (service is None)
+    assert (found.customer is None) == (service is None)
+    later = dataclasses.replace(facts, issued=datetime.date(2026, 11, 1))
+    verify(make(later, previous=make(facts)), previous=make(facts))
+
+
 def test_certificates_of_batches_follow_each_other_and_no_other_policys():
     later = make_batch_facts(issued=datetime.date(2026, 11, 1))
     verify(make(later, previous=BATCHES), previous=BATCHES)
@@ -154,7 +174,13 @@ def test_certificates_of_batches_follow_each_other_and_no_other_policys():
 
 @pytest.mark.parametrize(
     ("which", "other", "where"),
-    [("tight", "noisy-newton", "parameters"), ("batches", "paper", "parameters"), ("service", "paper", "mechanism")],
+    [
+        ("tight", "noisy-newton", "parameters"),
+        ("batches", "paper", "parameters"),
+        ("batches", "cautious", "parameters"),
+        ("moments", "noisy-newton", "parameters"),
+        ("service", "paper", "mechanism"),
+    ],
 )
 def test_a_certificate_of_one_policy_is_none_of_the_other(which, other, where):
     document = DOCUMENTS[which]
@@ -303,9 +329,12 @@ def test_a_forged_field_is_refused_by_name_or_is_merely_stated(which, path):
     refusals = [refusal(json.dumps(resigned(each)).encode()) for each in changed]
     assert [message for message in refusals if not NAMED.search(message)] == []
     # A weaker claim follows from a stronger proof, so it is no lie.
-    stated = {"batches": STATED_OF_BATCHES, "service": STATED_OF_SERVICE, "uncapped": STATED_OF_SERVICE}.get(
-        which, STATED
-    )
+    stated = {
+        "batches": STATED_OF_BATCHES,
+        "service": STATED_OF_SERVICE,
+        "uncapped": STATED_OF_SERVICE,
+        "moments": STATED_OF_MOMENTS,
+    }.get(which, STATED)
     merely = {*stated, "previous", "result.claimed.epsilon"}
     assert ("" in refusals) == (name in merely or name.startswith("outside_the_guarantee.changes["))
 

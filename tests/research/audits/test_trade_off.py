@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hushprice.policies.catalog import POLICIES
+from hushprice.policies.catalog import NAMES
 from hushprice.privacy import gaussian
 from hushprice.privacy.loss import Loss, Radial
 from hushprice.research.audits.trade_off import (
@@ -81,7 +81,7 @@ def test_most_separation_is_exact_for_gaussian_noise_and_a_bound_otherwise() -> 
     assert 0.1 < most_separation(Loss(radials=(Radial(1, 0.2, 0.1, 2),))) < 0.3
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", NAMES)
 def test_a_loss_is_known_of_policies_that_prove_one(policy: str) -> None:
     job = prepare(policy, horizon=200)
     loss = promised_loss(job.policy, live=False)

@@ -59,7 +59,7 @@ def crashed(served: Served, kills: int, seed: int) -> Run:
     chance, run = random.Random(seed), Run()
     notes = run.notes
     served.start()
-    for kind, changes in (("plain", {}), ("capped", {}), ("plain", PATIENT)):
+    for kind, changes in (("plain", {}), ("capped", {}), ("plain", PATIENT), ("cautious", {})):
         add_product(served, notes, kind, **changes)
     seen: truth.Observed = {}
     order: list[str] = []
@@ -73,7 +73,8 @@ def crashed(served: Served, kills: int, seed: int) -> Run:
             served.crash(kind)
             run.kills += 1
             run.seconds.append(served.recover(kind))
-            add_product(served, notes, chance.choice(("plain", "capped")))  # whose first releases come at once
+            # Its first releases come at once.
+            add_product(served, notes, chance.choice(("plain", "capped", "cautious")))
         seen = _busy(served, seen, run)
     served.end()
     seen = _look(served, seen, run)

@@ -26,6 +26,7 @@ PRODUCT: dict[str, Any] = {
     "outcome_seconds": WINDOW,
     "holdout": 0.1,
 }
+CAUTIOUS: dict[str, Any] = {"conversion": 0.4, "floor": 4.0, "reference_price": 6.0, "risk": 0.1}
 PATIENT = {"quote_seconds": 600.0, "outcome_seconds": 600.0}  # none of its slots is due in a test
 
 
@@ -192,9 +193,9 @@ class Shopper(threading.Thread):
 
 
 def add_product(served: Served, notes: Notes, kind: str, **changes: Any) -> str:
-    """`kind` is plain or capped."""
+    """`kind` is plain, capped, or cautious."""
     name = f"{kind}-{len(notes.products)}"
-    more = {"records_per_customer": CAP} if kind == "capped" else {}
+    more = {"capped": {"records_per_customer": CAP}, "cautious": CAUTIOUS}.get(kind, {})
     line, status = served.line("admin"), 503
     while status == 503:  # a database that has just come back
         status, answer = line.call("POST", "/v1/products", {**PRODUCT, "name": name, **more, **changes})

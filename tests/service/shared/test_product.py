@@ -96,7 +96,7 @@ def test_sound_products_are_taken(changes: dict[str, Any]) -> None:
         ({"delta": math.nan}, "delta must lie strictly between 0 and 1, got nan"),
         ({"horizon": 0}, "horizon must be a whole number at or above 1, got 0"),
         ({"horizon": 10**13}, "horizon must lie in [1, 1e+12], got 10000000000000"),
-        ({"policy": "paper"}, "policy must be one of noisy-newton, fixed, got 'paper'"),
+        ({"policy": "paper"}, "policy must be one of cautious, noisy-newton, fixed, got 'paper'"),
         ({"features": "all"}, "features must be one of main, intercept, interactions, got 'all'"),
         ({"family": "gaussian"}, "family must be one of logistic, poisson, got 'gaussian'"),
         ({"slope": 0.0}, "slope must lie in [0.001, 300], got 0.0"),
@@ -127,7 +127,8 @@ def test_every_field_is_checked_or_free() -> None:
     assert set(Product.__struct_fields__) == {
         "name", "currency", "ceiling", "schema", "contexts", "decimals", "unit_cost", "reference_price", "epsilon",
         "delta", "horizon", "policy", "features", "family", "slope", "bound", "quote_seconds", "outcome_seconds",
-        "holdout", "records_per_customer", "retention_days", "rules",
+        "holdout", "records_per_customer", "retention_days", "rules", "conversion", "floor", "elasticity",
+        "risk", "most",
     }  # fmt: skip
 
 

@@ -70,8 +70,9 @@ def test_a_release_is_stored_with_the_state_that_made_it(quoter: QuoterStore, le
     learn(learner, 2, first, second)
     assert learner.state(PRODUCT) == state(2, 2)
     assert quoter.releases(PRODUCT) == [first, second]
-    learn(learner, 4, release(3, 4, batch=2))
-    assert quoter.releases(PRODUCT, after=2) == [release(3, 4, batch=2)] == [quoter.latest_release(PRODUCT)]
+    third = release(3, 4, batch=2, kind="moments")
+    learn(learner, 4, third)
+    assert quoter.releases(PRODUCT, after=2) == [third] == [quoter.latest_release(PRODUCT)]
     assert quoter.releases(PRODUCT, after=3) == quoter.releases("nothing") == []
     assert problems(learner) == []
 

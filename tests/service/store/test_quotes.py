@@ -162,6 +162,10 @@ def test_a_representation_shows_no_record(store_uri: str, quoter: QuoterStore, l
 
 def test_an_exact_price_and_context_come_back(quoter: QuoterStore, learner: LearnerStore) -> None:
     price, context = 0.1 + 0.2, bytes(range(256))
-    give(quoter, quote(price=price, context=context))
+    given = quote(price=price, context=context), quote(price=price, context=context, holdout=True)
+    give(quoter, *given)
     pass_time(quoter, 20.0)
-    assert due(learner) == [Slot(1, context, price, None, True)]
+    assert due(learner) == [
+        Slot(slot, context, price, None, True, each.holdout, bytes.fromhex(each.id))
+        for slot, each in enumerate(given, 1)
+    ]

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 
 from hushprice.service.store import open_store, postgres_setup, sqlite_file
-from hushprice.service.store.values import ApiKey
+from hushprice.service.store.values import ApiKey, StoredRelease
 
 _OLD = "hushprice.service.store"
 
@@ -19,6 +19,8 @@ def test_a_sqlite_file_of_version_1(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.executescript(resources.files(_OLD).joinpath("sqlite_1.sql").read_text())
         connection.execute("INSERT INTO api_key VALUES ('web', 'shop', x'07')")
+        connection.execute("INSERT INTO product (name, spec, rules, created) VALUES ('tea', x'7b7d', x'7b7d', 9.0)")
+        connection.execute("INSERT INTO release VALUES (1, 1, 1, 'score', 5, 0, x'0102', x'7b7d', 10.0)")
         connection.execute(f"PRAGMA application_id = {sqlite_file.APPLICATION}")
         connection.execute("PRAGMA user_version = 1")
     connection.close()
@@ -36,12 +38,17 @@ def test_a_postgres_database_of_version_1(bare_uri: str) -> None:
             """CREATE FUNCTION hushprice.forget(who bytea) RETURNS void LANGUAGE sql AS $$ SELECT NULL::void $$"""
         )
         connection.execute("INSERT INTO hushprice.api_key VALUES ('web', 'shop', '\\x07')")
+        connection.execute("INSERT INTO hushprice.product (name, spec, rules, created) VALUES ('tea', '{}', '{}', 9.0)")
+        connection.execute(
+            "INSERT INTO hushprice.release SELECT id, 1, 1, 'score', 5, 0, '\\x0102', '{}', 10.0 FROM hushprice.product"
+        )
     _check(bare_uri)
 
 
 def _check(uri: str) -> None:
     store = open_store(uri, "learner")
     assert store.api_keys() == [ApiKey("web", "shop", b"\x07")]
+    assert store.releases("tea") == [StoredRelease("tea", 1, 1, "score", 5, 0, b"\x01\x02", b"{}", 10.0)]
     store.forget(b"nobody", "me")
     assert [entry.actor for entry in store.trail()] == ["me"]
     store.close()

@@ -39,6 +39,7 @@ class CautiousRules:
     growth: float
     risk: float
     horizon: int
+    holdout: float = 0.0  # share of slots, by a coin, that are charged today's price
     drawn: bool = True  # False: all noise is left out, for study, and nothing is claimed
 
     def __post_init__(self) -> None:
@@ -46,6 +47,7 @@ class CautiousRules:
         checks.whole(1, first=self.first, middle=self.middle, horizon=self.horizon)
         checks.positive(growth=self.growth)
         checks.within(0.0, 1.0, risk=self.risk)
+        checks.within(0.0, 0.5, holdout=self.holdout)
 
     def score_noise(self, choice: int) -> float:
         """The deviation of an entry of a batch's score, as drawn."""
@@ -55,6 +57,10 @@ class CautiousRules:
         """How many slots the batch after these should have, if that is safe."""
         return max(self.first, min(slots, self.middle), int(self.growth * slots))
 
+    def priced(self, slots: int) -> int:
+        """How many of so many slots are not in the holdout, on average: the others tell nothing about the rule."""
+        return max(1, round((1.0 - self.holdout) * slots))
+
 
 def cautious(
     claimed: EpsilonDelta,
@@ -63,6 +69,7 @@ def cautious(
     risk: float,
     horizon: int,
     adjacency: Adjacency = Adjacency.REPLACE_ONE,
+    holdout: float = 0.0,
     drawn: bool = True,
     response_doubt: float | None = None,
 ) -> CautiousRules:
@@ -82,6 +89,7 @@ def cautious(
         growth=GROWTH,
         risk=risk,
         horizon=horizon,
+        holdout=holdout,
         drawn=drawn,
     )
 

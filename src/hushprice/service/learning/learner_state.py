@@ -8,6 +8,7 @@ import re
 import msgspec
 
 from hushprice.errors import InvalidInput
+from hushprice.policies.cautious.saved import EngineState as CautiousState
 from hushprice.policies.newton.saved import EngineState
 from hushprice.policies.saved_pricer import array, plain
 
@@ -24,9 +25,10 @@ class Clipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SavedLearner(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """All of a learner. `engine` is None once learning has ended: sums that no release will come of are erased.
+    """All of a learner. `engine` is that of policy noisy-newton, `cautious` that of policy cautious.
 
-    It ends after the horizon, or where the product was retired.
+    Both are None once learning has ended, after the horizon or where the product was retired: sums that no release will
+    come of are erased.
     """
 
     product: bytes  # SHA-256 of it as declared
@@ -36,6 +38,7 @@ class SavedLearner(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     clipped: Clipped
     engine: EngineState | None
     retired: bool = False
+    cautious: CautiousState | None = None
 
     def __repr__(self) -> str:
         return "SavedLearner(<sensitive>)"

@@ -8,24 +8,35 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from hushprice.demand.features import fill
 from hushprice.errors import InvalidInput
 from hushprice.noise import NoiseSource, System
-from hushprice.policies.newton.engine import NewtonEngine, Releases
-from hushprice.policies.newton.saved import engine_state, restore_engine
+from hushprice.policies.cautious import saved as cautious_saved
+from hushprice.policies.cautious.engine import CautiousEngine
+from hushprice.policies.cautious.policy import CautiousPolicy
+from hushprice.policies.newton import saved as newton_saved
+from hushprice.policies.newton.engine import NewtonEngine
 from hushprice.privacy.certificates.statements import plain
 from hushprice.privacy.ledger import Ledger
 from hushprice.releases import CurvatureRelease
 from hushprice.service.learning.learner_state import Clipped, SavedLearner, pack, unpack
-from hushprice.service.shared.belief import Belief, belief_of
+from hushprice.service.learning.slot_records import SlotRecords, features_at, priced_records, read_slots
 from hushprice.service.shared.product import Product, demand_of, features_of, learning_policy_of
-from hushprice.service.store.values import LearnerState, SeenRelease, Slot, StoredRelease
+from hushprice.service.shared.quoters import belief_json
+from hushprice.service.store.values import LearnerState, ReleaseKind, SeenRelease, Slot, StoredRelease
 from hushprice.types import FloatArray
+
+
+class _Released(NamedTuple):
+    """A release as it is stored."""
+
+    kind: ReleaseKind
+    numbers: FloatArray
+    records: int
 
 
 class ProductLearner:
@@ -47,12 +58,15 @@ class ProductLearner:
         self._ended = Clipped()
         self.retired = False
         self._version = 0
-        self._engine: NewtonEngine | None = None
+        self._engine: NewtonEngine | CautiousEngine | None = None
         self.ledger: Ledger | None = None
         policy = learning_policy_of(product)
-        if policy is not None:
+        if isinstance(policy, CautiousPolicy):
+            self._engine = CautiousEngine(policy=policy, source=source)
+        elif policy is not None:
             demand = demand_of(product)
             self._engine = NewtonEngine(policy=policy, demand=demand, features=self._features, source=source)
+        if self._engine is not None:
             self.ledger = self._engine.learner.ledger
 
     @property
@@ -85,13 +99,14 @@ class ProductLearner:
         if self._engine is None:  # past the horizon a slot is counted and not read
             self.learned += len(slots)
             return len(slots)
-        stop = min(self._engine.quoter.look, self.product.horizon)
-        taken = slots[: stop - self.learned]
-        before = belief_of(self._engine.quoter)
-        phi, demands = self._records(taken)
+        quoter = self._engine.quoter
+        look, batch, version, before = quoter.look, quoter.batch, quoter.version, belief_json(quoter)
+        taken = slots[: min(look, self.product.horizon) - self.learned]
+        records = self._records(taken)
         self.learned += len(taken)
-        self.drawn = self.drawn or self.learned == before.look
-        self._note_releases(self._engine.steps(phi, demands, len(taken) - demands.size), before, now)
+        self.drawn = self.drawn or self.learned == look
+        made = self._step(self._engine, records, taken)
+        self._note_releases(made, batch, (version, before), now)
         if self.learned >= self.product.horizon:
             self._end()
         return len(taken)
@@ -127,8 +142,9 @@ class ProductLearner:
             sequence=self.sequence,
             version=self.version,
             clipped=self.clipped,
-            engine=None if self._engine is None else engine_state(self._engine),
+            engine=newton_saved.engine_state(self._engine) if isinstance(self._engine, NewtonEngine) else None,
             retired=self.retired,
+            cautious=cautious_saved.engine_state(self._engine) if isinstance(self._engine, CautiousEngine) else None,
         )
         ended = self._engine is None
         return LearnerState(self.product.name, self.learned, self.sequence, pack(saved), self._account(), ended)
@@ -136,20 +152,25 @@ class ProductLearner:
     def restore(self, stored: LearnerState) -> None:
         """Become the learner that was stored. Released noise is read back, never drawn again."""
         saved = unpack(stored.state)
+        state = saved.engine if saved.cautious is None else saved.cautious
         sound = {
             "product": stored.product == self.product.name and saved.product == self._digest,
             "learned": saved.learned == stored.learned >= 0,
             "sequence": saved.sequence == stored.sequence >= 0,
             "version": 0 <= saved.version <= saved.sequence,
-            "engine": (saved.engine is not None) == (self.learning and not saved.retired and not self._past(saved)),
+            "engine": (state is not None) == (self.learning and not saved.retired and not self._past(saved)),
         }
         for field, fits in sound.items():
             if not fits:
                 raise InvalidInput(f"the stored {field} does not fit the rest of the learner")
-        if saved.engine is not None and self._engine is not None:
-            if (saved.engine.learned, saved.engine.version) != (saved.learned, saved.version):
-                raise InvalidInput("the stored engine does not fit the rest of the learner")
-            restore_engine(saved.engine, self._engine)
+        if state is not None and (state.learned, state.version) != (saved.learned, saved.version):
+            raise InvalidInput("the stored engine does not fit the rest of the learner")
+        if isinstance(self._engine, NewtonEngine) and saved.engine is not None:
+            newton_saved.restore_engine(saved.engine, self._engine)
+        elif isinstance(self._engine, CautiousEngine) and saved.cautious is not None:
+            cautious_saved.restore_engine(saved.cautious, self._engine)
+        elif state is not None:
+            raise InvalidInput("the stored engine is of another policy")
         else:
             self._engine = None
         self.learned, self.sequence, self._version = saved.learned, saved.sequence, saved.version
@@ -163,43 +184,46 @@ class ProductLearner:
             if slot.slot != expected:
                 raise InvalidInput(f"slot {expected} must come next, got slot {slot.slot}")
 
-    def _records(self, slots: Sequence[Slot]) -> tuple[FloatArray, FloatArray]:
-        """Features at the prices charged, a column a record, and what was bought, of the slots that contribute.
+    def _records(self, slots: Sequence[Slot]) -> SlotRecords:
+        records = read_slots(slots, self._features.contexts)
+        self._unreadable += records.unreadable
+        return records
 
-        A slot over its customer's cap, a tombstone, and one that holds no record, all contribute nothing; an outcome
-        that did not come is no purchase.
-        """
-        width = self._features.contexts
-        usable = [slot for slot in slots if slot.counts and slot.context is not None]
-        whole = [slot for slot in usable if len(slot.context or b"") == 8 * width]
-        rows = np.frombuffer(b"".join(slot.context or b"" for slot in whole), dtype="<f8").reshape(len(whole), width)
-        u, v = np.empty((2, self._features.dimension, len(whole)))
-        fill(self._features.code, np.ascontiguousarray(rows.T, dtype=np.float64), len(whole), u, v)
-        phi = u + np.array([slot.price for slot in whole]) * v
-        demands = np.array([0.0 if slot.demand is None else slot.demand for slot in whole], dtype=np.float64)
-        finite = np.isfinite(phi).all(axis=0) & np.isfinite(demands)
-        self._unreadable += len(usable) - int(finite.sum())
-        return phi[:, finite], demands[finite]
+    def _step(
+        self, engine: NewtonEngine | CautiousEngine, records: SlotRecords, taken: Sequence[Slot]
+    ) -> list[_Released]:
+        """Learn records and the slots taken that contribute nothing; returns what is released after them."""
+        skipped = len(taken) - records.demands.size
+        if isinstance(engine, CautiousEngine):
+            apart = sum(slot.holdout for slot in taken) - sum(slot.holdout for slot in records.slots)
+            made = engine.steps(priced_records(records, engine.product, self.product.ceiling), skipped, apart)
+            if made is None:
+                return []
+            return [_Released("moments", np.concatenate([made.score, made.descriptions, made.earnings]), made.records)]
+        return [
+            _Released("curvature", each.packed, each.records)
+            if isinstance(each, CurvatureRelease)
+            else _Released("score", each.score, each.records)
+            for each in engine.steps(features_at(records, self._features), records.demands, skipped)
+        ]
 
-    def _note_releases(self, releases: Releases, before: Belief, now: float) -> None:
-        """Note what was released, each with the belief after it; a curvature alone leaves the belief as it was."""
+    def _note_releases(self, releases: list[_Released], batch: int, before: tuple[int, bytes], now: float) -> None:
+        """Note what was released, each with version and belief after it; a curvature alone leaves them as before."""
         assert self._engine is not None
-        after = belief_of(self._engine.quoter)
+        after = self._engine.quoter.version, belief_json(self._engine.quoter)
         for number, release in enumerate(releases, 1):
             self.sequence += 1
-            belief = after if number == len(releases) else before
-            curvature = isinstance(release, CurvatureRelease)
-            numbers = release.packed if isinstance(release, CurvatureRelease) else release.score
+            version, belief = after if number == len(releases) else before
             self.pending.append(
                 StoredRelease(
                     product=self.product.name,
                     sequence=self.sequence,
-                    version=belief.version,
-                    kind="curvature" if curvature else "score",
+                    version=version,
+                    kind=release.kind,
                     records=release.records,
-                    batch=before.batch,
-                    numbers=numbers.astype("<f8").tobytes(),
-                    belief=msgspec.json.encode(belief),
+                    batch=batch,
+                    numbers=release.numbers.astype("<f8").tobytes(),
+                    belief=belief,
                     at=now,
                 )
             )

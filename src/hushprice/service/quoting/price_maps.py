@@ -8,13 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from hushprice.demand.schema import Boolean, Category, Number
 from hushprice.errors import InvalidInput
+from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
+from hushprice.policies.cautious.pricing.shop_model import with_constant
+from hushprice.policies.newton.pricing.quoter import NewtonQuoter
 from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.shared import problems
 from hushprice.service.shared.problems import Problem
-from hushprice.service.shared.product import demand_of, features_of, schema_of
+from hushprice.service.shared.product import demand_of, features_of, schema_of, shop_product_of
 from hushprice.service.shared.report_messages import Axis, DemandCurve, PriceMap
 from hushprice.types import FloatArray
 
@@ -83,16 +87,40 @@ def demand_curve(priced: PricedProduct, given: Mapping[str, str]) -> DemandCurve
             raise problems.invalid("query", f"features are {', '.join(declared)}")
         point[name] = _parsed(declared[name], text)
     context = _context(declared, point)
+    if isinstance(priced.quoter, CautiousQuoter):
+        prices, curves = _cautious_curve(priced, priced.quoter, context)
+    else:
+        prices, curves = _newton_curve(priced, priced.quoter, context)
+    low, middle, high = (_numbers(curve) for curve in curves)
+    best = float(priced.price(context.tobytes(), 0.5).charged)
+    return DemandCurve(_numbers(prices), middle, low, high, best, priced.label)
+
+
+def _newton_curve(
+    priced: PricedProduct, quoter: NewtonQuoter, context: FloatArray
+) -> tuple[FloatArray, list[FloatArray]]:
+    """Prices, and demand at them: two deviations below, as believed, and above."""
     u, v = features_of(priced.product).parts(context)
     shares = np.linspace(0.0, 1.0, _POINTS)
     phi = u + shares[:, None] * v
-    mean = phi @ priced.quoter.theta
-    deviation = np.sqrt(np.einsum("ij,jk,ik->i", phi, priced.quoter.inverse, phi))
+    mean = phi @ quoter.theta
+    deviation = np.sqrt(np.einsum("ij,jk,ik->i", phi, quoter.inverse, phi))
     demand = demand_of(priced.product)
-    low, middle, high = (_numbers(demand.mean(mean + side * deviation)) for side in (-_BAND, 0.0, _BAND))
-    prices = _numbers(shares * priced.product.ceiling)
-    best = float(priced.price(context.tobytes(), 0.5).charged)
-    return DemandCurve(prices, middle, low, high, best, priced.label)
+    return shares * priced.product.ceiling, [demand.mean(mean + side * deviation) for side in (-_BAND, 0.0, _BAND)]
+
+
+def _cautious_curve(
+    priced: PricedProduct, quoter: CautiousQuoter, context: FloatArray
+) -> tuple[FloatArray, list[FloatArray]]:
+    """The same over the prices that may be charged, where alone something is learned."""
+    shop, model, customer = shop_product_of(priced.product), quoter.model, with_constant(context.reshape(1, -1))
+    relative = np.linspace(model.lowest, model.highest, _POINTS)
+    level, response = model.lines(quoter.belief.theta, customer)
+    phi = np.hstack([np.repeat(customer, _POINTS, axis=0), -relative[:, None] * customer])
+    deviation = np.sqrt(np.einsum("ij,jk,ik->i", phi, quoter.belief.covariance, phi))
+    mean = level - response * relative
+    prices = shop.reference_price + shop.reach * relative
+    return prices, [shop.most * expit(mean + side * deviation) for side in (-_BAND, 0.0, _BAND)]
 
 
 def _numbers(values: FloatArray) -> list[float]:

@@ -10,14 +10,15 @@ import msgspec
 import numpy as np
 
 from hushprice.errors import InvalidInput
-from hushprice.policies.newton.pricing.quoter import NewtonQuoter
+from hushprice.policies.cautious.policy import CautiousPolicy
+from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, coin_of
 from hushprice.policies.protocol import Policy
 from hushprice.service.quoting.quick_context import QuickContextReader
 from hushprice.service.shared import problems
-from hushprice.service.shared.belief import Belief, set_belief
 from hushprice.service.shared.contexts import ContextReader
 from hushprice.service.shared.product import Product, policy_of, quoter_of, reader_of, schema_of, tariff_of
 from hushprice.service.shared.product_view import ProductView, view_of
+from hushprice.service.shared.quoters import ProductQuoter, take_belief
 from hushprice.service.shared.tariff import Charged, PriceRules, Tariff
 from hushprice.service.store.lost_releases import digest
 from hushprice.service.store.values import SeenRelease, Status, StoredProduct, StoredRelease
@@ -26,7 +27,6 @@ _SERIALS = itertools.count(1)
 Ended = Literal["horizon", "policy fixed", "retired"]
 _product = msgspec.json.Decoder(Product).decode
 _rules = msgspec.json.Decoder(PriceRules).decode
-_belief = msgspec.json.Decoder(Belief).decode
 
 
 class _Parts(NamedTuple):
@@ -36,7 +36,7 @@ class _Parts(NamedTuple):
     reader: ContextReader
     quick: QuickContextReader
     policy: Policy
-    quoter: NewtonQuoter | None
+    quoter: ProductQuoter | None
     view: ProductView  # for an admin
 
 
@@ -83,7 +83,7 @@ class PricedProduct:
         if product.policy != "fixed":
             quoter = quoter_of(product, changed)
             if self.release is not None:
-                set_belief(quoter, _belief(self.release.belief))
+                take_belief(quoter, self.release.belief)
         return _Parts(
             tariff=tariff_of(product, self.rules, changed),
             reader=reader,
@@ -114,7 +114,7 @@ class PricedProduct:
         return self._parts.policy
 
     @property
-    def quoter(self) -> NewtonQuoter | None:
+    def quoter(self) -> ProductQuoter | None:
         """The belief, and the search for the best price; None for a fixed price."""
         return self._parts.quoter
 
@@ -202,4 +202,11 @@ class PricedProduct:
         assert parts.quoter is not None
         # A bytearray, because the compiled search is compiled for arrays that can be written to.
         read = np.frombuffer(bytearray(context), dtype="<f8")
+        if isinstance(parts.quoter, CautiousQuoter):
+            return parts.tariff.charge(self._share(parts.quoter.relative_price(read, coin_of(uniform))))
         return parts.tariff.charge(parts.quoter.price_of_checked(read, uniform))
+
+    def _share(self, relative: float) -> float:
+        """A relative price of policy cautious as a share of the ceiling."""
+        assert isinstance(self._parts.policy, CautiousPolicy)
+        return self._parts.policy.product.price_of(relative) / self.product.ceiling

@@ -1,4 +1,4 @@
-"""What a quoter prices a product by: the belief after the last release, public and small."""
+"""What a quoter prices a product of policy noisy-newton by: the belief after the last release, public and small."""
 
 from __future__ import annotations
 

@@ -15,11 +15,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hushprice.errors import InvalidInput
-from hushprice.policies.newton.statements import LONGEST_DETAIL, ManualChange, NewtonFacts, ServiceFacts
+from hushprice.policies.cautious.policy import CautiousPolicy
+from hushprice.policies.cautious.statements import CautiousFacts, facts_of_policy
+from hushprice.policies.newton.policy import NewtonPolicy
+from hushprice.policies.newton.statements import NewtonFacts
 from hushprice.privacy.accountant import epsilon_of
 from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.certificates.batch_facts import LONGEST_DETAIL, ManualChange, ServiceFacts
 from hushprice.privacy.certificates.statements import versions
 from hushprice.privacy.customers import CustomerGuarantee, guarantee_after, in_histories
+from hushprice.privacy.events import Event
 from hushprice.privacy.ledger import Ledger
 from hushprice.privacy.loss import Loss, loss_of
 from hushprice.service.shared.product import Product, delta_of, demand_of, features_of, learning_policy_of, policy_of
@@ -36,8 +41,14 @@ def loss_of_product(product: Product) -> Loss:
     policy = learning_policy_of(product)
     if policy is None:
         return Loss()
-    event = policy.rules.noise.event(features_of(product).dimension, live=True)
-    return loss_of(event, 1, policy.adjacency)
+    return loss_of(_event_of(product, policy), 1, policy.adjacency)
+
+
+def _event_of(product: Product, policy: NewtonPolicy | CautiousPolicy) -> Event:
+    """All that is ever released of a product: one event, paid at the start."""
+    if isinstance(policy, CautiousPolicy):
+        return policy.rules.noise.event(policy.rules.model.contexts, live=True)
+    return policy.rules.noise.event(features_of(product).dimension, live=True)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -79,7 +90,7 @@ def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = 
 
 def facts_of(
     product: Product, changes: Sequence[Change], issued: datetime.date, trail: str | None = None
-) -> NewtonFacts:
+) -> NewtonFacts | CautiousFacts:
     """What a certificate of this product is calculated from. Changes in the order in which they were made."""
     policy = learning_policy_of(product)
     if policy is None:
@@ -87,8 +98,18 @@ def facts_of(
             f"policy {product.policy!r} cannot be certified: it learns nothing, so there is nothing to say"
         )
     listed = _manual(changes)
+    date = max(issued, listed[-1].date) if listed else issued
+    service = ServiceFacts(
+        product=product.name,
+        outcome_seconds=product.outcome_seconds,
+        records_per_customer=product.records_per_customer,
+        changes=listed,
+        trail=trail,
+    )
+    if isinstance(policy, CautiousPolicy):
+        return facts_of_policy(policy, date, horizon=product.horizon, service=service)
     return NewtonFacts(
-        issued=max(issued, listed[-1].date) if listed else issued,
+        issued=date,
         versions=versions(),
         adjacency=policy.adjacency,
         horizon=product.horizon,
@@ -96,13 +117,7 @@ def facts_of(
         features=features_of(product),
         cap=policy.rules.cap,
         noise=policy.rules.noise,
-        service=ServiceFacts(
-            product=product.name,
-            outcome_seconds=product.outcome_seconds,
-            records_per_customer=product.records_per_customer,
-            changes=listed,
-            trail=trail,
-        ),
+        service=service,
     )
 
 

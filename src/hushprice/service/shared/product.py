@@ -7,6 +7,7 @@ Nothing in this module can reach a record.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, NamedTuple, cast
@@ -20,20 +21,24 @@ from hushprice.demand.features import FeatureMap, by_name
 from hushprice.demand.schema import Schema
 from hushprice.errors import InvalidInput
 from hushprice.policies.catalog import build
+from hushprice.policies.cautious.policy import DEMAND, CautiousPolicy
+from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, first_rule
 from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.delta import parse_delta
+from hushprice.product import Product as ShopProduct
 from hushprice.service.shared.contexts import ContextReader
 from hushprice.service.shared.tariff import PriceRules, Tariff, lowest_units, units
 from hushprice.service.store.decisions import DEFAULT_BOUND
-from hushprice.settings import PolicySettings, Settings
+from hushprice.settings import PRODUCT_HORIZON, PRODUCT_POLICY, PolicySettings, Settings
 from hushprice.types import FloatArray
 
 NAME, CURRENCY = "^[a-z0-9][a-z0-9_-]{0,63}$", "^[A-Z]{3}$"
 
 _KEPT = 8192  # products whose parts are kept
 
+PolicyName = Literal["cautious", "noisy-newton", "fixed"]
 Name = Annotated[str, Meta(pattern=NAME, description="a-z, 0-9, - and _; at most 64")]
 
 
@@ -42,6 +47,31 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     name: Name
     currency: Annotated[str, Meta(pattern=CURRENCY, description="three letters")]
+    conversion: Annotated[
+        float | None,
+        Meta(
+            description="the share of visitors expected to buy at the reference price; where one may buy several, how "
+            "many a visitor is expected to buy. Given, the policy is cautious unless another is named"
+        ),
+    ] = None
+    floor: Annotated[float | None, Meta(description="cautious: no price is ever below, in currency")] = None
+    elasticity: Annotated[
+        float | None,
+        Meta(
+            description="cautious: by how many percent demand is expected to fall where the reference price rises by "
+            "1 %, as a positive number. Default: as if the reference price were the best one"
+        ),
+    ] = None
+    risk: Annotated[
+        float,
+        Meta(
+            description="cautious: the largest share of what staying at the reference price would have earned that "
+            "learning may cost"
+        ),
+    ] = 0.02
+    most: Annotated[
+        float | None, Meta(description="cautious: the largest quantity that one visitor can buy. Default: 1")
+    ] = None
     ceiling: Annotated[float, Meta(description="the highest price there can be: price = ceiling x p, p in [0, 1]")]
     schema: Annotated[
         dict[str, Any] | None,
@@ -61,10 +91,14 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = None
     epsilon: Annotated[float, Meta(description="promised to a record, over the product's whole life")] = 1.0
     delta: Annotated[float | str, Meta(description="the same; a formula may name the horizon T")] = "2/T^2"
-    horizon: Annotated[int, Meta(description="quotes learned from")] = 1_000_000
+    horizon: Annotated[int, Meta(description="quotes learned from")] = PRODUCT_HORIZON
     policy: Annotated[
-        Literal["noisy-newton", "fixed"], Meta(description="fixed: everybody pays the reference price")
-    ] = "noisy-newton"
+        PolicyName,
+        Meta(
+            description="cautious: prices leave the reference price only on evidence. fixed: everybody pays the "
+            "reference price. Default: cautious where a conversion is given, otherwise noisy-newton"
+        ),
+    ] = cast(PolicyName, None)
     features: Annotated[
         Literal["main", "intercept", "interactions"],
         Meta(description="how attributes and price act on demand: main effects; with an intercept; also together"),
@@ -87,12 +121,19 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = 400
     rules: Annotated[PriceRules, Meta(description="what is done to a price before it is charged")] = PriceRules()
 
+    def __post_init__(self) -> None:
+        if self.policy is None:
+            named = "noisy-newton" if self.conversion is None else PRODUCT_POLICY
+            msgspec.structs.force_setattr(self, "policy", named)
+
 
 def check_reference(product: Product, price: float) -> None:
     """Refuse a reference price (in currency) that cannot be charged."""
     checks.positive(reference_price=price)
     units(price, product.decimals, "reference_price")
-    for bound, fits in {"ceiling": price <= product.ceiling, "unit_cost": price >= product.unit_cost}.items():
+    floor = product.unit_cost if product.floor is None else product.floor
+    sides = {"ceiling": price <= product.ceiling, "unit_cost": price >= product.unit_cost, "floor": price >= floor}
+    for bound, fits in sides.items():
         if not fits:
             side = "below" if bound == "ceiling" else "above"
             raise InvalidInput(
@@ -105,8 +146,39 @@ def schema_of(product: Product) -> Schema | None:
     return None if product.schema is None else Schema.from_dict(product.schema)
 
 
+def shop_product_of(product: Product) -> ShopProduct:
+    """The same product as the library knows it: what may be charged by the rules it was declared with.
+
+    Rules that an admin sets later move prices as they do; what is learned is the price that was charged.
+    """
+    if product.conversion is None or product.floor is None or product.reference_price is None:
+        missing = next(name for name in ("conversion", "floor", "reference_price") if getattr(product, name) is None)
+        raise InvalidInput(f"{missing} must be given for policy 'cautious'")
+    rules, reference = product.rules, product.reference_price
+    step = math.inf if rules.largest_step is None else rules.largest_step
+    return ShopProduct(
+        floor=max(product.floor, rules.floor or 0.0, reference - step, product.unit_cost),
+        ceiling=min(product.ceiling, math.inf if rules.ceiling is None else rules.ceiling, reference + step),
+        reference_price=reference,
+        conversion=product.conversion,
+        unit_cost=product.unit_cost,
+        elasticity=product.elasticity,
+        contexts=product.contexts or 0,
+        schema=schema_of(product),
+        most=1.0 if product.most is None else product.most,
+        step=10.0**-product.decimals if rules.ladder is None else 1.0,
+        ending=rules.ladder or 0.0,
+        epsilon=product.epsilon,
+        delta=product.delta,
+        holdout=product.holdout,
+        risk=product.risk,
+    )
+
+
 def demand_of(product: Product) -> Logistic | Poisson:
     """The demand family."""
+    if product.policy == PRODUCT_POLICY:
+        return DEMAND
     if product.family == "poisson":
         slope, bound = (
             1.0 if product.slope is None else product.slope,
@@ -121,7 +193,8 @@ def demand_of(product: Product) -> Logistic | Poisson:
 def features_of(product: Product) -> FeatureMap:
     """The feature map."""
     schema = schema_of(product)
-    return by_name(product.features, schema.dimension if schema is not None else product.contexts or 0)
+    name = "main" if product.policy == PRODUCT_POLICY else product.features
+    return by_name(name, schema.dimension if schema is not None else product.contexts or 0)
 
 
 def delta_of(product: Product) -> float:
@@ -150,11 +223,14 @@ def _built(spec: bytes) -> _Built:
     demand, features = demand_of(product), features_of(product)
     reference = reference_price_of(product) / product.ceiling
     options: Settings = {"epsilon": product.epsilon, "delta": product.delta}
+    shop = None
     if product.policy == "fixed":
         options["price"] = reference
+    elif product.policy == PRODUCT_POLICY:
+        shop = shop_product_of(product)
     else:
         options |= {"reference_price": reference, "unit_cost": product.unit_cost / product.ceiling}
-    settings = PolicySettings(policy=product.policy, horizon=product.horizon, **options)
+    settings = PolicySettings(policy=product.policy, horizon=product.horizon, product=shop, **options)
     return _Built(build(settings, demand, features), features, demand)
 
 
@@ -163,21 +239,23 @@ def policy_of(product: Product) -> Policy:
     return _built(msgspec.json.encode(product)).policy
 
 
-def learning_policy_of(product: Product) -> NewtonPolicy | None:
+def learning_policy_of(product: Product) -> NewtonPolicy | CautiousPolicy | None:
     """The policy of a product that learns; None where everybody pays the reference price."""
     policy = policy_of(product)
-    return cast(NewtonPolicy, policy) if policy.learns else None  # a product's `policy` names no other that learns
+    return policy if isinstance(policy, (NewtonPolicy, CautiousPolicy)) else None
 
 
-def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQuoter:
+def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQuoter | CautiousQuoter:
     """A quoter that holds no release yet. `reference_price`, in currency, is one that an admin set later.
 
     It moves prices before anything is known and nothing else: the first belief stays that of the product as declared,
-    which the learner has.
+    which the learner has. Policy cautious starts from the price as declared, whatever is set later.
     """
     policy = learning_policy_of(product)
     if policy is None:
         raise InvalidInput(f"policy {product.policy!r} has no quoter: every price is the reference price")
+    if isinstance(policy, CautiousPolicy):
+        return CautiousQuoter(policy.rules, first_rule(policy.rules))
     rules = policy.rules
     if reference_price is not None:
         check_reference(product, reference_price)
@@ -189,7 +267,10 @@ def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQ
 def tariff_of(product: Product, rules: PriceRules | None = None, reference_price: float | None = None) -> Tariff:
     """How p becomes a price charged; rules and reference price are those of the product unless set later."""
     reference = reference_price_of(product) if reference_price is None else reference_price
-    return Tariff(product, product.rules if rules is None else rules, reference)
+    rules = product.rules if rules is None else rules
+    if product.floor is not None:
+        rules = msgspec.structs.replace(rules, floor=max(product.floor, rules.floor or 0.0))
+    return Tariff(product, rules, reference)
 
 
 @functools.lru_cache(maxsize=_KEPT)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 from hushprice import checks
 from hushprice.demand.features import MAPS
 from hushprice.demand.schema import Category
 from hushprice.errors import InvalidInput
-from hushprice.policies.newton.statements import MOST_RECORDS
+from hushprice.privacy.certificates.batch_facts import MOST_RECORDS
 from hushprice.service.shared.product import (
     CURRENCY,
     NAME,
+    PolicyName,
     Product,
     check_reference,
     delta_of,
@@ -20,8 +22,10 @@ from hushprice.service.shared.product import (
     policy_of,
     reference_price_of,
     schema_of,
+    shop_product_of,
 )
 from hushprice.service.shared.tariff import HIGHEST, MOST_DECIMALS, check_rules, units
+from hushprice.settings import PRODUCT_POLICY
 
 MOST_FEATURES = 32  # a release has half their square numbers; a quote reads all of them
 LONGEST = 366 * 86400.0  # seconds that a quote or its outcome may take
@@ -53,6 +57,7 @@ def check(product: Product) -> None:
     checks.within(1, MOST_DAYS, retention_days=product.retention_days)
     check_rules(product.rules, product, reference_price_of(product))
     _check_contexts(product)
+    _check_shop(product)
     if product.bound is not None:
         checks.within(1.0, MOST_UNITS, bound=product.bound)
     demand_of(product)
@@ -66,11 +71,30 @@ def _check_words(product: Product) -> None:
         value = getattr(product, field)
         if not isinstance(value, str) or re.fullmatch(pattern.rstrip("$"), value) is None:
             raise InvalidInput(f"{field} must match {pattern}, got {checks.shown(value)}")
-    choices = {"policy": ("noisy-newton", "fixed"), "features": tuple(MAPS), "family": ("logistic", "poisson")}
+    choices = {"policy": get_args(PolicyName), "features": tuple(MAPS), "family": ("logistic", "poisson")}
     for field, allowed in choices.items():
         value = getattr(product, field)
         if value not in allowed:
             raise InvalidInput(f"{field} must be one of {', '.join(allowed)}, got {checks.shown(value)}")
+
+
+def _check_shop(product: Product) -> None:
+    """What a shop knows is for policy cautious, which needs it; a family of demand is for the others."""
+    if product.policy != PRODUCT_POLICY:
+        for field in ("conversion", "floor", "elasticity", "most"):
+            if getattr(product, field) is not None:
+                given = f"got {getattr(product, field)!r} for policy {product.policy!r}"
+                raise InvalidInput(f"{field} is for policy {PRODUCT_POLICY!r}, {given}")
+        return
+    for field, unset in (("slope", None), ("bound", None), ("family", "logistic")):
+        if getattr(product, field) != unset:
+            given = f"got {getattr(product, field)!r} for policy {product.policy!r}"
+            raise InvalidInput(f"{field} is for policy 'noisy-newton', {given}")
+    if product.most is not None:
+        checks.within(1.0, MOST_UNITS, most=product.most)
+    if product.floor is not None:
+        units(product.floor, product.decimals, "floor")
+    shop_product_of(product)
 
 
 def _check_times(product: Product) -> None:
@@ -99,6 +123,6 @@ def _check_contexts(product: Product) -> None:
                     f"schema must have names of at most {LONGEST_NAME} characters, got {checks.shown(name)}"
                 )
     dimension = features_of(product).dimension
-    if dimension > MOST_FEATURES:
+    if dimension > MOST_FEATURES and product.policy != PRODUCT_POLICY:
         field = "contexts" if product.schema is None else "schema"
         raise InvalidInput(f"{field} must give at most {MOST_FEATURES} features, got {dimension}")

@@ -9,7 +9,9 @@ from msgspec import Meta
 
 from hushprice.service.shared.product import Product, delta_of, demand_of, reference_price_of
 from hushprice.service.shared.tariff import PriceRules
+from hushprice.service.store.decisions import largest_demand
 from hushprice.service.store.values import Status, StoredProduct
+from hushprice.settings import PRODUCT_POLICY
 
 LARGE_EPSILON = 10.0  # odds of 22,000 to 1 between two worlds
 
@@ -20,8 +22,8 @@ class ProductView(Product, frozen=True, kw_only=True):
     unit_cost: float | None  # type: ignore[assignment]
     reference_price: float
     delta: float
-    slope: float
-    bound: float
+    slope: float | None  # null for policy cautious, whose log-odds are as they are
+    bound: Annotated[float, Meta(description="the largest quantity that can be told")]
     rules: PriceRules
     status: Status
     quotes: int  # given
@@ -54,14 +56,14 @@ def reference_of(product: Product, stored: StoredProduct) -> float:
 def view_of(stored: StoredProduct, *, with_cost: bool = False) -> ProductView:
     """What anybody who may read products is told about one."""
     product = product_of(stored)
-    demand = demand_of(product)
+    largest = largest_demand(stored.spec)
     declared = {field: getattr(product, field) for field in product.__struct_fields__}
     now = {
         "unit_cost": product.unit_cost if with_cost else None,
         "reference_price": reference_of(product, stored),
         "delta": delta_of(product),
-        "slope": float(demand.slope),
-        "bound": float(demand.bound),
+        "slope": None if product.policy == PRODUCT_POLICY else float(demand_of(product).slope),
+        "bound": largest,
         "rules": msgspec.json.decode(stored.rules, type=PriceRules),
         "status": stored.status,
         "quotes": stored.slots,

@@ -30,6 +30,17 @@ def is_given(secret: bytes, key: str, quote: str) -> bool:
     return number is not None and hmac.compare_digest(_mark(secret, key, number[:_RANDOM]), number[_RANDOM:])
 
 
+def uniform_of(quote: bytes) -> float:
+    """A number strictly inside (0, 1), and never 1/2, from a quote's id or the bytes it is made of.
+
+    It is the coin of the quote's price, which the learner draws again: nobody chooses it, and no customer moves it.
+
+    >>> uniform_of(bytes(12)) < 0.5 < uniform_of(b"\\xff" * 12)
+    True
+    """
+    return ((int.from_bytes(quote[:8]) >> 12) + 0.5) * 2.0**-52
+
+
 def _mark(secret: bytes, key: str, random: bytes) -> bytes:
     made = _begun(secret, key).copy()
     made.update(random)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hushprice.service.store.values import ChangeKind, Status
+from hushprice.service.store.values import ChangeKind, ReleaseKind, Status
 
 Label = Annotated[
     Literal["public", "noised", "operator-only"],
@@ -84,7 +84,7 @@ class Release(msgspec.Struct, frozen=True):
 
     sequence: int
     version: int
-    kind: Literal["curvature", "score"]
+    kind: ReleaseKind
     records: int
     at: str
 

@@ -132,7 +132,7 @@ def _of_ledger(inspected: Inspection, state: _Learner | None, releases: Sequence
 
 
 def _of_batches(inspected: Inspection, releases: Sequence[_Release]) -> list[str]:
-    """A batch ends with its one score, and the next begins there: so a slot is in one batch."""
+    """A batch ends with its one score, or with its moments, and the next begins there: so a slot is in one batch."""
     wrong = []
     begins, records = inspected.skipped_slots, 0
     for place, release in enumerate(releases):
@@ -141,7 +141,7 @@ def _of_batches(inspected: Inspection, releases: Sequence[_Release]) -> list[str
             wrong.append(f"release {release.sequence} is of the batch after slot {release.batch}, not {begins}")
         if release.records <= release.batch or release.records < records:
             wrong.append(f"release {release.sequence} is of {release.records} slots, after {records}")
-        begins, records = release.records if release.kind == "score" else release.batch, release.records
+        begins, records = release.batch if release.kind == "curvature" else release.records, release.records
     return wrong
 
 

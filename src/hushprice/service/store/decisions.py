@@ -122,8 +122,12 @@ def largest_demand(spec: bytes) -> float:
 
     >>> largest_demand(b'{"family": "logistic"}'), largest_demand(b'{"family": "poisson", "bound": 5}')
     (1.0, 5.0)
+    >>> largest_demand(b'{"family": "logistic", "most": 3.0}')
+    3.0
     """
     declared = msgspec.json.decode(spec, type=_DeclaredDemand)
+    if declared.most is not None:
+        return declared.most
     if declared.family == "poisson":
         return DEFAULT_BOUND if declared.bound is None else declared.bound
     return 1.0 if declared.family == "logistic" else math.inf
@@ -132,6 +136,7 @@ def largest_demand(spec: bytes) -> float:
 class _DeclaredDemand(msgspec.Struct, frozen=True):
     family: str | None = None
     bound: float | None = None
+    most: float | None = None
 
 
 def fresh_answer(quote: NewQuote) -> QuoteAnswer:

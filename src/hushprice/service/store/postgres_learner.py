@@ -74,13 +74,13 @@ class PostgresLearnerStore(PostgresQuoterStore):
         at = self._progress(product)
         first = decisions.first_due(product, after, at)
         rows = self._connection.rows(
-            """SELECT slot, context, price, CASE status WHEN %s THEN demand END, counts, deadline, service
+            """SELECT slot, context, price, CASE status WHEN %s THEN demand END, counts, holdout, id, deadline, service
             FROM hushprice.quote LEFT JOIN hushprice.record USING (product, slot) CROSS JOIN hushprice.clock
             WHERE product = %s AND slot >= %s ORDER BY slot LIMIT %s""",
             (RECORDED, at.product, first, limit),
         )
-        ready = takewhile(lambda row: decisions.is_due(row[6], row[5]), rows)
-        return [Slot(*row[:5]) for expected, row in enumerate(ready, first) if row[0] == expected]
+        ready = takewhile(lambda row: decisions.is_due(row[-1], row[-2]), rows)
+        return [Slot(*row[:7]) for expected, row in enumerate(ready, first) if row[0] == expected]
 
     def _progress(self, product: str, lock: str = "") -> Progress:
         rows = self._connection.rows(

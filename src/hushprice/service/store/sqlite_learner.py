@@ -60,13 +60,16 @@ def due(connection: sqlite3.Connection, product: str, after: int, limit: int) ->
     first = decisions.first_due(product, after, at)
     (clock,) = connection.execute("SELECT service FROM clock").fetchone()
     rows = connection.execute(
-        """SELECT quote.slot, context, price, CASE status WHEN ? THEN demand END, counts, deadline
+        """SELECT quote.slot, context, price, CASE status WHEN ? THEN demand END, counts, holdout, id, deadline
         FROM quote LEFT JOIN record ON record.product = quote.product AND record.slot = quote.slot
         WHERE quote.product = ? AND quote.slot >= ? ORDER BY quote.slot LIMIT ?""",
         (RECORDED, at.product, first, limit),
     )
-    ready = takewhile(lambda row: decisions.is_due(clock, row[5]), rows)
-    run = [Slot(slot, context, price, demand, bool(counts)) for slot, context, price, demand, counts, _ in ready]
+    ready = takewhile(lambda row: decisions.is_due(clock, row[-1]), rows)
+    run = [
+        Slot(slot, context, price, demand, bool(counts), bool(holdout), number)
+        for slot, context, price, demand, counts, holdout, number, _ in ready
+    ]
     return [slot for expected, slot in enumerate(run, first) if slot.slot == expected]
 
 

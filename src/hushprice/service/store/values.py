@@ -12,6 +12,7 @@ OutcomeStatus = Literal["recorded", "late", "conflict", "unknown", "too much"]
 ChangeKind = Literal[
     "freeze", "resume", "retire", "rules", "reference price", "restored backup", "overlapping histories", "lost notes"
 ]
+ReleaseKind = Literal["curvature", "score", "moments"]  # moments: of policy cautious, all sums of a batch in one array
 LAST_DAY = 2**31 - 1  # since 1970: later than any
 
 
@@ -131,11 +132,11 @@ class StoredRelease(msgspec.Struct, frozen=True):
     product: str
     sequence: int
     version: int
-    kind: Literal["curvature", "score"]
+    kind: ReleaseKind
     records: int  # slots learned when it was made
     batch: int  # the slot its batch follows
     numbers: bytes  # little-endian float64, as released
-    belief: bytes  # JSON of service.shared.belief.Belief after it: all a quoter needs
+    belief: bytes  # JSON of the belief after it (service.shared.quoters): all a quoter needs
     at: float  # wall-clock
 
     @property
@@ -149,7 +150,7 @@ class ReleaseSummary(msgspec.Struct, frozen=True):
 
     sequence: int
     version: int
-    kind: Literal["curvature", "score"]
+    kind: ReleaseKind
     records: int
     at: float
 
@@ -179,6 +180,8 @@ class Slot(msgspec.Struct, frozen=True):
     price: float
     demand: float | None  # None: no outcome came
     counts: bool  # False: over the customer's cap, or deleted. It keeps its slot and contributes zero
+    holdout: bool = False  # charged today's price, by a coin
+    id: bytes = b""  # the quote's; its random bytes are the coin of the price
 
     def __repr__(self) -> str:
         return f"Slot(slot={self.slot}, <sensitive>)"

@@ -129,13 +129,18 @@ def fitted(
     batches: list[ReleasedBatch],
     start: FloatArray,
     *,
+    misfit: float,
     scaled: bool,
 ) -> Belief:
-    """The belief after these batches, from `before`; `scaled` says that deviations of attributes may be scaled."""
+    """The belief after these batches, from `before`.
+
+    `misfit` is how far the population may be from the customers; `scaled` says that deviations of attributes may be
+    scaled.
+    """
     theta, prior = start, np.linalg.inv(before.covariance)
     deviations = np.sqrt(np.diag(before.covariance))
     for _ in range(_STEPS):
-        curvature, pull = _evidence(model, people, batches, theta)
+        curvature, pull = _evidence(model, people, batches, theta, misfit)
         if scaled:
             prior = np.diag(_likeliest(deviations, curvature, curvature @ theta + pull) ** -2)
         total = curvature + prior
@@ -149,15 +154,14 @@ def fitted(
 
 
 def _evidence(
-    model: ShopModel, people: FloatArray, batches: list[ReleasedBatch], theta: FloatArray
+    model: ShopModel, people: FloatArray, batches: list[ReleasedBatch], theta: FloatArray, misfit: float
 ) -> tuple[FloatArray, FloatArray]:
     """Curvature and gradient of the batches' log-likelihood at theta."""
     curvature, pull = np.zeros((model.size, model.size)), np.zeros(model.size)
     for batch in batches:
         found = score_model(model, people, batch.rule, batch.theta, theta, batch.rule.count)
         used = used_entries(model.contexts, batch.rule.choice)
-        misfit = MISFIT * MISFIT * found.doubt
-        variance = score_variance(found, misfit, batch.noise)[np.ix_(used, used)]
+        variance = score_variance(found, misfit * misfit * found.doubt, batch.noise)[np.ix_(used, used)]
         jacobian = found.jacobian[used]
         weighted = np.linalg.solve(variance, jacobian).T
         curvature += weighted @ jacobian

@@ -25,11 +25,12 @@ from hushprice.policies.cautious.pricing.belief import (
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray
 
-_TIMES = 3.0
+CHANGES = 2  # steeper, flatter
+_TIMES = 2.5
 _TOLERANCE = 0.1  # of demand: what no model gets right, and no cause for alarm
 _SURPRISE = 1e-6  # a release this unlikely says that demand has changed
 _CERTAIN = 8.0  # log-likelihood by which releases must speak for a change
-_EXCLUDED = -2.0  # and against it
+_EXCLUDED = -1.0  # and against it
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +77,14 @@ def changes_of(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belie
 
 def gains_changed(model: ShopModel, people: FloatArray, belief: Belief, rule: Rule) -> list[float]:
     """What a rule earns over staying after each of the changes."""
-    level, response = model.lines(belief.theta, with_constant(people))
-    middle = model.middle(level, response, rule.move, rule.spread)
-    return [
-        gain_under(model, people, theta, middle, rule.spread) for theta in changed_thetas(model, people, belief.theta)
-    ]
+    thetas = changed_thetas(model, people, belief.theta)
+    return [believed_gain(model, people, theta, rule, belief.theta) for theta in thetas]
+
+
+def believed_gain(model: ShopModel, people: FloatArray, theta: FloatArray, rule: Rule, priced_by: FloatArray) -> float:
+    """What customers priced by one theta earned over staying, were demand by another."""
+    level, response = model.lines(priced_by, with_constant(people))
+    return gain_under(model, people, theta, model.middle(level, response, rule.move, rule.spread), rule.spread)
 
 
 def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief) -> bool:
@@ -96,7 +100,7 @@ def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belie
 def certain_since(changes: list[list[Change]]) -> int | None:
     """The batch at which a change is certain to have happened, if one is; `changes` has a list a batch."""
     best, since = _CERTAIN, None
-    for which in range(2):
+    for which in range(CHANGES):
         evidence = 0.0
         for k in range(len(changes) - 1, -1, -1):
             evidence += changes[k][which].evidence

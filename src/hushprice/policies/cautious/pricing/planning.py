@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 
 from hushprice.policies.cautious.pricing.belief import Belief, Rule, misfit_of, score_model, used_entries
-from hushprice.policies.cautious.pricing.change import Change, changed_thetas, gain_under, worst_unnoticed
+from hushprice.policies.cautious.pricing.change import CHANGES, Change, changed_thetas, gain_under, worst_unnoticed
 from hushprice.policies.cautious.pricing.instruments import WEIGHTS
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray, IntArray
@@ -31,8 +31,8 @@ _LONGER = (1, 4, 16, 64)
 _SURE = 1.0  # deviations by which a move must be expected to gain: prices leave today's only on evidence
 _LIKELY, _LIKELY_SHARE = 0.1, 0.8  # with this probability, no more than this share of risk is lost
 _RARE, _RARE_SHARE = 0.01, 1.6
-_CHANGED_SHARE = 1.6  # of risk, and no more, is lost before a change of demand is noticed
-_WORTH_WATCHING = 0.001  # of earnings: what conversion alone may teach less, where nothing is tried out
+_CHANGED_SHARE = 1.8  # of risk, and no more, is lost before a change of demand is noticed
+_WORTH_WATCHING = 0.01  # of earnings: what conversion alone may teach less, where nothing is tried out
 _PROMISED = 1000  # customers, after whom `risk` holds
 _SHORTER = 8  # times shorter than asked for, at most, is a batch that the guard cuts
 
@@ -114,9 +114,9 @@ class _Guard:
             middle = model.middle(level, response, batch.rule.move, batch.rule.spread)
             gained.append(gained[-1] + batch.rule.count * self._gain_at(middle, batch.rule.spread))
         self._gained = gained[-1]
-        likely = np.quantile(gained, _LIKELY, axis=1)
+        likely = np.mean(gained, axis=1)
         changes, counts = [batch.changes for batch in past], [batch.rule.count for batch in past]
-        self._unnoticed = [worst_unnoticed(changes, counts, likely, which) for which in range(2)]
+        self._unnoticed = [worst_unnoticed(changes, counts, likely, which) for which in range(CHANGES)]
 
     def gain(self, move: float, spread: float) -> FloatArray:
         """What a visit earns by the rule more than by staying, as a share of staying, in every draw."""
@@ -172,7 +172,8 @@ class _Lessons:
     def value(self, rule: Rule, people: FloatArray, gain: float, left: int, releases: float) -> float:
         """Earnings of a visit over what is left, relative to staying: by the rule, then by what it taught.
 
-        A batch that the guard cut short is one of several like it, `releases`, and each has its noise.
+        A batch that the guard cut short is one of several like it, `releases`, and each takes its time and has its
+        noise.
         """
         model, belief = self._model, self._belief
         used = used_entries(model.contexts, rule.choice)
@@ -183,7 +184,7 @@ class _Lessons:
         luck = _normals(used.size, _FEW, 1)
         best = -np.inf
         for longer in _LONGER:
-            count = rule.count * longer
+            count = releases * rule.count * longer
             if count > 0.5 * left and longer > 1:
                 break
             variance = count * sampling + np.diag(count * count * misfit + (releases * noise * noise + 1e-9))

@@ -76,12 +76,21 @@ class Population:
         edges = np.linspace(-1.0, 1.0, BINS + 1)
         return np.column_stack([_quantiles(uniforms[:, j], shares[j], edges) for j in range(k)])
 
+    @property
+    def doubt(self) -> float:
+        """How much of the likeness is the first guess."""
+        trust = self._trust(self.noise * np.sqrt(self.batches))
+        return float(trust / (self.count + trust))
+
+    def _trust(self, deviation: float) -> float:
+        return float(_TRUST + _NOISE_TRUST * deviation * np.sqrt(2.0 * self.contexts))
+
     def _shares(self, deviation: float) -> FloatArray:
         """The share of customers in each bin of each entry, (k, BINS): shrunk to even ones as far as noise asks."""
         k = self.contexts
         scale = np.sqrt(2.0 * k)
         seen = self.total[: k * BINS].reshape(k, BINS) * scale
-        trust = _TRUST + _NOISE_TRUST * deviation * scale
+        trust = self._trust(deviation)
         shares = np.maximum(seen + trust / BINS, 0.02 * (self.count + trust) / BINS)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 

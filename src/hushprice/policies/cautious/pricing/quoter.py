@@ -5,7 +5,10 @@ It never sees a record, and an import contract keeps it so.
 
 from __future__ import annotations
 
+import copy
+import functools
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +18,14 @@ from hushprice.policies.cautious.pricing import belief as beliefs
 from hushprice.policies.cautious.pricing import instruments
 from hushprice.policies.cautious.pricing import population as populations
 from hushprice.policies.cautious.pricing.belief import Belief, ReleasedBatch, Rule
-from hushprice.policies.cautious.pricing.change import Change, certain_since, changes_of, gains_changed, surprising
+from hushprice.policies.cautious.pricing.change import (
+    Change,
+    believed_gain,
+    certain_since,
+    changes_of,
+    gains_changed,
+    surprising,
+)
 from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.policies.cautious.rules import CautiousRules
@@ -26,7 +36,9 @@ from hushprice.types import FloatArray
 class CautiousQuoter:
     """Prices from the belief after the last batch. Slots are counted as they are learned."""
 
-    def __init__(self, rules: CautiousRules) -> None:
+    rule: Rule
+
+    def __init__(self, rules: CautiousRules, rule: Rule | None = None) -> None:
         self.rules = rules
         self.version = 0  # batches accepted
         self.population = populations.Population(rules.model.contexts, rules.noise.description if rules.drawn else 0.0)
@@ -38,7 +50,10 @@ class CautiousQuoter:
         self.banked = 0.0  # what batches before `past` gained over staying, were demand to have changed, in visits
         self.earned: FloatArray = np.zeros(2)  # noisy: by the holdout and by the others, in units of the largest
         self.batch = 0  # the slot that the batch at hand follows
-        self._plan()
+        if rule is None:
+            self._plan()
+        else:  # `first_rule`, which takes a while to find
+            self.rule = rule
 
     @property
     def _deviations(self) -> FloatArray:
@@ -55,34 +70,49 @@ class CautiousQuoter:
         """The slot after which the batch at hand ends and is released."""
         return self.batch + self.rule.count
 
+    @property
+    def look(self) -> int:
+        """The slot after which something is released next: all of it is, at the end."""
+        return self.end
+
     def _plan(self) -> None:
         rules = self.rules
         noise = tuple(rules.score_noise(choice) for choice in range(len(instruments.WEIGHTS)))
         limits = Limits(risk=rules.risk, noise=noise, horizon=rules.horizon, banked=self.banked)
         count = rules.next_count(self.batch)
-        self.rule: Rule = plan(self.model, self.population.people(), self.belief, self.past, limits, count, self.batch)
+        rule = plan(self.model, self.population.people(), self.belief, self.past, limits, count, self.batch)
+        # Never wider than planned. What is tried out is what is charged: both prices of the coin can be.
+        self.rule = replace(rule, spread=self.model.fitting(rule.spread))
 
     def follow(self, records: int) -> None:
         """Begin a batch after this many slots: the one at hand is dropped."""
         checks.whole(self.batch, records=records)
         if records > self.batch:
-            dropped = Rule(count=records - self.batch, move=self.rule.move, spread=self.rule.spread, choice=0)
-            unknown = [
-                Change(0.0, gain) for gain in gains_changed(self.model, self.population.people(), self.belief, dropped)
-            ]
+            dropped = replace(self.rule, count=self.rules.priced(records - self.batch), choice=0)
+            gains = gains_changed(self.model, self.population.people(), self.belief, dropped)
+            unknown = [Change(0.0, gain) for gain in gains]
             self.past.append(Past(rule=dropped, theta=self.belief.theta, changes=unknown))
             self.batch = records
             self._plan()
 
     def accept(self, release: MomentRelease) -> None:
-        """Learn from a batch's release, and plan the next batch."""
+        """Learn from a batch's release, and plan the next batch. Where that fails, nothing has changed."""
         if release.records != self.end:
             raise InvalidInput(f"release must be of {self.end} records, got {release.records}")
-        model, rule = self.model, self.rule
+        after = copy.copy(self)
+        after.population, after.past, after.batches = copy.copy(self.population), [*self.past], [*self.batches]
+        after._take(release)
+        after._plan()
+        self.__dict__.update(after.__dict__)
+
+    def _take(self, release: MomentRelease) -> None:
+        model = self.model
+        priced = self.rules.priced(self.rule.count) if release.priced is None else release.priced
+        rule = replace(self.rule, count=priced)  # the others tell nothing about it
         score = checks.vector(instruments.entries(model.contexts), score=release.score)
         described = checks.vector(populations.entries(model.contexts), descriptions=release.descriptions)
         self.earned = self.earned + checks.vector(2, earnings=release.earnings)
-        self.population.add(described, rule.count)
+        self.population.add(described, self.rule.count)
         people = self.population.people()
         made = ReleasedBatch(
             rule=rule,
@@ -94,11 +124,16 @@ class CautiousQuoter:
         self.batches.append(made)
         self._notice(people, made)
         self.belief = beliefs.fitted(
-            model, people, self.origin, self.batches, self.belief.theta, scaled=self.changed == 0
+            model,
+            people,
+            self.origin,
+            self.batches,
+            self.belief.theta,
+            misfit=max(beliefs.MISFIT, self.population.doubt),
+            scaled=self.changed == 0,
         )
-        self.batch += rule.count
+        self.batch = release.records
         self.version += 1
-        self._plan()
 
     def _notice(self, people: FloatArray, last: ReleasedBatch) -> None:
         """Begin anew where demand has changed: batches from before say nothing about today."""
@@ -108,7 +143,9 @@ class CautiousQuoter:
         if since is None:
             return
         self.changed += 1
-        self.banked += sum(batch.rule.count * min(c.gain for c in batch.changes) for batch in self.past[since:])
+        for k, batch in enumerate(self.past):
+            gain = believed_gain(self.model, people, self.belief.theta, batch.rule, batch.theta)
+            self.banked += batch.rule.count * (gain if k < since else min(each.gain for each in batch.changes))
         self.origin = beliefs.forgetting(self.belief, self._deviations)
         self.batches = self.batches[-(len(self.past) - since) :]
         self.past = []
@@ -124,9 +161,15 @@ class CautiousQuoter:
         return float(self.relative_prices(context.reshape(1, -1), np.array([coin]))[0])
 
 
+@functools.lru_cache(maxsize=1024)
+def first_rule(rules: CautiousRules) -> Rule:
+    """The rule of the first batch, which everybody finds by the same public numbers."""
+    return CautiousQuoter(rules).rule
+
+
 def coin_of(uniform: float) -> float:
     """A fair coin of +1 or -1 from a uniform number; exactly 1/2 is no coin: the price in the middle."""
     return math.copysign(1.0, uniform - 0.5) if uniform != 0.5 else 0.0
 
 
-__all__ = ["Belief", "CautiousQuoter", "coin_of"]
+__all__ = ["Belief", "CautiousQuoter", "coin_of", "first_rule"]

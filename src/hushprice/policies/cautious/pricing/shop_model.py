@@ -9,6 +9,7 @@ so that theta = 0 says "the shop is right": its conversion, and today's price be
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.special import expit
 
 from hushprice import checks
 from hushprice.price_search.logistic import best_relative_price
+from hushprice.product import Product
 from hushprice.types import FloatArray
 
 
@@ -29,11 +31,13 @@ class ShopModel:
     response: float
     lowest: float  # relative price of the floor, in [-1, 0)
     highest: float
+    step: float = 0.0  # prices that can be charged are `lowest` and every so much above it; 0: any price can be
 
     def __post_init__(self) -> None:
         checks.whole(0, contexts=self.contexts)
         checks.positive(margin=self.margin, response=self.response, highest=self.highest)
         checks.finite(level=self.level)
+        checks.non_negative(step=self.step)
         checks.within(-1.0, 0.0, lowest=self.lowest)
         checks.within(0.0, 1.0, highest=self.highest)
 
@@ -63,11 +67,34 @@ class ShopModel:
 
     def middle(self, level: FloatArray, response: FloatArray, move: float, spread: float) -> FloatArray:
         """Where a customer's price lies before the coin: `move` of the way from today's to the best one, inside."""
-        return np.clip(move * self.best(level, response), self.lowest + spread, self.highest - spread)
+        middle = np.clip(move * self.best(level, response), self.lowest + spread, self.highest - spread)
+        if self.step == 0.0:
+            return middle
+        # Of both of the coin's prices, which then can be charged: `spread` is one that fits.
+        return self.lowest + spread + self.step * np.round((middle - spread - self.lowest) / self.step)
+
+    def fitting(self, spread: float) -> float:
+        """The widest dispersion, at most this, whose two prices can both be charged."""
+        if self.step == 0.0:
+            return spread
+        return min(spread, 0.5 * self.step * math.floor(2.0 * spread / self.step + 1e-9))
 
     def earned(self, level: FloatArray, response: FloatArray, price: FloatArray | float) -> FloatArray:
         """Mean earnings of a visit over the customers (the last axis), in units of reach."""
         return np.asarray(((self.margin + price) * expit(level - response * price)).mean(axis=-1))
+
+
+def model_of(product: Product) -> ShopModel:
+    """The model of a product."""
+    return ShopModel(
+        contexts=product.contexts,
+        margin=product.margin,
+        level=product.level,
+        response=product.response,
+        lowest=product.lowest,
+        highest=product.highest,
+        step=0.0 if product.step is None else product.step / product.reach,
+    )
 
 
 def with_constant(contexts: FloatArray) -> FloatArray:

@@ -51,6 +51,7 @@ class CautiousLearner:
         self.choice = choice
         self.batch.begin()
         self._begun = self.count
+        self.priced = 0  # slots of the batch outside the holdout: coins, not records, decide how many
         self.last: MomentRelease | None = None
 
     def jump(self, records: int, choice: int) -> None:
@@ -64,12 +65,14 @@ class CautiousLearner:
         """Is the batch out?"""
         return self.last is not None
 
-    def skip(self, slots: int = 1) -> None:
-        """Count slots of the batch. All that they add is their number, whatever records they have."""
+    def skip(self, slots: int = 1, holdout: int = 0) -> None:
+        """Count slots of the batch, so many of them in the holdout. All that they add is their number."""
         checks.whole(0, slots=slots)
+        checks.whole(0, holdout=holdout)
         if self.ended:
             raise BudgetExhausted("the batch was released: a record may not enter it")
         self.count += slots
+        self.priced += slots - holdout
 
     def absorb(
         self,
@@ -85,9 +88,9 @@ class CautiousLearner:
         Coins, and who is in the holdout, are drawn without looking at the customer. A record that cannot be read adds
         nothing and keeps its slot: what is released when must not depend on it.
         """
-        self.skip(demands.size)
         model, size = self._model, (demands.size,)
         apart = np.zeros(size, dtype=bool) if holdout is None else holdout
+        self.skip(demands.size, int(np.count_nonzero(apart)))
         if contexts.shape != (*size, model.contexts):
             raise InvalidInput(f"contexts must have {model.contexts} entries a record, got shape {contexts.shape}")
         for name, given in (("prices", prices), ("coins", coins), ("demands", demands), ("holdout", apart)):
@@ -137,7 +140,7 @@ class CautiousLearner:
             if self.count == self._begun:  # simulated noise goes by slots: it would be the last batch's again
                 raise InvalidInput("a batch without a slot has nothing to release")
             sums = self.batch.release(self._rules.score_noise(self.choice), self.count)
-            self.last = MomentRelease(*sums, self.count, self.event)
+            self.last = MomentRelease(*sums, self.count, self.event, self.priced)
         return self.last
 
     def __repr__(self) -> str:

@@ -22,6 +22,7 @@ from hushprice.service.shared.rate_limits import LARGEST_BATCH
 from hushprice.service.shared.times import rfc3339
 from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.store.values import ApiKey, NewQuote, QuoteAnswer
+from hushprice.settings import PRODUCT_POLICY
 
 _HIGHEST = 2.0**-53
 _decode = msgspec.json.Decoder(QuoteRequest).decode
@@ -100,7 +101,11 @@ def new_quote(
     drawn = random_bytes()
     # The coin of the holdout reads no attribute: who is in it says nothing about a customer.
     holdout = _uniform(drawn[16:24]) < product.holdout
-    charged = priced.reference if holdout else priced.price(context, _uniform(drawn[24:]))
+    coin = _uniform(drawn[24:])
+    if product.policy == PRODUCT_POLICY:
+        coin = quote_ids.uniform_of(drawn)  # which the learner must draw again, from the quote's id
+        holdout = holdout or not priced.personal  # a frozen price says nothing about the prices tried out
+    charged = priced.reference if holdout else priced.price(context, coin)
     return NewQuote(
         quote_ids.new_id(service.customer_secret, key, drawn[:16]),
         product.name,

@@ -1,0 +1,276 @@
+"""Policy cautious on disk: what was released and planned, and the exact sums of the batch at hand. No record is in it.
+
+The belief is fitted anew to all batches, so all of them are kept; the plan in force is kept too, not made again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from hushprice.demand.schema import Schema
+from hushprice.errors import InvalidInput
+from hushprice.policies.cautious.engine import KEY_BYTES, CautiousEngine
+from hushprice.policies.cautious.policy import CautiousPolicy
+from hushprice.policies.cautious.pricing import instruments, population
+from hushprice.policies.cautious.pricing.belief import Belief, ReleasedBatch, Rule
+from hushprice.policies.cautious.pricing.change import CHANGES, Change
+from hushprice.policies.cautious.pricing.planning import Past
+from hushprice.policies.cautious.pricing.shop_model import ShopModel
+from hushprice.policies.cautious.rules import CautiousRules
+from hushprice.policies.saved_pricer import Pricer, SavedPricer, common, restore_slots, sound_slots
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.product import Product
+from hushprice.releases import MomentRelease
+
+
+class _Normal(msgspec.Struct, forbid_unknown_fields=True):
+    """A belief."""
+
+    theta: np.ndarray
+    covariance: np.ndarray
+
+
+class _Batch(msgspec.Struct, forbid_unknown_fields=True):
+    """A batch that was released, as the belief is fitted to it."""
+
+    rule: Rule
+    theta: np.ndarray
+    score: np.ndarray
+    noise: float
+
+
+class _Priced(msgspec.Struct, forbid_unknown_fields=True):
+    """A batch as far as the guard asks."""
+
+    rule: Rule
+    theta: np.ndarray
+    changes: list[Change]
+
+
+class _Described(msgspec.Struct, forbid_unknown_fields=True):
+    """What was released about contexts."""
+
+    total: np.ndarray
+    count: int
+    batches: int
+
+
+class _Released(msgspec.Struct, forbid_unknown_fields=True):
+    """A batch's release, where the next one has not begun."""
+
+    score: np.ndarray
+    descriptions: np.ndarray
+    earnings: np.ndarray
+    records: int
+    priced: int | None
+
+
+class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A CautiousEngine, whoever drives it."""
+
+    learned: int
+    sums: bytes  # the releaser's own
+    choice: int  # of the batch's instruments
+    priced: int  # slots of the batch outside the holdout
+    last: _Released | None
+    key: bytes  # of the coins
+    version: int
+    follows: int  # slots before the batch at hand
+    rule: Rule
+    belief: _Normal
+    origin: _Normal
+    changed: int
+    banked: float
+    batches: list[_Batch]
+    past: list[_Priced]
+    population: _Described
+    earned: np.ndarray
+    clipped: tuple[int, int]  # features, demands
+
+    def __repr__(self) -> str:
+        return "EngineState(<sensitive>)"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:  # msgspec's own lists every field
+        return []
+
+
+class _Policy(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A CautiousPolicy; the product's schema is the pricer's."""
+
+    name: str
+    product: dict[str, Any]
+    rules: CautiousRules
+    claimed: EpsilonDelta | None
+    proven: EpsilonDelta | None
+
+
+class State(SavedPricer, kw_only=True, forbid_unknown_fields=True, tag="cautious"):
+    """A pricer that runs cautious."""
+
+    policy: _Policy
+    cautious: EngineState
+
+
+def engine_state(engine: CautiousEngine) -> EngineState:
+    """All of an engine."""
+    learner, quoter = engine.learner, engine.quoter
+    last, people = learner.last, quoter.population
+    return EngineState(
+        learned=learner.count,
+        sums=learner.batch.state(),
+        choice=learner.choice,
+        priced=learner.priced,
+        last=None
+        if last is None
+        else _Released(last.score, last.descriptions, last.earnings, last.records, last.priced),
+        key=engine.key,
+        version=quoter.version,
+        follows=quoter.batch,
+        rule=quoter.rule,
+        belief=_Normal(quoter.belief.theta, quoter.belief.covariance),
+        origin=_Normal(quoter.origin.theta, quoter.origin.covariance),
+        changed=quoter.changed,
+        banked=quoter.banked,
+        batches=[_Batch(each.rule, each.theta, each.score, each.noise) for each in quoter.batches],
+        past=[_Priced(each.rule, each.theta, each.changes) for each in quoter.past],
+        population=_Described(people.total, people.count, people.batches),
+        earned=quoter.earned,
+        clipped=(learner.clipped_features, learner.clipped_demands),
+    )
+
+
+def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
+    """Make an engine that nothing happened to the one that was saved."""
+    _refuse(_sound(state, engine.quoter.model))
+    learner, quoter = engine.learner, engine.quoter
+    engine.key = state.key
+    quoter.version, quoter.batch, quoter.rule, quoter.changed = state.version, state.follows, state.rule, state.changed
+    quoter.belief = Belief(state.belief.theta, state.belief.covariance)
+    quoter.origin = Belief(state.origin.theta, state.origin.covariance)
+    quoter.batches = [
+        ReleasedBatch(rule=each.rule, theta=each.theta, score=each.score, noise=each.noise) for each in state.batches
+    ]
+    quoter.past = [Past(rule=each.rule, theta=each.theta, changes=each.changes) for each in state.past]
+    people = quoter.population
+    people.total, people.count, people.batches = (
+        state.population.total,
+        state.population.count,
+        state.population.batches,
+    )
+    quoter.earned, quoter.banked = state.earned, state.banked
+    learner.begin(state.choice)
+    learner.batch.restore(state.sums)
+    learner.count, learner.priced = state.learned, state.priced
+    learner.clipped_features, learner.clipped_demands = state.clipped
+    if state.last is not None:
+        last = state.last
+        sums = last.score, last.descriptions, last.earnings
+        learner.last = MomentRelease(*sums, last.records, learner.event, last.priced)
+
+
+def state_of(pricer: Pricer) -> State:
+    """All of a pricer."""
+    state, policy = engine_state(pricer.engine), pricer.policy
+    product = {name: value for name, value in asdict(policy.product).items() if name != "schema"}
+    saved = _Policy(name=policy.name, product=product, rules=policy.rules, claimed=policy.claimed, proven=policy.proven)
+    return State(**common(pricer, (*state.clipped, pricer.clipped_attributes)), policy=saved, cautious=state)
+
+
+def policy_of(state: State) -> CautiousPolicy:
+    """The policy that was saved."""
+    saved = state.policy
+    try:
+        product = Product(**saved.product, schema=None if state.schema is None else Schema.from_dict(state.schema))
+    except TypeError:  # a field that no product has
+        raise InvalidInput("the saved product does not fit the rest of the pricer") from None
+    return CautiousPolicy(
+        name=saved.name,
+        product=product,
+        rules=saved.rules,
+        adjacency=saved.rules.noise.adjacency,
+        claimed=saved.claimed,
+        proven=saved.proven,
+    )
+
+
+def restore(state: State, pricer: Pricer) -> None:
+    """Make a pricer that nothing happened to the one that was saved."""
+    learned = state.cautious.learned
+    fits = sound_slots(state, pricer, learned)
+    fits["clipped"] = fits["clipped"] and state.clipped[:2] == state.cautious.clipped
+    _refuse(fits)
+    restore_engine(state.cautious, pricer.engine)
+    pricer.clipped_attributes = state.clipped[2]
+    restore_slots(state, pricer, learned)
+
+
+def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
+    """What types cannot say. A state that fails this was written by something else than `engine_state`."""
+    size, scores, described = model.size, instruments.entries(model.contexts), population.entries(model.contexts)
+    learned, end, last = state.learned, state.follows + state.rule.count, state.last
+    rules = [*(each.rule for each in state.batches), *(each.rule for each in state.past)]
+    return {
+        "learned": learned >= 0,
+        "rule": state.rule.count >= 1 and _possible(state.rule, model),
+        "rules": all(_possible(each, model) for each in rules),  # of a batch that was frozen all along nothing is left
+        "follows": 0 <= state.follows <= learned <= end,
+        "version": 0 <= state.version <= learned,
+        "banked": math.isfinite(state.banked),
+        "changes": all(
+            len(each.changes) == CHANGES
+            and all(math.isfinite(c.evidence) and math.isfinite(c.gain) for c in each.changes)
+            for each in state.past
+        ),
+        "changed": 0 <= state.changed <= state.version,
+        "priced": 0 <= state.priced <= learned - state.follows,
+        "choice": 0 <= state.choice < len(instruments.WEIGHTS),
+        "last": last is None
+        or (
+            last.records == learned == end
+            and last.priced == state.priced
+            and _finite(last.score, scores)
+            and _finite(last.descriptions, described)
+            and _finite(last.earnings, 2)
+        ),
+        "key": len(state.key) == KEY_BYTES,
+        "belief": _normal(state.belief, size),
+        "origin": _normal(state.origin, size),
+        "batches": len(state.batches) <= state.version
+        and all(
+            _finite(each.theta, size) and _finite(each.score, scores) and each.noise >= 0.0 for each in state.batches
+        ),
+        "past": all(_finite(each.theta, size) for each in state.past),
+        "population": _finite(state.population.total, described)
+        and state.population.batches == state.version
+        and 0 <= state.population.count <= state.follows,
+        "earned": _finite(state.earned, 2),
+        "clipped": min(state.clipped) >= 0,
+    }
+
+
+def _possible(rule: Rule, model: ShopModel) -> bool:
+    return (
+        rule.count >= 0
+        and 0.0 <= rule.move <= 1.0
+        and 0.0 <= rule.spread <= model.widest
+        and 0 <= rule.choice < len(instruments.WEIGHTS)
+    )
+
+
+def _normal(belief: _Normal, size: int) -> bool:
+    return _finite(belief.theta, size) and _finite(belief.covariance, size, size)
+
+
+def _finite(numbers: np.ndarray, *shape: int) -> bool:
+    return numbers.shape == shape and bool(np.isfinite(numbers).all())
+
+
+def _refuse(sound: dict[str, bool]) -> None:
+    for field, fits in sound.items():
+        if not fits:
+            raise InvalidInput(f"the saved {field} does not fit the rest of the pricer")

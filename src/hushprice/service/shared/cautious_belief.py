@@ -1,0 +1,70 @@
+"""What a quoter prices a product of policy cautious by: belief and plan after the last release, public and small."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from hushprice.errors import InvalidInput
+from hushprice.policies.cautious.pricing.belief import Belief as NormalBelief
+from hushprice.policies.cautious.pricing.belief import Rule
+from hushprice.policies.cautious.pricing.instruments import WEIGHTS
+from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
+from hushprice.types import FloatArray
+
+
+class CautiousBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The belief N(theta, covariance), the rule of the batch at hand, and where that is."""
+
+    theta: tuple[float, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    rule: Rule
+    version: int
+    batch: int  # the slot the batch at hand follows
+    changed: int  # times that demand was found to have changed
+    earned: tuple[float, float]  # noisy, by the holdout and by the others, in units of the largest
+
+
+def cautious_belief_of(quoter: CautiousQuoter) -> CautiousBelief:
+    """The belief of a quoter, to be handed to others."""
+    return CautiousBelief(
+        theta=tuple(quoter.belief.theta.tolist()),
+        covariance=tuple(tuple(row) for row in quoter.belief.covariance.tolist()),
+        rule=quoter.rule,
+        version=quoter.version,
+        batch=quoter.batch,
+        changed=quoter.changed,
+        earned=(float(quoter.earned[0]), float(quoter.earned[1])),
+    )
+
+
+def set_cautious_belief(quoter: CautiousQuoter, belief: CautiousBelief) -> CautiousQuoter:
+    """The quoter, which then prices by this belief; one of another product is refused, and nothing changes.
+
+    It cannot learn: what it was fitted to stays with the learner.
+    """
+    size, rule = quoter.model.size, belief.rule
+    theta, covariance = _finite("theta", belief.theta, (size,)), _finite("covariance", belief.covariance, (size, size))
+    sound = {
+        "rule": rule.count >= 1 and 0.0 <= rule.move <= 1.0 and 0 <= rule.choice < len(WEIGHTS),
+        "rule.spread": 0.0 <= rule.spread <= quoter.model.widest,
+        "version": belief.version >= 0,
+        "batch": belief.batch >= 0,
+    }
+    for field, fits in sound.items():
+        if not fits:
+            raise InvalidInput(f"belief.{field} must fit a batch of this product")
+    quoter.belief, quoter.rule = NormalBelief(theta, covariance), rule
+    quoter.version, quoter.batch, quoter.changed = belief.version, belief.batch, belief.changed
+    quoter.earned = np.array(belief.earned)
+    return quoter
+
+
+def _finite(field: str, values: object, shape: tuple[int, ...]) -> FloatArray:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except ValueError:  # rows of unequal length
+        array = np.empty(0)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise InvalidInput(f"belief.{field} must have the shape {shape} and finite numbers")
+    return array
