@@ -36,7 +36,10 @@ async def quote(service: Service, request: CheckedRequest) -> Answer:
 
 
 async def _quote_one(service: Service, body: QuoteRequest, key: ApiKey, idempotency: bytes | None) -> Answer:
-    priced = _allowed(service, key, body.product)
+    priced = _of_key(service, key, body.product)
+    if priced.retired:
+        return await _first_answer(service, priced, body, key, idempotency)
+    service.product_table.key_use.check(key)
     new = new_quote(service, priced, body, key.identity, idempotency)
     use, writer = service.product_table.key_use, service.writer
     if idempotency is None:
@@ -53,17 +56,30 @@ async def _quote_one(service: Service, body: QuoteRequest, key: ApiKey, idempote
     return Answer(201, as_quote(priced, new, recorded=recorded))
 
 
-def _allowed(service: Service, key: ApiKey, product: str) -> PricedProduct:
-    """The product that a key asks a quote of, where it still may."""
+def _of_key(service: Service, key: ApiKey, product: str) -> PricedProduct:
+    """The product that a key asks a quote of, where it is one of the key's."""
     priced = service.product_table.products.get(product)
     if priced is None:
         raise problems.unknown_product("product")
     if key.products and product not in key.products:
         raise problems.product_not_allowed("product")
-    if priced.retired:
-        raise problems.retired()
-    service.product_table.key_use.check(key)
     return priced
+
+
+async def _first_answer(
+    service: Service, priced: PricedProduct, body: QuoteRequest, key: ApiKey, idempotency: bytes | None
+) -> Answer:
+    """Of a retired product: what the Idempotency-Key got before, while the store keeps it. A new quote is refused."""
+    if idempotency is None:
+        raise problems.retired()
+    digests = _digests(service, body, idempotency)
+    try:
+        stored = await service.reader.call(lambda store: store.repeated(key.identity, *digests))
+    except StoreUnavailable:
+        raise problems.key_not_looked_up() from None
+    if stored is None:
+        raise problems.retired()
+    return _store_answer(priced, stored)
 
 
 async def _store(service: Service, new: NewQuote) -> QuoteAnswer | None:
@@ -114,10 +130,17 @@ def new_quote(
         product.outcome_seconds,
         product.records_per_customer,
         customer,
-        # Keyed, both: a shop may put a customer's name into the one, and attributes are in the other.
-        None if idempotency is None else hmac.digest(service.customer_secret, b"idempotency " + idempotency, "sha256"),
-        None if idempotency is None else hmac.digest(service.customer_secret, _canonical(body), "sha256"),
+        *((None, None) if idempotency is None else _digests(service, body, idempotency)),
     )
+
+
+def _digests(service: Service, body: QuoteRequest, idempotency: bytes) -> tuple[bytes, bytes]:
+    """Of an Idempotency-Key and of the request that came with it.
+
+    Keyed, both: a shop may put a customer's name into the one, and attributes are in the other.
+    """
+    secret = service.customer_secret
+    return hmac.digest(secret, b"idempotency " + idempotency, "sha256"), hmac.digest(secret, _canonical(body), "sha256")
 
 
 def _uniform(drawn: bytes) -> float:
@@ -151,7 +174,10 @@ async def batch(service: Service, request: CheckedRequest) -> Answer:
     for index, raw in enumerate(items):
         try:
             body: QuoteRequest = endpoint.decode_body(_decode, raw)
-            priced = _allowed(service, request.sender, body.product)
+            priced = _of_key(service, request.sender, body.product)
+            if priced.retired:
+                raise problems.retired()
+            service.product_table.key_use.check(request.sender)
             new = new_quote(service, priced, body, request.sender.identity, None)
             service.product_table.key_use.add(request.sender)
             pending.append((priced, new, service.writer.quote(new)))
@@ -190,7 +216,7 @@ CALLS = (
         refusals={
             404: "unknown product",
             409: "the Idempotency-Key came with another request",
-            410: "the product is retired",
+            410: "the product is retired, and no quote of this Idempotency-Key is kept",
             503: "the store is away, and the Idempotency-Key cannot be looked up; ask again, or without it",
         },
         idempotent=True,
