@@ -103,7 +103,7 @@ def _signing_key(settings: Settings) -> Ed25519PrivateKey:
     file = settings.beside_store(".signing.pem")
     if not file.exists():
         public = signing.new_key(file)
-        log.warning("certificates are signed with a new key: give %s to auditors", public)
+        log.info("certificates are signed with a new key: give %s to auditors", public)
     return signing.read_key(file)
 
 
