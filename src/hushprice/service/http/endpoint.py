@@ -187,8 +187,9 @@ def error_answer(problem: Problem) -> Answer:
 async def send_answer(send: Send, answer: Answer) -> None:
     """Send an answer as ASGI messages."""
     body = answer.body if type(answer.body) is bytes else _encode(answer.body)
-    usual = (b"content-type", answer.kind), (b"content-length", b"%d" % len(body)), (b"x-request-id", current())
-    headers = [*usual, *_HEADERS, *answer.headers]
+    length, name = b"%d" % len(body), current()
+    headers = [(b"content-type", answer.kind), (b"content-length", length), (b"x-request-id", name), *_HEADERS]
+    headers += answer.headers
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

@@ -30,12 +30,7 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 async def quote(service: Service, request: CheckedRequest) -> Answer:
     """The answer with one quote. Stored before it is answered, unless quotes.durable is off or the store is away."""
-    answer = await _quote_one(service, request.body, request.sender, request.idempotency)
-    service.latencies.add(time.perf_counter() - request.started)
-    return answer
-
-
-async def _quote_one(service: Service, body: QuoteRequest, key: ApiKey, idempotency: bytes | None) -> Answer:
+    body, key, idempotency = request.body, request.sender, request.idempotency
     priced = _of_key(service, key, body.product)
     if priced.retired:
         return await _first_answer(service, priced, body, key, idempotency)
@@ -49,11 +44,13 @@ async def _quote_one(service: Service, body: QuoteRequest, key: ApiKey, idempote
         if stored is not None:
             if idempotency is not None and stored.fresh:
                 use.add(key)  # not before: one that was asked again takes no slot, and nothing of the quota
-            return _store_answer(priced, stored)
-        recorded = False
+            answer = _store_answer(priced, stored)
+        else:
+            answer = Answer(201, as_quote(priced, new, recorded=False))
     else:
-        recorded = writer.quote_later(new)
-    return Answer(201, as_quote(priced, new, recorded=recorded))
+        answer = Answer(201, as_quote(priced, new, recorded=writer.quote_later(new)))
+    service.latencies.add(time.perf_counter() - request.started)
+    return answer
 
 
 def _of_key(service: Service, key: ApiKey, product: str) -> PricedProduct:
@@ -113,6 +110,7 @@ def new_quote(
     product = priced.product
     customer = _customer(service, product.records_per_customer, body.customer)
     context = priced.context(body.attributes, body.context)
+    used, fingerprint = (None, None) if idempotency is None else _digests(service, body, idempotency)
     drawn = random_bytes()
     # The coin of the holdout reads no attribute: who is in it says nothing about a customer.
     holdout = _uniform(drawn[16:24]) < product.holdout
@@ -130,7 +128,8 @@ def new_quote(
         product.outcome_seconds,
         product.records_per_customer,
         customer,
-        *((None, None) if idempotency is None else _digests(service, body, idempotency)),
+        used,
+        fingerprint,
     )
 
 
