@@ -101,16 +101,22 @@ def echo() -> Iterator[Running]:
 
 
 @contextmanager
-def service(store: str, folder: Path, *, durable: bool = True, source: str | None = None) -> Iterator[Running]:
-    """`hushprice serve` on this store, without a limit on requests; of another tree's src folder where one is given."""
+def service(
+    store: str, folder: Path, *, durable: bool = True, source: str | None = None, rate: str | None = "1e9"
+) -> Iterator[Running]:
+    """`hushprice serve` on this store, without a limit on requests; of another tree's src folder where one is given.
+
+    Without a `rate` the limit is the service's own.
+    """
     environment = {
         "HUSHPRICE_STORE": store,
         "HUSHPRICE_STATE_DIR": str(folder),
         "HUSHPRICE_PORT": "0",
         "HUSHPRICE_OPERATOR_PORT": "0",
-        "HUSHPRICE_RATE_PER_SECOND": "1e9",
         "HUSHPRICE_QUOTES_DURABLE": "true" if durable else "false",
     }
+    if rate is not None:
+        environment["HUSHPRICE_RATE_PER_SECOND"] = rate
     if source is not None:
         environment["PYTHONPATH"] = source
     with started([sys.executable, "-c", FILE, "serve"], environment) as made:

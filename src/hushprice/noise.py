@@ -46,6 +46,15 @@ class Normals(Protocol):
     def normals(self, stream: int, period: int, count: int) -> FloatArray: ...
 
 
+@runtime_checkable
+class ManyNormals(Normals, Protocol):
+    """One that gives those of many periods at once."""
+
+    def normals_many(self, stream: int, first: int, periods: int, count: int) -> FloatArray:
+        """`normals` of the periods from `first` on, one column each."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Tape:
     """The random tape of one simulated trial."""
@@ -66,10 +75,14 @@ class Tape:
 
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
         """Standard normals, the ones the compiled simulator draws."""
+        return self.normals_many(stream, period, 1, count)[:, 0]
+
+    def normals_many(self, stream: int, first: int, periods: int, count: int) -> FloatArray:
+        """Those of the periods from `first` on, one column each."""
         rows = 4 * ((count + 3) // 4)
-        out = np.empty((rows, 1))
-        tape.fill_normals(self.seed, self.trial, stream, period, 1, rows, out)
-        return out[:count, 0]
+        out = np.empty((rows, periods))
+        tape.fill_normals(self.seed, self.trial, stream, first, periods, rows, out)
+        return out[:count]
 
     def uniform(self, stream: int, period: int) -> float:
         return float(tape.uniform(self.seed, self.trial, period, stream))

@@ -223,6 +223,11 @@ PLANTED = [
         watcher.covariances_keep_to_what_is_proven,
     ),
     Planted(
+        "late covariances without noise",
+        watcher.late_covariances_without_noise,
+        watcher.covariances_keep_to_what_is_proven,
+    ),
+    Planted(
         "an outcome that takes a quote's token",
         limit.outcome_takes_a_quotes_token,
         limit.purchases_take_no_quotes_token,

@@ -60,7 +60,8 @@ def verify(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A certificate.", show_default=False)],
     *,
     public_key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Whose signature it must be (PEM, Ed25519).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Whose signature it must be (PEM, Ed25519); needed after a change of key."),
     ] = None,
     previous: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="The certificate that it must follow.")

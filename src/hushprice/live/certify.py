@@ -28,7 +28,7 @@ def certify(
     date = datetime.datetime.now(datetime.UTC).date() if issued is None else issued
     facts = part(pricer.policy, "statements").facts_of(pricer, date)
     certificate = issue(facts, pricer.ledger, key, previous)
-    verify(certificate, previous=previous)
+    verify(certificate, public_key=certificate.public_key, previous=previous)  # which may be of an earlier key
     return certificate
 
 

@@ -66,7 +66,8 @@ class Verified:
 def verify(certificate: Certificate, *, public_key: str | None = None, previous: Certificate | None = None) -> Verified:
     """What this certificate shows; one that does not add up is refused by the field.
 
-    `public_key` (hexadecimal) is whose signature it must be; `previous` is the certificate it must follow.
+    `public_key` (hexadecimal) is whose signature it must be; `previous` is the certificate it must follow. One that
+    follows under a new key needs `public_key`: what vouches for a new key is that its owner has named it, no file.
     """
     _check_chain(certificate)
     if public_key not in (None, certificate.public_key):
@@ -80,8 +81,9 @@ def verify(certificate: Certificate, *, public_key: str | None = None, previous:
         stated[OUTSIDE] = _listed(changes)
     if previous is not None:
         verify(previous)
-        _check_follows(certificate, previous)
-        holds.append(f"it follows certificate {previous.hash[:16]}...: same parameters, same key, no count went down")
+        _check_follows(certificate, previous, named=public_key is not None)
+        signer = "same key" if certificate.public_key == previous.public_key else "another key, the one given"
+        holds.append(f"it follows certificate {previous.hash[:16]}...: same parameters, {signer}, no count went down")
     elif certificate.previous is not None:
         stated["previous"] = f"it follows certificate {certificate.previous[:16]}..., which was not given"
     result = msgspec.convert(certificate.content("result"), _Result)
@@ -134,11 +136,19 @@ def _check_chain(certificate: Certificate) -> None:
         raise InvalidInput("signature is not one of public_key over the last hash")
 
 
-def _check_follows(certificate: Certificate, previous: Certificate) -> None:
+def _check_follows(certificate: Certificate, previous: Certificate, *, named: bool) -> None:
+    """Refuse what cannot follow. `named`: whoever verifies has named the key of the later one.
+
+    The signature covers `previous`, and so all that the certificate before says: the holder of a new key vouches for
+    the whole chain, and nothing of the old key is needed, which may be lost.
+    """
     if certificate.previous != previous.hash:
         raise InvalidInput(f"previous is {certificate.previous}, not the certificate given, {previous.hash}")
-    if certificate.public_key != previous.public_key:
-        raise InvalidInput("public_key is not that of the previous certificate")
+    if certificate.public_key != previous.public_key and not named:
+        raise InvalidInput(
+            f"public_key is {certificate.public_key}, but the previous certificate's is {previous.public_key}: "
+            "give the new public key as its owner has made it known"
+        )
     unchanged = canonical.difference(certificate.content("parameters"), previous.content("parameters"), "parameters")
     claims = canonical.difference(
         certificate.content("result")["claimed"], previous.content("result")["claimed"], "result.claimed"

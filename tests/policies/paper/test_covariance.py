@@ -95,6 +95,34 @@ def test_without_noise_every_release_is_the_covariance(dimension: int) -> None:
         assert (release.records, release.event) == (n, NotPrivate())
 
 
+@both_strategies
+@both_layouts
+@pytest.mark.parametrize("noise", [0.0, 2.0])
+def test_many_at_once_release_what_one_after_the_other_does(name: str, layout: str, noise: float) -> None:
+    """To the last digits: the two kernels may fuse a multiplication with an addition, or not."""
+    single, many = (releaser(noise=noise, source=Tape(7, 3), name=name, layout=layout) for _ in range(2))
+    phi = features(99)
+    expected = np.array([single.absorb(each).packed for each in phi])
+    first = many.absorb_many(phi[:6].T.copy())
+    middle = many.absorb(phi[6]).packed
+    released = np.vstack([first, middle, many.absorb_many(phi[7:].T.copy())])
+    np.testing.assert_allclose(released, expected, rtol=1e-13, atol=1e-13)
+    with pytest.raises(BudgetExhausted, match="99 records are all"):
+        many.absorb_many(phi[:1].T.copy())
+
+
+def test_many_at_once_are_refused_before_anything_changes() -> None:
+    private = releaser(noise=2.0, source=Tape(7, 3))
+    empty = private.state()
+    with pytest.raises(BudgetExhausted):
+        private.absorb_many(features(100).T.copy())
+    with pytest.raises(InvalidInput, match=r"^phi must have 3 rows, got shape"):
+        private.absorb_many(features(5))
+    assert private.state() == empty
+    with pytest.raises(InvalidInput, match=r"^source must give the noise of many periods"):
+        releaser(noise=2.0).absorb_many(features(2).T.copy())
+
+
 def test_outer_packs_the_upper_triangle_row_by_row() -> None:
     packed = np.empty(6)
     outers(np.array([[9.0, 2.0], [9.0, 3.0], [9.0, 5.0]]), 1, 1, packed.reshape(-1, 1))

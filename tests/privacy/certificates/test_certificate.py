@@ -447,11 +447,27 @@ def test_a_weaker_claim_cannot_follow():
         verify(parse(resigned(weaker, KEY)), previous=FIRST)
 
 
-def test_a_certificate_follows_the_one_it_names_and_under_one_key():
+def test_a_certificate_follows_the_one_it_names():
     with pytest.raises(InvalidInput, match=r"^previous is None, not the certificate given"):
         verify(FIRST, previous=SOUND)
-    with pytest.raises(InvalidInput, match=r"^public_key is not that of the previous certificate"):
-        verify(make(make_facts(), previous=FIRST, key=STRANGER), previous=FIRST)
+
+
+def test_a_new_key_goes_on_with_the_chain_where_whoever_verifies_names_it():
+    old, new = signing.public_half(KEY), signing.public_half(STRANGER)
+    later = make(make_facts(), previous=FIRST, key=STRANGER)
+    assert "another key, the one given" in verify(later, public_key=new, previous=FIRST).holds[-1]
+    with pytest.raises(InvalidInput, match=f"^public_key is {new}, but the previous certificate's is {old}"):
+        verify(later, previous=FIRST)
+    with pytest.raises(InvalidInput, match=f"^public_key is {new}, not the key given, {old}"):
+        verify(later, public_key=old, previous=FIRST)
+    last = make(make_facts(), previous=later, key=STRANGER)
+    assert "same key" in verify(last, public_key=new, previous=later).holds[-1]
+
+
+def test_a_new_key_is_held_to_all_that_the_old_one_said():
+    later = make(make_facts(estimates=0), previous=FIRST, key=STRANGER)
+    with pytest.raises(InvalidInput, match=r"^events.spent counts 0 estimates"):
+        verify(later, public_key=signing.public_half(STRANGER), previous=FIRST)
 
 
 @pytest.mark.parametrize(

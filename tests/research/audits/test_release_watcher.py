@@ -12,12 +12,19 @@ from hushprice.demand.features import main_effects
 from hushprice.errors import InvalidInput
 from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.privacy.loss import loss_of
+from hushprice.research.audits import transcripts
 from hushprice.research.audits.audit import audit_policies
 from hushprice.research.audits.finding import AuditFinding
 from hushprice.research.audits.picture import audit_picture
 from hushprice.research.audits.release_runs import ReleaseWatch, judge_releases, release_watches
 from hushprice.research.audits.trade_off import stream_of
-from hushprice.research.audits.transcripts import NewtonTranscripts, ScriptedReleases, weights_of, worst_pair_of
+from hushprice.research.audits.transcripts import (
+    NewtonTranscripts,
+    PaperTranscripts,
+    ScriptedReleases,
+    weights_of,
+    worst_pair_of,
+)
 from hushprice.simulation.market import Market
 from hushprice.simulation.run import prepare
 
@@ -77,14 +84,31 @@ def test_the_pair_watched_is_the_worst_there_is(demand: Any, adjacency: str) -> 
     assert np.sqrt(weights @ (released(pair[0]) - released(pair[1]))) == pytest.approx(paid, rel=2e-3)
 
 
-def test_covariances_of_the_paper_are_watched_by_calibration() -> None:
-    """A stream of three records, all of which is seen; `published` has noise that hides it."""
-    found = watch("paper", horizon=4, delta="1e-6", epsilon=8.0, runs=3000)
-    job = prepare("paper", horizon=4, delta="1e-6", epsilon=8.0)
+@pytest.mark.parametrize("horizon", [4, 60])
+def test_covariances_of_the_paper_are_watched_by_calibration(horizon: int) -> None:
+    """All of the stream is seen, short or long; `published` has noise that hides it."""
+    found = watch("paper", horizon=horizon, delta="1e-6", epsilon=8.0, runs=3000)
+    job = prepare("paper", horizon=horizon, delta="1e-6", epsilon=8.0)
     assert found.proven_mu == loss_of(stream_of(job.policy), 1, job.policy.adjacency).mu
     assert 0.85 * found.proven_mu < found.seen.low <= found.proven_mu
-    quiet = watch("paper", calibration="published", horizon=4, delta="1e-6", epsilon=8.0, runs=300)
+    quiet = watch("paper", calibration="published", horizon=horizon, delta="1e-6", epsilon=8.0, runs=300)
     assert quiet.seen.high < found.seen.low
+
+
+@pytest.mark.parametrize(("horizon", "least"), [(60, 1.0), (1000, 0.75)])
+@pytest.mark.parametrize("calibration", ["tight", "published"])
+def test_what_is_charged_for_covariances_is_watched(
+    calibration: str, horizon: int, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without noise: how far the releases that are watched lie apart, in deviations; of a short stream it is all."""
+    monkeypatch.setattr(transcripts, "_NUMBERS", 180)
+    job = prepare("paper", calibration=calibration, horizon=horizon)
+    policy, demand = job.policy, job.market.demand
+    pair = worst_pair_of(policy, demand)
+    weights = weights_of(policy, demand, pair)
+    first, second = (PaperTranscripts(policy, ScriptedReleases(np.zeros(0))).play(each) for each in pair)
+    paid = loss_of(stream_of(policy), 1, policy.adjacency).mu
+    assert least * (1.0 - 1e-6) < np.sqrt(weights @ (first - second)) / paid <= 1.0
 
 
 def test_by_default_all_private_policies_and_calibrations_are_watched() -> None:

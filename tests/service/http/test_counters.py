@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.service.http import test_nothing_raw
 from tests.service.http.running import Running, ask
 
 from hushprice.service.http.answer_counts import AnswerCounts
+from hushprice.service.quoting.learner_process import LearnerProcess
 
 
 def counted(server: Running, name: str) -> dict[str, int]:
@@ -44,6 +46,14 @@ def test_the_horizon_left_and_the_end_of_learning_are_told(fresh: Running) -> No
         fresh.look()
         assert counted(fresh, "hushprice_horizon_left")["short"] == left
     assert set(counted(fresh, "hushprice_learning_ended{")) == {"short", "fixed"}
+
+
+def test_restarts_of_a_learner_are_told_by_the_process_that_started_it(fresh: Running) -> None:
+    assert counted(fresh, "hushprice_learner_restarts_total") == {}
+    with socket.socket() as listening:
+        fresh.service.learner = LearnerProcess(fresh.service.settings, listening)
+        fresh.service.learner.restarts = 3
+        assert counted(fresh, "hushprice_learner_restarts_total") == {"": 3}
 
 
 def test_answers_to_outcomes_and_deletions_are_not_on_the_public_port(fresh: Running) -> None:

@@ -31,6 +31,29 @@ def test_a_retired_product_gives_no_quotes_and_stays_in_sight(either: Running) -
     assert 'hushprice_horizon_left{product="umbrella"} 0' in metrics
 
 
+def test_an_idempotency_key_gets_its_first_answer_again_after_retirement(either: Running) -> None:
+    shop, header = either.client("shop"), {"idempotency-key": "order-18"}
+    first = shop.post("/v1/quotes", json=ask(), headers=header)
+    assert either.client("admin").post("/v1/products/umbrella/retire").status_code == 200
+    again = shop.post("/v1/quotes", json=ask(), headers=header)
+    assert (first.status_code, again.status_code, again.json()) == (201, 200, first.json())
+    other = shop.post("/v1/quotes", json=ask(customer="another"), headers=header)
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_conflict")
+    new = shop.post("/v1/quotes", json=ask(), headers={"idempotency-key": "order-19"})
+    assert (new.status_code, new.json()["error"]["code"]) == (410, "product_retired")
+    assert shop.get("/v1/products/umbrella").json()["quotes"] == 1
+
+
+def test_after_a_customer_is_forgotten_their_key_has_no_answer_left(fresh: Running) -> None:
+    admin, shop, header = fresh.client("admin"), fresh.client("shop"), {"idempotency-key": "order-20"}
+    asked = ask(customer="ann")
+    assert shop.post("/v1/quotes", json=asked, headers=header).status_code == 201
+    admin.post("/v1/products/umbrella/retire")
+    assert shop.post("/v1/quotes", json=asked, headers=header).status_code == 200
+    assert admin.post("/v1/customers/forget", json={"customer": "ann"}).status_code == 200
+    assert shop.post("/v1/quotes", json=asked, headers=header).status_code == 410
+
+
 def test_a_retired_product_is_never_changed_or_made_again(fresh: Running) -> None:
     admin = fresh.client("admin")
     for _ in range(2):  # again is no change

@@ -27,6 +27,7 @@ from tests.service.learning_runs import (
 from tests.waiting import eventually
 
 from hushprice.policies.verification import verify
+from hushprice.privacy.certificates import signing
 from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.service.learning.loop import NICE, RETRY, LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
@@ -575,6 +576,20 @@ def test_certificates_follow_changes_and_versions_and_are_chained(shop: Shop) ->
         assert after.previous == (None if before is None else before.hash)
         verify(after, previous=before)
     assert len({each.hash for each in seen}) == 4
+
+
+def test_after_a_change_of_the_signing_key_certificates_go_on(shop: Shop) -> None:
+    chain: list[Certificate] = []
+    keys = [Ed25519PrivateKey.generate() for _ in range(2)]
+    for key in (keys[0], keys[1], keys[1]):
+        shop.learning(signing_key=key).turn()
+        body = shop.store.certificate("tea")
+        assert body is not None
+        chain.append(Certificate.parse(body))
+        shop.time += 86400.0
+    for before, after, key in zip(chain, chain[1:], keys[1:] * 2, strict=False):
+        assert after.previous == before.hash
+        verify(after, public_key=signing.public_half(key), previous=before)
 
 
 def test_a_certificate_that_cannot_be_issued_stops_no_learning(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:

@@ -51,7 +51,7 @@ def test_one_that_dies_again_and_again_stays_down_and_says_how_to_go_on(
 ) -> None:
     monkeypatch.setattr(learner_process, "RESTARTS", 2)
     learner, begun = kept_running(tmp_path, monkeypatch, "exit 3", 5)
-    assert (begun, learner.running) == (3, False)
+    assert (begun, learner.running, learner.restarts) == (3, False, 2)
     assert [message.split("; ")[0] for message in caplog.messages[:2]] == [
         "the learner's process ended with code 3"
     ] * 2
@@ -66,7 +66,7 @@ def test_one_that_finds_no_store_is_started_until_it_does(
     """It has read nothing, so that this may go on as long as an outage does."""
     monkeypatch.setattr(learner_process, "RESTARTS", 2)
     learner, begun = kept_running(tmp_path, monkeypatch, f"exit {STORE_AWAY}", 5)
-    assert (begun, learner.stopped) == (6, False)
+    assert (begun, learner.stopped, learner.restarts) == (6, False, 0)
     assert set(caplog.messages) == {"the learner finds no store; starting it again in 0 s"}
 
 

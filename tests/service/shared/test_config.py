@@ -38,10 +38,11 @@ def test_without_anything_the_service_is_local_durable_and_on_sqlite() -> None:
         ("prot = 1", "'prot'; did you mean 'port'?"),
         ("[quotes]\ndurble = true", "'quotes.durble'; did you mean 'quotes.durable'?"),
         ("[other]\nx = 1", "'other.x'"),
-        ("port = 99999", "setting port"),
-        ('port = "many"', "setting port"),
-        ('role = "king"', "setting role"),
-        ("rate_per_second = 0", "setting rate_per_second"),
+        ("port = 99999", "setting port: expected `int` <= 65535, got 99999"),
+        ('port = "many"', "setting port: expected `int`, got 'many'"),
+        ('role = "king"', "setting role: invalid enum value 'king', got 'king'"),
+        ("rate_per_second = 0", "setting rate_per_second: expected `float` > 0.0, got 0"),
+        ('[quotes]\ndurable = "maybe"', "setting quotes.durable: expected `bool`, got 'maybe'"),
         ('store = ""', "setting store"),
         ("port = ", "is not TOML"),
         ('customer_secret = "x"', "HUSHPRICE_CUSTOMER_SECRET"),
@@ -103,6 +104,15 @@ def test_a_misspelt_address_is_not_taken_for_a_file_whose_name_is_shown(store: s
         with pytest.raises(InvalidInput, match=r"^setting (learner_)?store: must be") as caught:
             build(given)
         assert "hunter" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["customer_secret", "quoter_password", "store", "learner_store", "port"])
+def test_a_bad_value_that_may_be_a_secret_is_not_shown(name: str) -> None:
+    for value in ("postgresql://me:hunter2@host/db", ["hunter2"]):
+        if name == "port" or not isinstance(value, str):
+            with pytest.raises(InvalidInput, match=f"^setting {name}: ") as caught:
+                build({"store": "postgresql://host/db", name: value})
+            assert ("hunter" in str(caught.value)) == (name == "port" and value == ["hunter2"])
 
 
 def test_the_learners_own_address_is_of_postgresql_as_the_store_is() -> None:

@@ -73,7 +73,8 @@ def test_a_price_is_inside_all_bounds_and_its_share_is_what_was_charged(
     made: tuple[Tariff, dict[str, Any]], p: float
 ) -> None:
     tariff, known = made
-    charged, share = tariff.charge(p)
+    once = tariff.charge(p)
+    charged, share = once.charged, once.share
     price = in_units(charged, known["decimals"])
     assert 0 <= known["low"] <= price <= known["high"] <= known["top"]
     assert share == price / known["top"]

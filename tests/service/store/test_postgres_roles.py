@@ -56,7 +56,7 @@ def test_a_quoter_calls_the_functions_of_quoting_only(as_role: psycopg.Connectio
         """SELECT proname, prosecdef, proconfig FROM pg_proc WHERE pronamespace = 'hushprice'::regnamespace
         AND has_function_privilege(oid, 'execute')"""
     ).fetchall()
-    expected = """write beat overdue report_seen forget note_key_use add_product set_status retire set_rules
+    expected = """write repeated beat overdue report_seen forget note_key_use add_product set_status retire set_rules
         set_reference_price"""
     assert sorted(row[0] for row in allowed) == sorted(expected.split())
     # Run with the owner's rights, and find nothing but what the owner put there.
@@ -82,6 +82,10 @@ def test_no_function_returns_a_context_or_an_outcome(as_role: psycopg.Connection
     assert {name for one in row[0]["given"] if one for name in one} <= set(QuoteAnswer.__struct_fields__)
     assert {name for one in row[0]["told"] for name in one} <= set(OutcomeAnswer.__struct_fields__)
     assert not any(secret in str(row) for secret in ("7319", "4177", "secret", b"secret-context".hex()))
+    asked_again = as_role.execute("SELECT hushprice.repeated('shop', 'k'::bytea, 'f'::bytea)").fetchone()
+    assert asked_again is not None
+    assert set(asked_again[0]) <= set(QuoteAnswer.__struct_fields__)
+    assert asked_again[0]["id"] == new.id
     silent = (
         "report_seen('[]'::jsonb)",
         f"set_status('{PRODUCT}', 'frozen', 1.0)",

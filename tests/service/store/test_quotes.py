@@ -118,6 +118,17 @@ def test_an_idempotency_key_with_another_request_is_a_conflict(quoter: QuoterSto
     assert learner.products()[0].slots == 1
 
 
+def test_what_a_key_got_is_read_without_a_new_slot(quoter: QuoterStore, learner: LearnerStore) -> None:
+    first = quote(idempotency=b"k", fingerprint=b"f", charged="9.99", expires=1.25, version=7)
+    assert quoter.repeated("shop", b"k", b"f") is None
+    give(quoter, first)
+    for fingerprint in (b"f", b"g"):
+        (written,) = give(quoter, quote(idempotency=b"k", fingerprint=fingerprint))
+        assert quoter.repeated("shop", b"k", fingerprint) == written
+    assert quoter.repeated("other", b"k", b"f") is None
+    assert learner.products()[0].slots == 1
+
+
 def test_an_idempotency_key_of_another_api_key_is_another(quoter: QuoterStore) -> None:
     answers = give(quoter, *(quote(key=key, idempotency=b"k", fingerprint=b"f") for key in ("shop", "other")))
     assert [answer.fresh for answer in answers] == [True, True]

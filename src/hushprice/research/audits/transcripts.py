@@ -19,9 +19,10 @@ from hushprice.numerics.linear import packed_size
 from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.private.learner import NewtonLearner
 from hushprice.policies.paper.policy import PaperPolicy
+from hushprice.policies.paper.private.covariance import PrivateCov
 from hushprice.policies.protocol import Policy
-from hushprice.records import Records
-from hushprice.research.audits.linear_gaussian import releaser_of
+from hushprice.privacy.events import CovarianceStream
+from hushprice.records import hold_to_unit_ball
 from hushprice.research.audits.trade_off import stream_of
 from hushprice.research.audits.worst_records import (
     Example,
@@ -33,7 +34,7 @@ from hushprice.research.audits.worst_records import (
 from hushprice.types import FloatArray
 
 _LEVEL = 1  # of the batch with the record: two blocks
-_STEPS = 4  # of a covariance stream: most of what a record moves is in its first releases
+_NUMBERS = 600  # of a covariance stream: all of a short one, and where there are more, the first of them
 _LEAST = 1e-6  # what no noise covers of a difference, relative to it, before it alone is looked at
 
 Record = TypeVar("Record")
@@ -60,6 +61,10 @@ class ScriptedReleases:
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
         """The next numbers, as the tape gives them."""
         return np.array([self._left.pop(0) if self._left else 0.0 for _ in range(count)])
+
+    def normals_many(self, stream: int, first: int, periods: int, count: int) -> FloatArray:
+        """The next numbers, a column a period."""
+        return np.stack([self.normals(stream, first + n, count) for n in range(periods)], axis=1)
 
     def next(self) -> None:
         """The script goes on."""
@@ -90,6 +95,10 @@ class NumberedTape:
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
         """The trial's."""
         return self._tape.normals(stream, period, count)
+
+    def normals_many(self, stream: int, first: int, periods: int, count: int) -> FloatArray:
+        """The trial's."""
+        return self._tape.normals_many(stream, first, periods, count)
 
 
 class NewtonTranscripts:
@@ -124,25 +133,29 @@ class NewtonTranscripts:
 
 
 class PaperTranscripts:
-    """The first covariances of the paper's stream, which carry most of what a record moves.
+    """The covariances of the paper's stream: all of them, or of a long one so many that weighing them is cheap.
 
     Estimates are left out: each hides a record so well that only the density of objective_density.py shows anything.
     """
 
     def __init__(self, policy: PaperPolicy, source: NumberedTape | ScriptedReleases) -> None:
-        self._event, self._source = stream_of(policy), source
-        self._releaser = releaser_of(self._event)(source)
-        self._empty = self._releaser.state()  # type: ignore[attr-defined]
-        self._steps = min(_STEPS, self._event.steps)
+        event, self._source = stream_of(policy), source
+        self._releaser = PrivateCov(horizon=event.steps + 1, dimension=event.dimension, source=source, event=event)
+        self._empty = self._releaser.state()
+        self._features = np.zeros((event.dimension, steps_of(event)))
 
     def play(self, record: Example | None) -> FloatArray:
         """A stream from its start, with noise of its own."""
         self._source.next()
-        self._releaser.restore(self._empty, 0)  # type: ignore[attr-defined]
-        records, features = Records(self._event.dimension, 1.0), np.zeros((self._steps, self._event.dimension))
-        if record is not None:
-            features[0] = record[0]
-        return np.concatenate([self._releaser.absorb(records.append(phi, 0.0)).packed for phi in features])
+        self._releaser.restore(self._empty, 0)
+        self._features[:, 0] = 0.0 if record is None else record[0]
+        hold_to_unit_ball(self._features, 0, 1)
+        return self._releaser.absorb_many(self._features).ravel()
+
+
+def steps_of(event: CovarianceStream) -> int:
+    """How many releases of a stream are watched."""
+    return min(event.steps, max(1, _NUMBERS // event.entries))
 
 
 def worst_pair_of(policy: Policy, demand: Demand) -> WorstPair:
@@ -170,7 +183,7 @@ def weights_of(policy: Policy, demand: Demand, pair: WorstPair) -> FloatArray:
     def stream(numbers: FloatArray, record: Example | None) -> FloatArray:
         return PaperTranscripts(policy, ScriptedReleases(numbers)).play(record)
 
-    return likelihood_weights(stream, min(_STEPS, event.steps) * event.entries, pair)
+    return likelihood_weights(stream, steps_of(event) * event.entries, pair)
 
 
 def likelihood_weights(

@@ -35,7 +35,7 @@ class Application:
         document = _document_call(calls)
         routes = [Route(call.path, endpoints[call.method, call.path], methods=[call.method]) for call in calls]
         routes.append(Route(document.path, Endpoint(document, service), methods=["GET"]))
-        routes.extend(page_routes())
+        routes.extend(page_routes(service.turns.reads))
         self._routes = routes
         self._router = Starlette(
             routes=routes,
@@ -70,7 +70,9 @@ class Application:
                 headers={"allow": ", ".join(self._allowed(request.scope["path"]))},
             ),
         }
-        answer = error_answer(refusals.get(problem.status_code, problems.internal()))
+        wait = await self._service.turns.reads.wait()
+        refusal = problems.too_many_visitors(wait) if wait else refusals.get(problem.status_code, problems.internal())
+        answer = error_answer(refusal)
         self._service.answers.add(answer.status, of_records=False)
         return _AnswerResponse(answer)
 

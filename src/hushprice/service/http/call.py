@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 JSON = b"application/json"
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True):
     """A status and a body: a message, or bytes as they are."""
 
     status: int
@@ -27,29 +27,19 @@ class Answer(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-class CheckedRequest:
+class CheckedRequest(msgspec.Struct, kw_only=True):
     """A request that passed the checks. Its body and query may hold a customer's values: it does not print."""
 
-    __slots__ = ("body", "bucket", "idempotency", "key", "path", "query", "started")
+    key: ApiKey | None
+    path: dict[str, str]
+    query: bytes
+    body: Any
+    idempotency: bytes | None
+    started: float
+    bucket: Bucket | None = None
 
-    def __init__(
-        self,
-        *,
-        key: ApiKey | None,
-        path: dict[str, str],
-        query: bytes,
-        body: Any,
-        idempotency: bytes | None,
-        started: float,
-        bucket: Bucket | None = None,
-    ) -> None:
-        self.key = key
-        self.path = path
-        self.query = query
-        self.body = body
-        self.idempotency = idempotency
-        self.started = started
-        self.bucket = bucket
+    def __repr__(self) -> str:
+        return "CheckedRequest(<sensitive>)"
 
     def charge(self, count: int) -> None:
         """Take more tokens for a request that is more work than one; a Problem where there are too few."""

@@ -47,6 +47,9 @@ class Endpoint:
         self._roles = call.roles
         self._tells = call.name == "outcome"
         self._of_records = call.of_records
+        turns = service.turns
+        health = not call.roles and call.tag == "health"
+        self._turns = turns.of_records if call.of_records else turns.health if health else turns.reads
         self._decode = None if call.body is None else (call.decoder or msgspec.json.Decoder(call.body)).decode
         self._changes = call.method != "GET" and call.roles == ("admin",)
         self._counts_as_use = call.name != "outcome"  # a key's last use must not tell of a purchase
@@ -78,8 +81,15 @@ class Endpoint:
             elif name == b"idempotency-key":
                 idempotency = value
         service = self._service
-        key = self._admit(api_key)
-        if key is not None and not scope["connection"].signed(key.name, tells=self._tells):
+        try:
+            key = self._admit(api_key)
+        except Problem:
+            await self._take_turn()
+            raise
+        if key is None:
+            await self._take_turn()
+            started = time.perf_counter()
+        elif not scope["connection"].signed(key.name, tells=self._tells):
             raise problems.too_many_connections()
         bucket = None
         if self._roles:
@@ -105,6 +115,11 @@ class Endpoint:
         if self._changes and key is not None:
             log.info("%s %s by %s", self._call.name, request.path.get("name", ""), key.signature)
         return answer
+
+    async def _take_turn(self) -> None:
+        wait = await self._turns.wait()
+        if wait:
+            raise problems.too_many_visitors(wait)
 
     def _bucket(self, key: ApiKey | None, scope: Scope) -> Bucket:
         """What the request takes its token from."""
@@ -172,8 +187,9 @@ def error_answer(problem: Problem) -> Answer:
 async def send_answer(send: Send, answer: Answer) -> None:
     """Send an answer as ASGI messages."""
     body = answer.body if type(answer.body) is bytes else _encode(answer.body)
-    usual = (b"content-type", answer.kind), (b"content-length", b"%d" % len(body)), (b"x-request-id", current())
-    headers = [*usual, *_HEADERS, *answer.headers]
+    length, name = b"%d" % len(body), current()
+    headers = [(b"content-type", answer.kind), (b"content-length", length), (b"x-request-id", name), *_HEADERS]
+    headers += answer.headers
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

@@ -67,6 +67,7 @@ class ProcessFigures(NamedTuple):
     ended: Mapping[str, int]  # connections, by the limit they met
     answers: AnswerCounts
     alarms: Mapping[str, int] | None  # about keys, by kind; None where they are watched elsewhere
+    restarts: int | None  # of the learner; None where it is no child of this process
 
 
 def render(latencies: Latencies | None, products: Iterable[ProductFigures], process: ProcessFigures) -> str:
@@ -110,6 +111,9 @@ def render(latencies: Latencies | None, products: Iterable[ProductFigures], proc
     by_label("hushprice_answers_total", "class", said, answers.by_class())
     refused = {"unknown": answers.unknown_keys, "role": answers.wrong_roles}
     by_label("hushprice_refused_keys_total", "why", "Requests refused for their key.", refused)
+    if process.restarts is not None:
+        name, said = "hushprice_learner_restarts_total", "Restarts of a learner that died, since the service started."
+        family(name, "counter", said, [f"{name} {process.restarts}"])
     if process.alarms is not None:
         said = "Alarms about API keys; the operator's port tells which."
         by_label("hushprice_key_alarms_total", "kind", said, process.alarms)

@@ -154,9 +154,9 @@ def _responses(call: Call, by_type: dict[int, Any], links: dict[str, Any]) -> di
 
 def _refusals(call: Call) -> list[int]:
     """The statuses of refusals that come before the call itself."""
-    statuses = [500]
+    statuses = [429, 500]
     if call.roles:
-        statuses += [401, 403, 429]
+        statuses += [401, 403]
     if call.body is not None:
         statuses += [400, 413, 422]
     elif call.query or call.free_query:

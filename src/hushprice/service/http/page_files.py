@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import mimetypes
 from importlib import resources
 
 from starlette.responses import Response
 from starlette.routing import Route
+
+from hushprice.service.http.turns import Turns
 
 # Everything the page needs comes from this service, and it is shown in nobody else's frame.
 _HEADERS = {
@@ -17,22 +20,25 @@ _HEADERS = {
 }
 
 
-def page_routes() -> list[Route]:
+def page_routes(turns: Turns) -> list[Route]:
     """The page at / and its files under /page/; nothing where the page is not installed."""
     folder = resources.files(__package__).joinpath("page")
     if not folder.is_dir():
         return []
     files = {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
-    routes = [_route(f"/page/{name}", name, content) for name, content in files.items() if not name.endswith(".py")]
+    named = {f"/page/{name}": name for name in files if not name.endswith(".py")}
     if "index.html" in files:
-        routes.append(_route("/", "index.html", files["index.html"]))
-    return routes
+        named["/"] = "index.html"
+    return [_route(path, name, files[name], turns) for path, name in named.items()]
 
 
-def _route(path: str, name: str, content: bytes) -> Route:
+def _route(path: str, name: str, content: bytes, turns: Turns) -> Route:
     kind = "text/javascript" if name.endswith(".js") else mimetypes.guess_type(name)[0] or "application/octet-stream"
 
     async def file(_: object) -> Response:
+        wait = await turns.wait()
+        if wait:
+            return Response(status_code=429, headers={"retry-after": str(math.ceil(wait))})
         return Response(content, media_type=kind, headers=_HEADERS)
 
     return Route(path, file, methods=["GET"])

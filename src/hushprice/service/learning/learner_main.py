@@ -102,7 +102,8 @@ def _signing_key(settings: Settings) -> Ed25519PrivateKey:
     """What certificates are signed with; made at the first start."""
     file = settings.beside_store(".signing.pem")
     if not file.exists():
-        signing.new_key(file)
+        public = signing.new_key(file)
+        log.info("certificates are signed with a new key: give %s to auditors", public)
     return signing.read_key(file)
 
 

@@ -31,7 +31,10 @@ DAY = 86_400.0  # seconds
 
 
 class RestartAllowance:
-    """How often a child may be started again."""
+    """How often a child may be started again.
+
+    Of one life of the service, and not kept beyond it: to start the service is a person's decision already.
+    """
 
     def __init__(self) -> None:
         self._taken: deque[float] = deque()
@@ -65,6 +68,7 @@ class LearnerProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._task: asyncio.Task[None] | None = None
         self._allowance = RestartAllowance()
+        self.restarts = 0  # since the service started, of a child that died
         self.running = False
         self.stopped = False  # has it died too often, and is not started again?
 
@@ -83,6 +87,7 @@ class LearnerProcess:
             if code == STORE_AWAY:  # it has read nothing yet, so that this tells nothing
                 log.warning("the learner finds no store; starting it again in %g s", pause)
             elif self._allowance.take(time.monotonic()):
+                self.restarts += 1
                 log.error("the learner's process ended with code %s; starting it again in %g s", code, pause)
             else:
                 self.stopped = True

@@ -139,7 +139,7 @@ def certify(
 
     date = datetime.datetime.now(datetime.UTC).date() if issued is None else issued
     certificate = issue(facts_of(product, changes, date, trail), ledger, key, previous)
-    verify(certificate, previous=previous)
+    verify(certificate, public_key=certificate.public_key, previous=previous)  # which may be of an earlier key
     return certificate
 
 

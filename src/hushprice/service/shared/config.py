@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from hushprice import checks
 from hushprice.errors import InvalidInput, first_line
 from hushprice.service.shared.logs import LogFormat
 from hushprice.service.shared.secret import Secret
@@ -86,6 +87,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 _ENVIRONMENT_ONLY = {"customer_secret", "quoter_password"}
+_SECRETS = {"store", "learner_store", *_ENVIRONMENT_ONLY}
 _NAMES = {
     "store",
     "learner_store",
@@ -123,7 +125,7 @@ def build(flat: Mapping[str, Any]) -> Settings:
     try:
         settings = msgspec.convert(nested, Settings, strict=False, dec_hook=_wrap)
     except msgspec.ValidationError as problem:
-        raise InvalidInput(_complaint(problem)) from None  # the cause would show the value
+        raise InvalidInput(_complaint(problem, flat)) from None  # the cause would show the value, of a secret too
     if not settings.postgres and _ADDRESS.search(settings.store.reveal()):
         raise InvalidInput("setting store: must be a file or postgresql://...")
     if settings.learner_store is not None and not (settings.postgres and _is_postgres(settings.learner_store)):
@@ -141,9 +143,14 @@ def _wrap(kind: type, value: Any) -> Any:
     raise ValueError("Expected a text that is not empty")
 
 
-def _complaint(problem: msgspec.ValidationError) -> str:
+def _complaint(problem: msgspec.ValidationError, flat: Mapping[str, Any]) -> str:
+    """What is wrong with which setting. Its value too, unless that is a secret, or an address in the wrong place."""
     what, _, where = str(problem).partition(" - at `$.")
-    return f"setting {where.rstrip('`') or '?'}: {what[:1].lower()}{what[1:]}"
+    name = where.rstrip("`")
+    what = what[:1].lower() + what[1:]
+    if name in flat and name not in _SECRETS and not _ADDRESS.search(str(flat[name])):
+        what = f"{what.partition(', got ')[0]}, got {checks.shown(flat[name])}"
+    return f"setting {name or '?'}: {what}"
 
 
 def _from_file(file: Path | None) -> dict[str, Any]:

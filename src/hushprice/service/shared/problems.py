@@ -62,6 +62,13 @@ def too_many(seconds: float) -> Problem:
     return Problem(429, "too_many_requests", "too many requests with this key", headers={"retry-after": str(wait)})
 
 
+def too_many_visitors(seconds: float) -> Problem:
+    """The line of those without a key is too long."""
+    wait = max(1, -int(-seconds // 1))
+    message = "too many requests without a key, from all addresses together; try again"
+    return Problem(429, "too_many_visitors", message, headers={"retry-after": str(wait)})
+
+
 def too_many_connections() -> Problem:
     """All connections that the key may have are in use."""
     message = "too many connections with this key; use fewer, or try again"

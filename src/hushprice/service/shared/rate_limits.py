@@ -6,7 +6,7 @@ token that a later quote needs, a purchase alone would decide who gets a slot (d
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from hushprice.service.shared import quote_ids
 from hushprice.service.store.values import ApiKey
@@ -48,7 +48,7 @@ class RateLimits:
         self.take(name, now, -1)
 
 
-class Bucket(NamedTuple):
+class Bucket(msgspec.Struct, frozen=True):
     """What a request takes its tokens from."""
 
     limits: RateLimits

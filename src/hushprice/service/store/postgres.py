@@ -101,6 +101,10 @@ class PostgresQuoterStore:
             JOIN hushprice.product ON product.id = change.product WHERE name = %s ORDER BY change.id"""
         return [Change(*row) for row in self._connection.rows(query, (product,))]
 
+    def repeated(self, key: str, idempotency: bytes, fingerprint: bytes) -> QuoteAnswer | None:
+        text = self._call("SELECT hushprice.repeated(%s, %s, %s)::text", key, idempotency, fingerprint)
+        return None if text is None else msgspec.json.decode(text, type=QuoteAnswer)
+
     def releases(self, product: str, after: int = 0) -> list[StoredRelease]:
         rows = self._connection.rows(_RELEASE + " AND sequence > %s ORDER BY sequence", (product, after))
         return [StoredRelease(*row) for row in rows]

@@ -80,12 +80,22 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp A
     INSERT INTO key_use SELECT k, today, 0, 0 FROM unnest(used) AS k ORDER BY k ON CONFLICT DO NOTHING;
 $$;
 
+-- The answer that an asker's key got before; null where it got none. sqlite_quotes.repeated_answer says the same.
+CREATE OR REPLACE FUNCTION hushprice.repeated(asker text, used bytea, request bytea) RETURNS jsonb
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp AS $$
+    SELECT CASE WHEN fingerprint IS DISTINCT FROM request
+        THEN '{"id": "", "charged": "", "expires": 0.0, "version": 0, "fresh": false, "conflict": true}'
+        ELSE jsonb_build_object('id', encode(id, 'hex'), 'charged', charged, 'expires', expires, 'version', version,
+            'fresh', false) END
+    FROM quote WHERE key = asker AND idempotency = used;
+$$;
+
 -- Quotes first; null in the answer is the quote as asked.
 CREATE OR REPLACE FUNCTION hushprice.store_quotes(quotes jsonb, clock float8, today integer) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, hushprice, pg_temp AS $$
 DECLARE
     q record;
-    old record;
+    old jsonb;
     names text[];
     numbers integer[];
     last bigint[];
@@ -113,12 +123,9 @@ BEGIN
             CONTINUE;
         END IF;
         IF q.idempotency IS NOT NULL THEN
-            SELECT encode(quote.id, 'hex') AS id, quote.fingerprint, quote.charged, quote.expires, quote.version INTO old
-                FROM quote WHERE quote.key = q.key AND quote.idempotency = decode(q.idempotency, 'base64');
-            IF FOUND THEN
-                given := given || CASE WHEN old.fingerprint IS DISTINCT FROM decode(q.fingerprint, 'base64')
-                    THEN '{"id": "", "charged": "", "expires": 0.0, "version": 0, "fresh": false, "conflict": true}'
-                    ELSE to_jsonb(old) - 'fingerprint' || '{"fresh": false}' END;
+            old := repeated(q.key, decode(q.idempotency, 'base64'), decode(q.fingerprint, 'base64'));
+            IF old IS NOT NULL THEN
+                given := given || old;
                 CONTINUE;
             END IF;
         END IF;

@@ -88,6 +88,10 @@ class QuoterStore(Protocol):
         """Store all of it durably, in one transaction, quotes first; answers in the order asked."""
         ...
 
+    def repeated(self, key: str, idempotency: bytes, fingerprint: bytes) -> QuoteAnswer | None:
+        """What `write` would answer to a request that came before; None where none did. Nothing is stored."""
+        ...
+
     def releases(self, product: str, after: int = 0) -> list[StoredRelease]:
         """Those with a sequence above `after`, in order."""
         ...

@@ -116,6 +116,10 @@ class SqliteStore:
             WHERE name = ? ORDER BY change.id"""
         return [Change(*row) for row in self._rows(query, product)]
 
+    def repeated(self, key: str, idempotency: bytes, fingerprint: bytes) -> QuoteAnswer | None:
+        rows = self._rows(sqlite_quotes.REPEATED, key, idempotency)
+        return sqlite_quotes.repeated_answer(fingerprint, rows[0]) if rows else None
+
     def releases(self, product: str, after: int = 0) -> list[StoredRelease]:
         rows = self._rows(_RELEASE + " AND sequence > ? ORDER BY sequence", product, after)
         return [StoredRelease(*row) for row in rows]

@@ -17,7 +17,7 @@ from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, 
 _QUOTE = f"INSERT INTO quote VALUES (?{', ?' * 8}, 0, NULL{', ?' * 6})"
 _RECORD = "INSERT INTO record VALUES (?, ?, ?)"
 _AT_ONCE = 512  # rows of one statement at most: SQLite takes 32766 values
-_REPEATED = "SELECT id, fingerprint, charged, expires, version FROM quote WHERE key = ? AND idempotency = ?"
+REPEATED = "SELECT id, fingerprint, charged, expires, version FROM quote WHERE key = ? AND idempotency = ?"
 _COUNTED_RECORDS = """SELECT
     (SELECT count(*) FROM (SELECT 1 FROM quote WHERE customer = ?1 AND product = ?2 AND counts = 1 LIMIT ?3))
     + ifnull((SELECT records FROM used_cap WHERE customer = ?1 AND product = ?2), 0)"""
@@ -74,9 +74,9 @@ def store_quotes(
     for quote in quotes:
         if quote.idempotency is not None:
             key = (quote.key, quote.idempotency)
-            old = earlier.get(key) or connection.execute(_REPEATED, key).fetchone()
+            old = earlier.get(key) or connection.execute(REPEATED, key).fetchone()
             if old is not None:
-                answers.append(_repeated_answer(quote, old))
+                answers.append(repeated_answer(quote.fingerprint, old, quote.id))
                 continue
         product, slot = slots.take(quote.product)
         counts = quote.cap is None or _is_within_cap(connection, quote, product, used)
@@ -119,12 +119,12 @@ def _id_bytes(quote: NewQuote) -> bytes:
     return number
 
 
-def _repeated_answer(quote: NewQuote, old: tuple[Any, ...]) -> QuoteAnswer:
-    """The answer where the Idempotency-Key has a quote already; `old` is that quote, in the columns of _REPEATED."""
+def repeated_answer(request: bytes | None, old: tuple[Any, ...], new_id: str = "") -> QuoteAnswer:
+    """The answer where the Idempotency-Key has a quote already; `old` is that quote, in the columns of REPEATED."""
     number, fingerprint, charged, expires, version = old
-    if fingerprint != quote.fingerprint:
+    if fingerprint != request:
         return QuoteAnswer("", "", 0.0, 0, False, True)
-    return QuoteAnswer(number.hex(), charged, expires, version, number.hex() == quote.id)
+    return QuoteAnswer(number.hex(), charged, expires, version, number.hex() == new_id)
 
 
 def _is_within_cap(

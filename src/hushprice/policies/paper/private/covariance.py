@@ -10,7 +10,7 @@ from hushprice import checks
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.mechanisms import toeplitz, tree
 from hushprice.mechanisms.continual_sum import empty_state, scales_of, sections_of
-from hushprice.noise import Normals
+from hushprice.noise import ManyNormals, Normals
 from hushprice.numerics import tape
 from hushprice.numerics.jit import step
 from hushprice.numerics.linear import packed_size
@@ -71,8 +71,7 @@ class PrivateCov:
     def absorb(self, phi: FloatArray) -> CovarianceRelease:
         if phi.shape != (self._dimension,):
             raise InvalidInput(f"phi must have {self._dimension} entries, got shape {phi.shape}")
-        if self._count + 1 >= self._horizon:
-            raise BudgetExhausted(f"{self._count} records are all that a horizon of {self._horizon} periods sums")
+        self._check_room(1)
         self._count += 1
         outers(phi.reshape(-1, 1), 0, 1, self._summand.reshape(-1, 1))
         noise = np.zeros(self._summand.size)
@@ -83,6 +82,31 @@ class PrivateCov:
         else:
             toeplitz.absorb(self._exact, self._running, *self._sections, self._summand, noise)
         return CovarianceRelease(self._running[0], self._count, self._event)
+
+    def absorb_many(self, phi: FloatArray) -> FloatArray:
+        """`absorb` the columns of phi (d, records) one after the other; returns what was released, a row a record."""
+        if phi.ndim != 2 or phi.shape[0] != self._dimension:
+            raise InvalidInput(f"phi must have {self._dimension} rows, got shape {phi.shape}")
+        first, count, size = self._count + 1, phi.shape[1], self._summand.size
+        self._check_room(count)
+        summands, noise, before = (np.zeros((size, count)) for _ in range(3))
+        if self._scales[0] > 0.0:
+            if not isinstance(self._source, ManyNormals):
+                raise InvalidInput("source must give the noise of many periods at once")
+            noise = self._source.normals_many(tape.COVARIANCE_NOISE, first, count, size)
+        self._count += count
+        outers(phi, 0, count, summands)
+        if self._sections is None:
+            tree.absorb_many(self._exact, self._running, first, count, summands, noise, self._scales, before)
+        else:
+            toeplitz.absorb_many(
+                self._exact, self._running, *self._sections, count, summands, noise, self._scales, before
+            )
+        return np.vstack([before.T[1:], self._running[0]])
+
+    def _check_room(self, records: int) -> None:
+        if self._count + records >= self._horizon:
+            raise BudgetExhausted(f"{self._count} records are all that a horizon of {self._horizon} periods sums")
 
     def state(self) -> bytes:
         """What must survive a restart. Noise already released is part of it and is never drawn again."""

@@ -56,6 +56,7 @@ async def prometheus(service: Service, request: CheckedRequest) -> Answer:
         ended=service.connections.ended,
         answers=service.answers,
         alarms=service.alarms,
+        restarts=None if service.learner is None else service.learner.restarts,
     )
     latencies = service.latencies if request.sender.role == "admin" else None
     return Answer(200, metrics.render(latencies, figures, process).encode(), _TEXT)

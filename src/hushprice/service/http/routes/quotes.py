@@ -31,13 +31,11 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 async def quote(service: Service, request: CheckedRequest) -> Answer:
     """The answer with one quote. Stored before it is answered, unless quotes.durable is off or the store is away."""
-    answer = await _quote_one(service, request.body, request.sender, request.idempotency)
-    service.latencies.add(time.perf_counter() - request.started)
-    return answer
-
-
-async def _quote_one(service: Service, body: QuoteRequest, key: ApiKey, idempotency: bytes | None) -> Answer:
-    priced = _allowed(service, key, body.product)
+    body, key, idempotency = request.body, request.sender, request.idempotency
+    priced = _of_key(service, key, body.product)
+    if priced.retired:
+        return await _first_answer(service, priced, body, key, idempotency)
+    service.product_table.key_use.check(key)
     new = new_quote(service, priced, body, key.identity, idempotency)
     use, writer = service.product_table.key_use, service.writer
     if idempotency is None:
@@ -47,24 +45,39 @@ async def _quote_one(service: Service, body: QuoteRequest, key: ApiKey, idempote
         if stored is not None:
             if idempotency is not None and stored.fresh:
                 use.add(key)  # not before: one that was asked again takes no slot, and nothing of the quota
-            return _store_answer(priced, stored)
-        recorded = False
+            answer = _store_answer(priced, stored)
+        else:
+            answer = Answer(201, as_quote(priced, new, recorded=False))
     else:
-        recorded = writer.quote_later(new)
-    return Answer(201, as_quote(priced, new, recorded=recorded))
+        answer = Answer(201, as_quote(priced, new, recorded=writer.quote_later(new)))
+    service.latencies.add(time.perf_counter() - request.started)
+    return answer
 
 
-def _allowed(service: Service, key: ApiKey, product: str) -> PricedProduct:
-    """The product that a key asks a quote of, where it still may."""
+def _of_key(service: Service, key: ApiKey, product: str) -> PricedProduct:
+    """The product that a key asks a quote of, where it is one of the key's."""
     priced = service.product_table.products.get(product)
     if priced is None:
         raise problems.unknown_product("product")
     if key.products and product not in key.products:
         raise problems.product_not_allowed("product")
-    if priced.retired:
-        raise problems.retired()
-    service.product_table.key_use.check(key)
     return priced
+
+
+async def _first_answer(
+    service: Service, priced: PricedProduct, body: QuoteRequest, key: ApiKey, idempotency: bytes | None
+) -> Answer:
+    """Of a retired product: what the Idempotency-Key got before, while the store keeps it. A new quote is refused."""
+    if idempotency is None:
+        raise problems.retired()
+    digests = _digests(service, body, idempotency)
+    try:
+        stored = await service.reader.call(lambda store: store.repeated(key.identity, *digests))
+    except StoreUnavailable:
+        raise problems.key_not_looked_up() from None
+    if stored is None:
+        raise problems.retired()
+    return _store_answer(priced, stored)
 
 
 async def _store(service: Service, new: NewQuote) -> QuoteAnswer | None:
@@ -98,6 +111,7 @@ def new_quote(
     product = priced.product
     customer = _customer(service, product.records_per_customer, body.customer)
     context = priced.context(body.attributes, body.context)
+    used, fingerprint = (None, None) if idempotency is None else _digests(service, body, idempotency)
     drawn = random_bytes()
     # The coin of the holdout reads no attribute: who is in it says nothing about a customer.
     holdout = _uniform(drawn[16:24]) < product.holdout
@@ -119,10 +133,18 @@ def new_quote(
         product.outcome_seconds,
         product.records_per_customer,
         customer,
-        # Keyed, both: a shop may put a customer's name into the one, and attributes are in the other.
-        None if idempotency is None else hmac.digest(service.customer_secret, b"idempotency " + idempotency, "sha256"),
-        None if idempotency is None else hmac.digest(service.customer_secret, _canonical(body), "sha256"),
+        used,
+        fingerprint,
     )
+
+
+def _digests(service: Service, body: QuoteRequest, idempotency: bytes) -> tuple[bytes, bytes]:
+    """Of an Idempotency-Key and of the request that came with it.
+
+    Keyed, both: a shop may put a customer's name into the one, and attributes are in the other.
+    """
+    secret = service.customer_secret
+    return hmac.digest(secret, b"idempotency " + idempotency, "sha256"), hmac.digest(secret, _canonical(body), "sha256")
 
 
 def _uniform(drawn: bytes) -> float:
@@ -156,7 +178,10 @@ async def batch(service: Service, request: CheckedRequest) -> Answer:
     for index, raw in enumerate(items):
         try:
             body: QuoteRequest = endpoint.decode_body(_decode, raw)
-            priced = _allowed(service, request.sender, body.product)
+            priced = _of_key(service, request.sender, body.product)
+            if priced.retired:
+                raise problems.retired()
+            service.product_table.key_use.check(request.sender)
             new = new_quote(service, priced, body, request.sender.identity, None)
             service.product_table.key_use.add(request.sender)
             pending.append((priced, new, service.writer.quote(new)))
@@ -195,7 +220,7 @@ CALLS = (
         refusals={
             404: "unknown product",
             409: "the Idempotency-Key came with another request",
-            410: "the product is retired",
+            410: "the product is retired, and no quote of this Idempotency-Key is kept",
             503: "the store is away, and the Idempotency-Key cannot be looked up; ask again, or without it",
         },
         idempotent=True,
