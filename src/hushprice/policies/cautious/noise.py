@@ -23,7 +23,7 @@ from hushprice.privacy.roots import brentq
 
 _MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits never make a sound policy pass its claim
 # Of the mu^2 that a record may cost. Chosen on the worlds of benchmarks/shops/designed.py (docs/lab/shops.md).
-DESCRIPTION_SHARE = 0.05
+DESCRIPTION_SHARE = 0.1
 EARNINGS_SHARE = 0.02
 
 
