@@ -26,7 +26,7 @@ def table(plan: ShopPlan, files: list[Path]) -> None:
     show.text("\nWhat each epsilon costs there:\n")
     own = product.epsilon
     lines = [_epsilon(each, own) for each in plan.epsilons]
-    show.text_table(TextTable(["epsilon", "mean", "+-", "cost of privacy"], lines))
+    show.text_table(TextTable(["epsilon", "mean", "cost of privacy"], lines))
     show.text("")
     for line in answers(plan):
         show.text(line)
@@ -46,7 +46,8 @@ def _way(way: PricingWay) -> list[str]:
 
 def _epsilon(each: EpsilonPrice, own: float) -> list[str]:
     name = "noise off" if each.epsilon is None else f"{each.epsilon:g}" + (" (planned)" if each.epsilon == own else "")
-    return [name, per_cent(each.gain), _error(each.error), "" if each.epsilon is None else f"{100.0 * each.cost:.2f} %"]
+    cost = "" if each.epsilon is None else f"{100.0 * each.cost:.2f} %{_error(each.cost_error, ' +- ')}"
+    return [name, per_cent(each.gain), cost]
 
 
 def _error(error: float | None, before: str = "") -> str:

@@ -19,8 +19,8 @@ from hushprice.privacy.delta import parse_delta
 from hushprice.product import Product
 from hushprice.research.shop_planner.holdout import visitors_to_show
 from hushprice.research.shop_planner.likely_worlds import likely_worlds
-from hushprice.research.shop_planner.runs import DailyEarnings, ShopRun, play_all
-from hushprice.shops.trials import DEFAULT, Progress
+from hushprice.research.shop_planner.runs import DailyEarnings, ShopRun, play_all, shop_runs
+from hushprice.shops.trials import Progress
 from hushprice.shops.world import World
 from hushprice.shops.worlds import Crowd
 from hushprice.types import FloatArray
@@ -74,6 +74,7 @@ class EpsilonPrice:
     gain: float
     error: float | None
     cost: float  # below noise off
+    cost_error: float | None  # smaller than `error`: luck is the same with noise and without
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,17 +227,8 @@ def plan_shop(
         days=needed / visitors_per_day,
     )
     began = time.perf_counter()
-    shops = [
-        ShopRun(
-            policy=DEFAULT,
-            product=product,
-            world=each,
-            visitors_per_day=visitors_per_day,
-            days=days,
-            seed=int(np.random.SeedSequence((seed, number)).generate_state(1)[0]),
-        )
-        for number, each in enumerate(_worlds(product, world, customers, trials, seed))
-    ]
+    worlds = _worlds(product, world, customers, trials, seed)
+    shops = shop_runs(product, worlds, visitors_per_day=visitors_per_day, days=days, seed=seed)
     asked = _asked(shops, sorted({float(each) for each in epsilons}))
     flat = [run for runs in asked.values() for run in runs]
     played = iter(play_all(flat, workers=workers, progress=progress, announce=announce))
@@ -299,7 +291,7 @@ def _main(product: Product) -> str:
 
 
 def _named(epsilon: float) -> str:
-    return f"epsilon {epsilon:g}"
+    return f"epsilon {epsilon!r}"
 
 
 def _curve(gains: list[FloatArray], visitors_per_day: int) -> list[PlannedDay]:
@@ -347,9 +339,10 @@ def _epsilon_prices(product: Product, runs: dict[str, list[DailyEarnings]]) -> l
     found = {product.epsilon: _ends(runs[_main(product)][:count])}
     found.update({float(name.split()[1]): _ends(some) for name, some in runs.items() if name.startswith("epsilon ")})
     ordered: list[tuple[float | None, FloatArray]] = [*sorted(found.items()), (None, off)]
+    priced = [(epsilon, *_mean(ends), *_mean(off - ends)) for epsilon, ends in ordered]
     return [
-        EpsilonPrice(epsilon=epsilon, gain=(own := _mean(ends))[0], error=own[1], cost=float((off - ends).mean()))
-        for epsilon, ends in ordered
+        EpsilonPrice(epsilon=epsilon, gain=gain, error=error, cost=cost, cost_error=cost_error)
+        for epsilon, gain, error, cost, cost_error in priced
     ]
 
 

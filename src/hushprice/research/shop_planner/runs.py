@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hushprice.product import Product
-from hushprice.shops.trials import Progress, run_shop
+from hushprice.shops.trials import DEFAULT, Progress, run_shop
 from hushprice.shops.world import Contexts, World
 from hushprice.simulation.subprocess_pool import SubprocessPool, cores
 from hushprice.types import FloatArray
@@ -74,6 +74,23 @@ class UnseenAttributes:
             else {name: np.asarray(column)[came] for name, column in self._customers.items()}
         )
         return self._world.probabilities(start, customers, prices)
+
+
+def shop_runs(
+    product: Product, worlds: Sequence[World], *, visitors_per_day: int, days: int, seed: int
+) -> list[ShopRun]:
+    """The default policy in every world, each with luck of its own."""
+    return [
+        ShopRun(
+            policy=DEFAULT,
+            product=product,
+            world=world,
+            visitors_per_day=visitors_per_day,
+            days=days,
+            seed=int(np.random.SeedSequence((seed, number)).generate_state(1)[0]),
+        )
+        for number, world in enumerate(worlds)
+    ]
 
 
 def play(run: ShopRun) -> DailyEarnings:
