@@ -1,20 +1,20 @@
 """Worlds that a product's own numbers make likely, one a shop: what a plan is tried out in.
 
-They are drawn from what policy cautious believes before the first customer, with three things a shop takes for granted:
-the conversion is that of all visitors together, demand falls in price, and so it does for everybody.
+What attributes matter is drawn from what policy cautious believes before the first customer. Conversion and elasticity
+are those of all visitors together, near what the shop declares, and demand falls in price for everybody.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, ndtri
 from scipy.stats import qmc
 
-from hushprice.policies.cautious.rules import ATTRIBUTES, LEVEL, PERSONAL, RESPONSE
+from hushprice.policies.cautious.rules import ATTRIBUTES, PERSONAL, RESPONSE
 from hushprice.product import Product
 from hushprice.shops.customers import DeclaredCustomers
 from hushprice.shops.fitted import Fitted
@@ -22,6 +22,7 @@ from hushprice.shops.worlds import Crowd, uniform
 from hushprice.types import FloatArray
 
 VISITORS = 4096  # drawn once; they come again
+CONVERSION = 0.5  # deviation of its log-odds. The policy doubts it more, but a shop counts its purchases
 LEAST = 0.1  # of the mean response, that the least responsive visitor has
 
 
@@ -39,18 +40,18 @@ class LikelyWorlds:
         # Conversions and elasticities of few shops are spread out more evenly than luck would.
         spread = qmc.Halton(2, scramble=True, seed=np.random.default_rng((self.seed, 0))).random(number + 1)[-1]
         rng = np.random.default_rng((self.seed, 1, number))
-        log_odds = product.level + LEVEL * float(ndtri(spread[0]))
+        conversion = float(expit(product.level + CONVERSION * float(ndtri(spread[0]))))
         attributes = ATTRIBUTES * rng.standard_normal(k)
-        response = drawn_elasticity(product, float(spread[1])) * product.reach / product.reference_price
-        response /= 1.0 - float(expit(log_odds))
-        personal = _falling_for_all(self.rows @ (response * PERSONAL * (effects := rng.standard_normal(k))), response)
-        level = _level(self.rows @ attributes, float(expit(log_odds)))
-        return Fitted(
+        personal = PERSONAL * rng.standard_normal(k)
+        personal *= _falling_for_all(self.rows @ personal)
+        unit = Fitted(
             product=product,
-            level=np.array([level, *attributes]),
-            response=np.array([response, *(personal * response * PERSONAL * effects)]),
+            level=np.array([_level(self.rows @ attributes, conversion), *attributes]),
+            response=np.array([1.0, *personal]),
             rows=self.rows,
         )
+        scale = drawn_elasticity(product, float(spread[1])) / unit.elasticity(self.rows)
+        return replace(unit, response=scale * unit.response)
 
 
 def likely_worlds(product: Product, crowd: Crowd | None, seed: int) -> LikelyWorlds:
@@ -73,10 +74,9 @@ def drawn_elasticity(product: Product, quantile: float) -> float:
     return float(middle * math.exp(math.sqrt(math.log1p(RESPONSE * RESPONSE)) * ndtri(quantile)))
 
 
-def _falling_for_all(moved: FloatArray, response: float) -> float:
-    """The share of these effects on the response that leaves everybody at least LEAST of it."""
-    lowest = float(moved.min(initial=0.0))
-    return 1.0 if lowest >= -(1.0 - LEAST) * response else (1.0 - LEAST) * response / -lowest
+def _falling_for_all(moved: FloatArray) -> float:
+    """The share of these effects on a response of 1 that leaves everybody at least LEAST."""
+    return min(1.0, (1.0 - LEAST) / max(-float(moved.min(initial=0.0)), 1e-12))
 
 
 def _level(moved: FloatArray, conversion: float) -> float:
