@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
-from benchmarks.shops.plan_check import PlanCheck, Truth, check, declared
+from benchmarks.shops.plan_check import PlanCheck, Truth, check, declared, truths
 
 from hushprice.shops.worlds import LogNormal, Probit
 
@@ -32,3 +35,13 @@ def test_disagreement_is_seen() -> None:
     assert PlanCheck(0.002, 0.011, 0.0).agrees
     assert not PlanCheck(0.09, 0.12, 0.0).agrees
     assert not PlanCheck(0.0, 0.011, 0.0).agrees
+
+
+def test_the_page_shows_every_truth_and_what_agrees_there() -> None:
+    """Where this fails: python benchmarks/shops/plan_check.py, and its table into the page."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "will_it_pay.md").read_text()
+    number = r"([+-][0-9.]+)"
+    rows = re.findall(rf"^\| (.+) \| {number} % \| {number} % \| .* \| (yes|NO) \|$", page, flags=re.MULTILINE)
+    assert [name for name, *_ in rows] == list(truths())
+    found = [PlanCheck(float(planned) / 100, float(simulated) / 100, 0.0).agrees for _, planned, simulated, _ in rows]
+    assert found == [agrees == "yes" for *_, agrees in rows]
