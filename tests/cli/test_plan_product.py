@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -28,6 +29,11 @@ contexts = 1
 LINE = "plan --product product.toml --visitors-per-day 150 --days 3 --epsilon 2 --seed 5"
 
 
+def complaints(err: str) -> list[str]:
+    """All but how long it takes, which a slow machine is told."""
+    return [line for line in err.splitlines() if not re.fullmatch(r"hushprice: this takes about \d+ s", line)]
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "product.toml").write_text(PRODUCT)
@@ -38,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_json_is_what_the_library_plans(folder: Path, call: Callable) -> None:
     code, out, err = call(f"{LINE} --trials 2 --show-difference 0.1 --holdout 0.2 --format json")
-    assert (code, err) == (0, "")
+    assert (code, complaints(err)) == (0, [])
     report = json.loads(out)
     product = hushprice.load_product("product.toml")
     expected = hushprice.plan_shop(
@@ -54,7 +60,7 @@ def test_json_is_what_the_library_plans(folder: Path, call: Callable) -> None:
 
 def test_the_table_has_every_answer_and_files_are_written(folder: Path, call: Callable) -> None:
     code, out, err = call(f"{LINE} --trials 1 --world world.toml --picture plan.svg --output plan.csv --delta 1e-6")
-    assert (code, err) == (0, "")
+    assert (code, complaints(err)) == (0, [])
     for part in (
         "Today's price 25, allowed 20 to 30, 30 % buy; 150 visitors a day, epsilon 1, delta 1e-06",
         "Simulated: 1 shop, 3 days, seed 5.",
@@ -81,7 +87,7 @@ def test_customers_of_the_products_file_come_to_the_shop(folder: Path, call: Cal
     (folder / "who.csv").write_text("x\n0.5\n")
     (folder / "product.toml").write_text(f'customers = "who.csv"\n{PRODUCT}')
     code, out, err = call(f"{LINE} --trials 1 --format json")
-    assert (code, err) == (0, "")
+    assert (code, complaints(err)) == (0, [])
     alone = hushprice.plan_shop(
         product=hushprice.load_product("product.toml"), visitors_per_day=150, days=3, epsilons=(2.0,), trials=1, seed=5,
         customers=lambda start, count, rng: rng.random((count, 1)) * 0.0 + 0.5,
