@@ -74,10 +74,10 @@ def plan(
             if move > 0.0 and not sure:
                 continue
             safe = guard.safe_count(gain, guard.changed(move, spread), count)
-            if safe == 0:
-                continue
             if move == 0.0 and spread == 0.0:
                 safe = max(count // _SHORTER, 1)  # what is allowed grows while prices stay: look again soon
+            if safe == 0:
+                continue
             rule = Rule(count=safe, move=move, spread=spread, choice=1)
             value = lessons.value(rule, people, float(gain.mean()), left, count / safe)
             if value > best_value:
