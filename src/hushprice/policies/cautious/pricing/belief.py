@@ -27,7 +27,7 @@ from hushprice.policies.cautious.pricing.instruments import WEIGHTS, instruments
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray, IntArray
 
-MISFIT = 0.15  # of what a batch can move the belief: how far the population may be from the customers
+MISFIT = 0.05  # of what a batch can move the belief: how far the population may be from the customers
 _SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 _DOUBTFUL = 0.25  # log-likelihood that a scale must gain for each squared doubling
 _STEPS = 12
@@ -77,6 +77,7 @@ class ScoreModel:
     expected: FloatArray
     doubt: FloatArray  # squares: n times the root mean square, over people, of what is added up to `expected`
     size: FloatArray  # the same of psi f
+    variety: FloatArray  # variance over people of what each is expected to add, times n^2
 
 
 def score_model(
@@ -89,7 +90,7 @@ def score_model(
     middle = model.middle(level, response, rule.move, rule.spread)
     size = 3 * customers.shape[1]
     jacobian, sampling, expected = np.zeros((size, model.size)), np.zeros((size, size)), np.zeros(size)
-    doubt, demanded = np.zeros(size), np.zeros(size)
+    doubt, demanded, added = np.zeros(size), np.zeros(size), np.zeros((len(people), size))
     share = count / (2 * len(people))
     for coin in (-1.0, 1.0):
         price = middle + coin * rule.spread
@@ -103,10 +104,11 @@ def score_model(
         sampling += (weighted * reach[:, None]).T @ psi
         away = held - demand * reach
         expected += psi.T @ (away * share)
+        added += psi * (0.5 * away)[:, None]
         squares = (psi * psi).T * (count * share)
         doubt += squares @ (away * away)
         demanded += squares @ (demand * demand)
-    return ScoreModel(jacobian, sampling, expected, doubt, demanded)
+    return ScoreModel(jacobian, sampling, expected, doubt, demanded, count * count * added.var(axis=0))
 
 
 def misfit_of(found: ScoreModel, covariance: FloatArray) -> FloatArray:
@@ -137,8 +139,8 @@ def fitted(
 ) -> Belief:
     """The belief after these batches, from `before`.
 
-    `misfit` is how far the population may be from the customers; `scaled` says that deviations of attributes may be
-    scaled.
+    `misfit` is how much of the population is a guess: it matters where people differ. `scaled` says that deviations of
+    attributes may be scaled.
     """
     theta, prior = start, np.linalg.inv(before.covariance)
     deviations = np.sqrt(np.diag(before.covariance))
@@ -164,7 +166,8 @@ def _evidence(
     for batch in batches:
         found = score_model(model, people, batch.rule, batch.theta, theta, batch.rule.count)
         used = used_entries(model.contexts, batch.rule.choice)
-        variance = score_variance(found, misfit * misfit * found.doubt, batch.noise)[np.ix_(used, used)]
+        wrong = MISFIT * MISFIT * found.doubt + misfit * misfit * found.variety
+        variance = score_variance(found, wrong, batch.noise)[np.ix_(used, used)]
         jacobian = found.jacobian[used]
         weighted = np.linalg.solve(variance, jacobian).T
         curvature += weighted @ jacobian

@@ -129,7 +129,7 @@ class CautiousQuoter:
             self.origin,
             self.batches,
             self.belief.theta,
-            misfit=max(beliefs.MISFIT, self.population.doubt),
+            misfit=self.population.doubt,
             scaled=self.changed == 0,
         )
         self.batch = release.records
