@@ -216,7 +216,7 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         "rule": state.rule.count >= 1 and _possible(state.rule, model),
         "rules": all(_possible(each, model) for each in rules),  # of a batch that was frozen all along nothing is left
         "follows": 0 <= state.follows <= learned <= end,
-        "version": 0 <= state.version <= learned,
+        "version": 0 <= state.version <= (min(learned, len(state.past)) if state.changed == 0 else learned),
         "banked": math.isfinite(state.banked),
         "changes": all(
             len(each.changes) == CHANGES
