@@ -13,7 +13,6 @@ from hushprice.noise import Tape
 from hushprice.policies.cautious.pricing.belief import ReleasedBatch, Rule
 from hushprice.policies.cautious.pricing.health import ALPHA, RECENT, Health, Tally
 from hushprice.policies.cautious.pricing.holdout import Comparison, Group
-from hushprice.policies.cautious.pricing.instruments import held
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.pricing.shop_model import model_of, with_constant
 from hushprice.policies.cautious.private.learner import CautiousLearner
@@ -187,7 +186,7 @@ def test_a_look_that_forgets_it_was_one_of_many_would_be_wrong_too_often() -> No
     random, wrong = np.random.default_rng(5), 0
     for _ in range(300):
         compared, alarm = Comparison(), False
-        for look in range(1, 41):
+        for _look in range(40):
             earned = 12.0 + 10.0 * random.standard_normal(), 48.0 + 10.0 * random.standard_normal()
             compared = compared.after(earned, (40, 160), 10.0)
             gap, deviation = compared.difference()
@@ -229,7 +228,7 @@ def test_prices_that_are_bad_raise_an_alarm_and_those_after_it_are_watched_anew(
 
 def test_prices_that_pay_raise_none() -> None:
     shop = Shop(noise=True)
-    for _ in range(25):
+    for _ in range(16):
         shop.batch([0.5, 0.3, 0.0, -1.0, 0.0, 0.0])
     assert shop.quoter.health.alarms == 0
     assert not shop.quoter.health.worse

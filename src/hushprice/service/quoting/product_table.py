@@ -14,6 +14,7 @@ from hushprice.service.quoting import learning_health
 from hushprice.service.quoting.key_use import KeyUse
 from hushprice.service.quoting.learning_health import LearningHealth
 from hushprice.service.quoting.priced_product import PricedProduct
+from hushprice.service.quoting.product_health import status_of
 from hushprice.service.shared.keys import Keyring
 from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store.lost_releases import Mark, is_on, lineage_of, mark_of
@@ -61,10 +62,19 @@ class ProductTable:
             for name, priced in renewed.items():
                 renewed[name] = self._without_new_release(priced)
                 marks.pop(name, None)  # looked at again, until its release is noted
+        self._log_statuses(renewed)
         self._take(heads, renewed)
         self._marks = marks
         self.learning = learning_health.look(store, self.learning)
         return new
+
+    def _log_statuses(self, renewed: dict[str, PricedProduct]) -> None:
+        """One line where a product does otherwise than before."""
+        for name, priced in renewed.items():
+            before = self.products.get(name)
+            was, now = (None if each is None else status_of(each) for each in (before, priced))
+            if was is not None and was != now:
+                log.info("product %s is now %s, and was %s", name, now, was)
 
     def _take(self, heads: Iterable[ProductHead], renewed: dict[str, PricedProduct]) -> None:
         """Use what is new, in the order products were made; the others get their number of slots."""

@@ -9,7 +9,7 @@ Residuals are held to `largest` before they are added up: where more is believed
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 
 import numpy as np
 from scipy.special import expit
@@ -75,8 +75,8 @@ class Health:
     cheaper: Tally = Tally()
     likelier: Tally = Tally()  # how much more who is one deviation more likely to buy bought
     recent: tuple[Tally, ...] = ()  # `bought` of the last batches, newest last
-    compared: Comparison = Comparison()  # with the holdout
-    watched: Comparison = Comparison()  # the same, since the product last froze itself
+    compared: Comparison = field(default_factory=Comparison)  # with the holdout
+    watched: Comparison = field(default_factory=Comparison)  # the same, since the product last froze itself
     looks: int = 0  # batches in which there were both
     alarms: int = 0  # times that the product was found to keep its promise no more
     alarmed: int | None = None  # the slot after which that was, last
@@ -117,7 +117,8 @@ class Health:
         """Can sums be so? Others were not made here."""
         tallies = (self.bought, self.dearer, self.cheaper, self.likelier, *self.recent)
         groups = [each for both in (self.compared, self.watched) for each in (both.holdout, both.others)]
-        sums = [value for each in (*tallies, *groups) for value in astuple(each)]
+        sums = [value for each in tallies for value in astuple(each)]
+        sums += [value for each in groups for value in astuple(each)]
         above = [value for each in tallies for value in (each.count, each.noise, each.sampling)]
         above += [value for each in groups for value in (each.slots, each.noise, each.weighted_noise)]
         above += [self.compared.pairs, self.watched.pairs, *(each.squares_noise for each in groups)]
