@@ -26,7 +26,7 @@ def status_of(priced: PricedProduct) -> HealthStatus | None:
     quoter = _quoter_of(priced)
     if quoter.health.worse:
         return "worse than its holdout"
-    if quoter.rule.move > 0.0:
+    if _moved(priced):
         return "paying"
     return "learning" if quoter.rule.spread > 0.0 else "staying"
 
@@ -63,9 +63,15 @@ def health_of(priced: PricedProduct, *, with_cost: bool) -> ProductHealth:
         demand_changes=quoter.changed,
         alarms=health.alarms,
         alarm_after_slot=health.alarmed,
-        prices=PricesNow(quoter.rule.move, _money(quoter.rule.spread * shop.reach), quoter.end),
+        prices=PricesNow(*priced.range, _money(quoter.rule.spread * shop.reach), quoter.end),
         label=priced.label,
     )
+
+
+def _moved(priced: PricedProduct) -> bool:
+    """Is there a customer whose price is another than today's, but for the coin?"""
+    low, high = priced.range
+    return not low == high == float(priced.reference.charged)
 
 
 def _quoter_of(priced: PricedProduct) -> CautiousQuoter:
@@ -126,14 +132,15 @@ def _words(priced: PricedProduct, quoter: CautiousQuoter, shop: ShopProduct, sta
     if status == "frozen":
         return f"Everybody pays today's price, {today}, until the product is resumed.{found}"
     decimals = priced.product.decimals
-    low, high = (f"{shop.price_of(side * rule.spread):.{decimals}f}" for side in (-1.0, 1.0))
-    if rule.move == 0.0 and rule.spread == 0.0:
-        doing = f"Everybody pays today's price, {today}: nothing is tried out."
-    elif rule.move == 0.0:
-        doing = f"A coin sets {low} or {high}, to learn how demand reacts to the price."
+    if _moved(priced):
+        low, high = (f"{each:.{decimals}f}" for each in priced.range)
+        doing = f"Prices have left today's, {today}: now {low if low == high else f'{low} to {high}, by the customer'}"
+        if rule.spread > 0.0:
+            doing += f"; a coin adds or takes {rule.spread * shop.reach:.{decimals}f}"
+    elif rule.spread > 0.0:
+        low, high = (f"{shop.price_of(side * rule.spread):.{decimals}f}" for side in (-1.0, 1.0))
+        doing = f"A coin sets {low} or {high}, to learn how demand reacts to the price"
     else:
-        way = "at" if rule.move == 1.0 else f"{100.0 * rule.move:.0f} % of the way from today's to"
-        tried = f", and a coin adds or takes {rule.spread * shop.reach:.{decimals}f}" if rule.spread > 0.0 else ""
-        doing = f"Prices are {way} the believed best ones{tried}."
+        doing = f"Everybody pays today's price, {today}: nothing is tried out"
     worse = " They earn less than the holdout, which pays today's price." if status == "worse than its holdout" else ""
-    return f"{doing}{worse}{found}"
+    return f"{doing}.{worse}{found}"

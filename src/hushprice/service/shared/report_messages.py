@@ -176,10 +176,11 @@ class Earnings(msgspec.Struct, frozen=True):
 
 
 class PricesNow(msgspec.Struct, frozen=True):
-    """What prices do until the next release."""
+    """What prices do until the next release, in currency."""
 
-    move: Annotated[float, Meta(description="share of the way from today's price to the believed best one")]
-    spread: Annotated[float, Meta(description="in currency: a fair coin adds it or takes it off")]
+    low: Annotated[float, Meta(description="of customers of all kinds, without the coin")]
+    high: float
+    spread: Annotated[float, Meta(description="a fair coin adds it or takes it off")]
     until_slot: int
 
 
