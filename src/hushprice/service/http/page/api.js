@@ -46,6 +46,7 @@ export const products = async (options) => {
 export const allPrivacy = (options) => ask("v1/privacy", options);
 export const privacy = (name) => ask(of(name, "privacy"));
 export const report = (name) => ask(of(name, "report"));
+export const health = (name) => ask(of(name, "health"));
 export const ready = () => ask("readyz", { accept: [503] });
 export const figures = (name) => ask(`v1/operator/products/${encodeURIComponent(name)}/figures`);
 export const activity = () => ask("v1/operator/activity");

@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { createDemand } from "./demand.js";
 import { byId, memo, setText, show } from "./dom.js";
 import { drawEmpty, drawLocked } from "./empty.js";
+import { createFit } from "./fit.js";
 import { clock } from "./format.js";
 import { createHealth } from "./health.js";
 import { createHistory } from "./history.js";
@@ -24,6 +25,7 @@ const cards = [
   createSummary(),
   createPrivacy(),
   createHealth(),
+  createFit(),
   createTimeline(),
   demand.update,
   createPriceMap(demand.follow),
@@ -93,9 +95,10 @@ async function gather() {
   if (!product) return { ready };
   const { name } = product;
   const together = listed.length > 1 ? api.allPrivacy() : null;
-  const answers = await Promise.all([api.privacy(name), api.report(name), together, operatorFigures(name)]);
-  const [privacy, report, all, figures] = answers;
-  return { ready, product, privacy, report, all, figures };
+  const told = product.policy === "cautious" ? api.health(name) : null;
+  const answers = await Promise.all([api.privacy(name), api.report(name), told, together, operatorFigures(name)]);
+  const [privacy, report, health, all, figures] = answers;
+  return { ready, product, privacy, report, health, all, figures };
 }
 
 async function operatorFigures(name) {
