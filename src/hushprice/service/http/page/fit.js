@@ -24,7 +24,7 @@ export function createFit() {
   byId("fit").append(
     heading("fit-title", "Does it fit, does it pay?", status, label),
     words,
-    h("dl", { class: "rows two" }, Object.values(rows).map((each) => each.line), gain.line, earnings.line, changes.line),
+    h("dl", { class: "rows two" }, [...Object.values(rows), gain, earnings, changes].map((each) => each.line)),
   );
 
   return ({ product, health }) => {

@@ -1,6 +1,7 @@
 // The page: asks every two seconds, hands the answers to the cards, says so when nobody answers.
 
 import * as api from "./api.js";
+import { createDeclare } from "./declare.js";
 import { createDemand } from "./demand.js";
 import { byId, memo, setText, show } from "./dom.js";
 import { drawEmpty, drawLocked } from "./empty.js";
@@ -33,6 +34,7 @@ const cards = [
   createOperator(),
 ];
 const signIn = createSignIn(keyChanged);
+const offerDeclaring = createDeclare(choose);
 const chooser = byId("product");
 let timer;
 let turn = 0; // answers to an earlier turn are dropped: the product or the key has changed since
@@ -63,6 +65,13 @@ function start() {
   poll(turn);
 }
 
+// A product that was just made: shown as soon as it is listed.
+function choose(name) {
+  history.replaceState(null, "", `#${encodeURIComponent(name)}`);
+  chooser.replaceChildren(new Option(name));
+  start();
+}
+
 function keyChanged() {
   refusedFor = null;
   notice("");
@@ -89,7 +98,7 @@ async function poll(mine) {
 }
 
 async function gather() {
-  const [listed, ready] = await Promise.all([api.products(), api.ready()]);
+  const [listed, ready] = await Promise.all([api.products(), api.ready(), offerDeclaring(api.session.key)]);
   offer(listed.map((each) => each.name));
   const product = listed.find((each) => each.name === chooser.value);
   if (!product) return { ready };
