@@ -166,12 +166,10 @@ class _Tallies:
     def likelier(self) -> Tally:
         """Along the direction in which customers are believed to differ; nothing where no attribute is released."""
         level, attributes, *_ = WEIGHTS[self._batch.rule.choice]
-        if attributes == 0.0 or float(self._level.std()) < _ALIKE:
-            return Tally()
         x, score = held(self._people), self._batch.score
         slopes = np.linalg.lstsq(x - x.mean(axis=0), self._level - self._level.mean(), rcond=None)[0]
         scale = float((x @ slopes).std())
-        if scale < _ALIKE:
+        if attributes == 0.0 or scale < _ALIKE:
             return Tally()
         slopes = slopes / scale
         constant, along = -float((x @ slopes).mean()), x @ slopes
