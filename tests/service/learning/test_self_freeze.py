@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tests.service.learning_runs import WINDOW, Shop
 
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.service.quoting.product_health import health_of, status_of
+from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.store.values import NewOutcome, NewQuote
 
 BATCHES, AT_ONCE = 12, 240
@@ -96,6 +98,37 @@ def test_a_freeze_that_a_crash_prevented_is_made_up_for(tmp_path: Path, monkeypa
     assert status(shop) == "open"
     sell(shop, others=0.05, chance=chance, count=1)
     learn(shop)
+    assert status(shop) == "frozen"
+    shop.close()
+
+
+def test_nobody_sees_a_freeze_before_the_release_that_shows_it_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise that was not stored is drawn again: what was done because of it would be one look more."""
+    shop, chance = Shop(tmp_path, cautious_spec(horizon=100_000, holdout=0.2)), np.random.default_rng(3)
+    order: list[str] = []
+    commit, set_status = shop.store.commit, shop.store.set_status
+
+    def committed(*given: Any) -> None:
+        if order.count("commit") % 2:  # every other one fails
+            order.append("commit")
+            raise StoreUnavailable("away")
+        commit(*given)
+        order.append("commit")
+
+    def froze(name: str, *given: Any) -> None:
+        learner = shop.learner()  # as it is stored
+        assert learner.alarmed is not None
+        assert learner.alarmed <= shop.releases()[-1].records
+        set_status(name, *given)
+
+    monkeypatch.setattr(shop.store, "commit", committed)
+    monkeypatch.setattr(shop.store, "set_status", froze)
+    for _ in range(3 * BATCHES):
+        if status(shop) == "open":
+            sell(shop, others=0.05, chance=chance)
+        learn(shop)
     assert status(shop) == "frozen"
     shop.close()
 
