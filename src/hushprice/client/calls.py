@@ -42,6 +42,10 @@ class Calls:
         """Releases, versions, and what was changed by hand."""
         return self._call("GET", _path(product, "/report"))
 
+    def health(self, product: str) -> dict[str, Any]:
+        """Whether the model fits and prices pay, from releases (policy cautious)."""
+        return self._call("GET", _path(product, "/health"))
+
     def prices(self, product: str, **choice: str | int) -> dict[str, Any]:
         """The price map over two features: x=, y= and steps=."""
         return self._call("GET", _path(product, "/prices") + _query(choice))

@@ -6,6 +6,7 @@ import contextlib
 from typing import Any
 
 import numpy as np
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.service.clock import pass_deadlines
 from tests.service.http.running import Running
@@ -91,3 +92,62 @@ def test_what_a_shop_cannot_mean_is_refused_by_the_field(fresh: Running) -> None
     answer = fresh.client("admin").post("/v1/products", json={**SCARF, "floor": 26.0})
     assert answer.status_code == 422
     assert "floor" in answer.json()["error"]["message"]
+
+
+VISITORS = {
+    "attributes": [
+        {"kind": "category", "name": "region", "levels": ["city", "country"]},
+        {"kind": "number", "name": "age", "low": 18, "high": 90},
+        {"kind": "boolean", "name": "member"},
+    ]
+}
+UNKNOWN: list[dict[str, Any]] = [
+    {"region": "moon", "age": 40, "member": True},  # a level that nobody declared
+    {"region": "city", "member": False},  # a value that is missing
+    {},
+]
+
+
+def test_levels_nobody_declared_and_values_nobody_gave_have_a_price(fresh: Running) -> None:
+    admin, shop = fresh.client("admin"), fresh.client("shop")
+    declared = {**SCARF, "contexts": None, "schema": VISITORS, "name": "shawl"}
+    assert admin.post("/v1/products", json=declared).status_code == 201
+    for attributes in UNKNOWN:
+        answer = shop.post("/v1/quotes", json={"product": "shawl", "attributes": attributes})
+        assert answer.status_code == 201, answer.text
+        assert 20.0 <= answer.json()["price"] <= 30.0
+    misspelt = shop.post("/v1/quotes", json={"product": "shawl", "attributes": {"regoin": "city"}})
+    assert misspelt.status_code == 422  # what nobody declared at all is a mistake
+    curve = fresh.client().get("/v1/products/shawl/demand", params={"region": "country"})
+    assert curve.status_code == 200
+
+
+def test_a_shop_may_refuse_them_and_other_policies_do(fresh: Running) -> None:
+    admin, shop = fresh.client("admin"), fresh.client("shop")
+    strict = {**SCARF, "contexts": None, "schema": {**VISITORS, "unknown": "refuse"}, "name": "strict"}
+    assert admin.post("/v1/products", json=strict).status_code == 201
+    paper = {"name": "paper", "currency": "EUR", "ceiling": 40.0, "schema": VISITORS}
+    assert admin.post("/v1/products", json=paper).status_code == 201
+    for product in ("strict", "paper"):
+        for attributes in UNKNOWN:
+            answer = shop.post("/v1/quotes", json={"product": product, "attributes": attributes})
+            assert answer.status_code == 422, answer.text
+
+
+def test_a_range_of_elasticities_is_one_of_two_numbers(fresh: Running) -> None:
+    admin = fresh.client("admin")
+    made = admin.post("/v1/products", json={**SCARF, "name": "wide", "elasticity": [1.0, 4.0]})
+    assert made.status_code == 201, made.text
+    assert made.json()["elasticity"] == [1.0, 4.0]
+    sure = admin.post("/v1/products", json={**SCARF, "name": "sure", "elasticity": [1.9, 2.1]})
+    assert sure.status_code == 201, sure.text
+    wide, narrow = (
+        fresh.client().get(f"/v1/products/{name}/demand").json() for name in ("wide", "sure")
+    )  # around the same response, and less sure of it
+    assert wide["demand"] == pytest.approx(narrow["demand"], rel=1e-2)
+    assert wide["high"][-1] > narrow["high"][-1]
+    for wrong, said in (([4.0, 1.0], "elasticity[0] must be below"), ([1.0, 2.0, 3.0], "length 2"), (-1.0, "positive")):
+        answer = admin.post("/v1/products", json={**SCARF, "name": "wrong", "elasticity": wrong})
+        assert answer.status_code == 422
+        assert said in answer.json()["error"]["message"]
+        assert answer.json()["error"]["field"].startswith("elasticity")

@@ -84,6 +84,7 @@ def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> Cau
         adjacency=settings.neighbours,
         holdout=product.holdout,
         drawn=settings.noise,
+        response_doubt=product.response_doubt,
     )
     return cautious_policy(product, rules)
 

@@ -19,6 +19,7 @@ from hushprice.policies.cautious.policy import CautiousPolicy
 from hushprice.policies.cautious.pricing import instruments, population
 from hushprice.policies.cautious.pricing.belief import Belief, ReleasedBatch, Rule
 from hushprice.policies.cautious.pricing.change import CHANGES, Change
+from hushprice.policies.cautious.pricing.health import Health
 from hushprice.policies.cautious.pricing.planning import Past
 from hushprice.policies.cautious.pricing.shop_model import ShopModel
 from hushprice.policies.cautious.rules import CautiousRules
@@ -91,6 +92,7 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     population: _Described
     earned: np.ndarray
     clipped: tuple[int, int]  # features, demands
+    health: Health = Health()  # of a state from before it was kept: none yet
 
     def __repr__(self) -> str:
         return "EngineState(<sensitive>)"
@@ -141,6 +143,7 @@ def engine_state(engine: CautiousEngine) -> EngineState:
         population=_Described(people.total, people.weight, people.count),
         earned=quoter.earned,
         clipped=(learner.clipped_features, learner.clipped_demands),
+        health=quoter.health,
     )
 
 
@@ -159,7 +162,7 @@ def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
     people = quoter.population
     described = state.population
     people.total, people.weight, people.count = described.total, described.weight, described.count
-    quoter.earned, quoter.banked = state.earned, state.banked
+    quoter.earned, quoter.banked, quoter.health = state.earned, state.banked, state.health
     learner.begin(state.choice)
     learner.batch.restore(state.sums)
     learner.count, learner.priced = state.learned, state.priced
@@ -247,6 +250,7 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         and 0 <= state.population.count <= state.follows,
         "earned": _finite(state.earned, 2),
         "clipped": min(state.clipped) >= 0,
+        "health": state.health.sound and state.health.looks <= state.version,
     }
 
 

@@ -11,7 +11,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from hushprice.service.http.answer_counts import AnswerCounts
+from hushprice.service.shared.report_messages import ProductHealth
 
 _BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
@@ -27,6 +30,7 @@ class ProductFigures(NamedTuple):
     spent: float
     horizon_left: int
     ended: str | None  # why nothing is learned any more
+    health: ProductHealth | None = None  # of policy cautious
 
 
 class Latencies:
@@ -96,6 +100,8 @@ def render(latencies: Latencies | None, products: Iterable[ProductFigures], proc
     name = "hushprice_learning_ended"
     ended = [f'{name}{{product="{each.name}",why="{each.ended}"}} 1' for each in listed if each.ended]
     family(name, "gauge", "1, with the reason, once nothing more is learned.", ended)
+    for name, kind, help, lines in _health_families([each.health for each in listed if each.health is not None]):
+        family(name, kind, help, lines)
     for name, help, value in (
         ("hushprice_store_up", "1 while the store answers.", int(process.store_up)),
         ("hushprice_learner_up", "1 while a learner works, and what is due is learned.", int(process.learner_up)),
@@ -118,3 +124,29 @@ def render(latencies: Latencies | None, products: Iterable[ProductFigures], proc
         said = "Alarms about API keys; the operator's port tells which."
         by_label("hushprice_key_alarms_total", "kind", said, process.alarms)
     return "\n".join(text) + "\n"
+
+
+def _health_families(listed: list[ProductHealth]) -> list[tuple[str, str, str, list[str]]]:
+    """How products of policy cautious do: from releases, which anybody may know. What is not known has no line."""
+    status, conversion, gain = [], [], []
+    for each in listed:
+        status.append(f'hushprice_product_status{{product="{each.product}",status="{each.status}"}} 1')
+        if each.conversion is not None:
+            believed, seen = each.conversion.believed, each.conversion.observed
+            values = {"believed": believed, "observed": seen.estimate, "low": seen.low, "high": seen.high}
+            conversion += _lines("hushprice_conversion", each.product, values)
+        if each.gain is not None:
+            gain += _lines("hushprice_gain", each.product, msgspec.structs.asdict(each.gain))
+    changes = [f'hushprice_demand_changes_total{{product="{each.product}"}} {each.demand_changes}' for each in listed]
+    alarms = [f'hushprice_self_freezes_total{{product="{each.product}"}} {each.alarms}' for each in listed]
+    return [
+        ("hushprice_product_status", "gauge", "1, with how the product does.", status),
+        ("hushprice_conversion", "gauge", "Bought a visit, believed and observed with noise.", conversion),
+        ("hushprice_gain", "gauge", "What prices earn more than the holdout, as a share of that.", gain),
+        ("hushprice_demand_changes_total", "counter", "Times that demand was found to have changed.", changes),
+        ("hushprice_self_freezes_total", "counter", "Times that prices were found to earn too little.", alarms),
+    ]
+
+
+def _lines(name: str, product: str, values: Mapping[str, float]) -> list[str]:
+    return [f'{name}{{product="{product}",of="{each}"}} {value:.6g}' for each, value in values.items()]

@@ -38,6 +38,7 @@ RETRY = 60.0  # seconds that a product which failed is left alone
 ERASED = 500  # quotes erased at once, at most
 ERASING = 3600.0  # seconds between two looks for quotes to erase
 NICE = 10  # quoting comes first
+ITSELF = "learner"  # who froze it, in the trail
 
 _log = logging.getLogger(__name__)
 
@@ -145,7 +146,27 @@ class LearningLoop:
         if product.status == "retired" and learner.learned >= product.slots and not learner.retired:
             learner.retire()
             self._commit(learner, started)
+        self._freeze_where_worse(product, learner)
         return taken == self._chunk
+
+    def _freeze_where_worse(self, product: StoredProduct, learner: ProductLearner) -> None:
+        """The reference price for everybody, once a release has shown that prices earn too little.
+
+        Only when that release is stored: what is done because of it shows it. A freeze that a crash has prevented is
+        made up for; one that somebody has resumed is not made again.
+        """
+        name = product.name
+        if learner.alarmed is None or product.status != "open":
+            return
+        made = [each.at for each in self._store.history(name) if each.records == learner.alarmed]
+        acts = [each.at for each in self._store.changes(name) if each.what in ("freeze", "resume")]
+        if made and not any(at >= made[0] for at in acts):
+            self._store.set_status(name, "frozen", self._now(), ITSELF)
+            _log.warning(
+                "product %s has frozen itself: up to slot %d prices earned less than its holdout, beyond its risk",
+                name,
+                learner.alarmed,
+            )
 
     def _erase_some(self) -> None:
         """Erase quotes whose retention has ended: a few at once of each product, and after all of them a while later.

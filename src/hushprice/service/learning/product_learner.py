@@ -53,6 +53,7 @@ class ProductLearner:
         self.sequence = 0  # releases
         self.pending: list[StoredRelease] = []  # made since the last commit; nobody has seen them
         self.drawn = False  # was noise asked for since the last commit?
+        self.alarmed: int | None = None  # the slot after which prices were last found to earn too little
         self._features = features_of(product)
         self._unreadable = 0
         self._ended = Clipped()
@@ -107,6 +108,7 @@ class ProductLearner:
         self.drawn = self.drawn or self.learned == look
         made = self._step(self._engine, records, taken)
         self._note_releases(made, batch, (version, before), now)
+        self._note_alarm(self._engine)
         if self.learned >= self.product.horizon:
             self._end()
         return len(taken)
@@ -169,6 +171,7 @@ class ProductLearner:
             newton_saved.restore_engine(saved.engine, self._engine)
         elif isinstance(self._engine, CautiousEngine) and saved.cautious is not None:
             cautious_saved.restore_engine(saved.cautious, self._engine)
+            self._note_alarm(self._engine)
         elif state is not None:
             raise InvalidInput("the stored engine is of another policy")
         else:
@@ -227,6 +230,10 @@ class ProductLearner:
                     at=now,
                 )
             )
+
+    def _note_alarm(self, engine: NewtonEngine | CautiousEngine) -> None:
+        if isinstance(engine, CautiousEngine):
+            self.alarmed = engine.quoter.health.alarmed
 
     def _end(self) -> None:
         self._ended, self._version = self.clipped, self.version

@@ -11,6 +11,7 @@ import numpy as np
 
 from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.policy import CautiousPolicy
+from hushprice.policies.cautious.pricing import population as populations
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, coin_of
 from hushprice.policies.protocol import Policy
 from hushprice.service.quoting.quick_context import QuickContextReader
@@ -205,6 +206,16 @@ class PricedProduct:
         if isinstance(parts.quoter, CautiousQuoter):
             return parts.tariff.charge(self._share(parts.quoter.relative_price(read, coin_of(uniform))))
         return parts.tariff.charge(parts.quoter.price_of_checked(read, uniform))
+
+    @cached_property
+    def range(self) -> tuple[float, float]:
+        """Policy cautious: the lowest and the highest price, without the coin, of customers of all kinds."""
+        quoter = self._parts.quoter
+        assert isinstance(quoter, CautiousQuoter)
+        people = populations.Population(quoter.model.contexts, 0.0).people()  # as before anything is released
+        relative = quoter.relative_prices(people, np.zeros(len(people)))
+        prices = [float(self._parts.tariff.charge(self._share(float(each))).charged) for each in relative]
+        return min(prices), max(prices)
 
     def _share(self, relative: float) -> float:
         """A relative price of policy cautious as a share of the ceiling."""

@@ -14,7 +14,9 @@ from hushprice.service.quoting import learning_health
 from hushprice.service.quoting.key_use import KeyUse
 from hushprice.service.quoting.learning_health import LearningHealth
 from hushprice.service.quoting.priced_product import PricedProduct
+from hushprice.service.quoting.product_health import status_of
 from hushprice.service.shared.keys import Keyring
+from hushprice.service.shared.report_messages import HealthStatus
 from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store.lost_releases import Mark, is_on, lineage_of, mark_of
 from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
@@ -32,6 +34,7 @@ class ProductTable:
         self._looked = False
         self._marks: dict[str, tuple[float | str | None, ...]] = {}
         self.products: dict[str, PricedProduct] = {}
+        self._statuses: dict[str, HealthStatus | None] = {}  # as they were last looked at
         self.unopened: list[str] = []  # of the first look: opening all of them takes seconds, and a start should not
         self.frozen_here: Set[str] = frozenset()  # by this process, whatever the store says
         self.keyring = Keyring()
@@ -61,10 +64,20 @@ class ProductTable:
             for name, priced in renewed.items():
                 renewed[name] = self._without_new_release(priced)
                 marks.pop(name, None)  # looked at again, until its release is noted
+        first = not self.products
         self._take(heads, renewed)
         self._marks = marks
+        for priced in () if first else renewed.values():
+            self._log_status(priced)
         self.learning = learning_health.look(store, self.learning)
         return new
+
+    def _log_status(self, priced: PricedProduct) -> None:
+        """One line where a product does otherwise than when it was last looked at."""
+        name, now = priced.product.name, status_of(priced)
+        was, self._statuses[name] = self._statuses.get(name), now
+        if was is not None and was != now:
+            log.info("product %s is now %s, and was %s", name, now, was)
 
     def _take(self, heads: Iterable[ProductHead], renewed: dict[str, PricedProduct]) -> None:
         """Use what is new, in the order products were made; the others get their number of slots."""
@@ -111,7 +124,7 @@ class ProductTable:
             priced = self.products.get(name)
             try:
                 if priced is not None:
-                    priced.open()
+                    self._log_status(priced.open())
             except HushpriceError as problem:
                 log.error("product %s is left out: %s", name, type(problem).__name__)
                 self.products = {other: each for other, each in self.products.items() if other != name}

@@ -8,6 +8,7 @@ import numpy as np
 from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.pricing.belief import Belief as NormalBelief
 from hushprice.policies.cautious.pricing.belief import Rule
+from hushprice.policies.cautious.pricing.health import Health as PricingHealth
 from hushprice.policies.cautious.pricing.instruments import WEIGHTS
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.types import FloatArray
@@ -23,6 +24,7 @@ class CautiousBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     batch: int  # the slot the batch at hand follows
     changed: int  # times that demand was found to have changed
     earned: tuple[float, float]  # noisy, by the holdout and by the others, in units of the largest
+    health: PricingHealth = PricingHealth()
 
 
 def cautious_belief_of(quoter: CautiousQuoter) -> CautiousBelief:
@@ -35,6 +37,7 @@ def cautious_belief_of(quoter: CautiousQuoter) -> CautiousBelief:
         batch=quoter.batch,
         changed=quoter.changed,
         earned=(float(quoter.earned[0]), float(quoter.earned[1])),
+        health=quoter.health,
     )
 
 
@@ -50,13 +53,14 @@ def set_cautious_belief(quoter: CautiousQuoter, belief: CautiousBelief) -> Cauti
         "rule.spread": 0.0 <= rule.spread <= quoter.model.widest,
         "version": belief.version >= 0,
         "batch": belief.batch >= 0,
+        "health": belief.health.sound,
     }
     for field, fits in sound.items():
         if not fits:
             raise InvalidInput(f"belief.{field} must fit a batch of this product")
     quoter.belief, quoter.rule = NormalBelief(theta, covariance), rule
     quoter.version, quoter.batch, quoter.changed = belief.version, belief.batch, belief.changed
-    quoter.earned = np.array(belief.earned)
+    quoter.earned, quoter.health = np.array(belief.earned), belief.health
     return quoter
 
 

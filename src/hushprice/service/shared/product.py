@@ -56,10 +56,10 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = None
     floor: Annotated[float | None, Meta(description="cautious: no price is ever below, in currency")] = None
     elasticity: Annotated[
-        float | None,
+        float | tuple[float, float] | None,
         Meta(
             description="cautious: by how many percent demand is expected to fall where the reference price rises by "
-            "1 %, as a positive number. Default: as if the reference price were the best one"
+            "1 %, as a positive number; or a range of two. Default: as if the reference price were the best one"
         ),
     ] = None
     risk: Annotated[
@@ -142,7 +142,17 @@ def check_reference(product: Product, price: float) -> None:
 
 
 def schema_of(product: Product) -> Schema | None:
-    """The declared attributes; None where contexts are numbers."""
+    """The attributes; None where contexts are numbers.
+
+    For policy cautious they are those of the library's product: levels that nobody declared, and values that are
+    missing, have a price unless the declaration refuses them.
+    """
+    if product.policy == PRODUCT_POLICY and product.schema is not None:
+        return shop_product_of(product).schema
+    return _declared(product)
+
+
+def _declared(product: Product) -> Schema | None:
     return None if product.schema is None else Schema.from_dict(product.schema)
 
 
@@ -164,7 +174,7 @@ def shop_product_of(product: Product) -> ShopProduct:
         unit_cost=product.unit_cost,
         elasticity=product.elasticity,
         contexts=product.contexts or 0,
-        schema=schema_of(product),
+        schema=_declared(product),
         most=1.0 if product.most is None else product.most,
         step=10.0**-product.decimals if rules.ladder is None else 1.0,
         ending=rules.ladder or 0.0,

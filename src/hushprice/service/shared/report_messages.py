@@ -139,3 +139,77 @@ class DemandCurve(msgspec.Struct, frozen=True):
     high: list[float]
     best_price: float
     label: Label
+
+
+HealthStatus = Annotated[
+    Literal["learning", "paying", "staying", "worse than its holdout", "frozen"],
+    Meta(
+        description="learning: prices are tried out around today's. paying: prices have left today's on evidence. "
+        "staying: everybody pays today's price. worse than its holdout: with 95 % confidence, over all looks. frozen: "
+        "by the product itself, where it is worse by more than its risk (99 %), or by hand"
+    ),
+]
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """With the interval in which it lies 19 times in 20; noise and sampling are counted."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+class Fit(msgspec.Struct, frozen=True):
+    """What was believed when customers were priced, and what was observed, a customer; the holdout apart."""
+
+    believed: float
+    observed: Estimate
+    customers: int
+
+
+class Earnings(msgspec.Struct, frozen=True):
+    """In currency a visit, unit cost taken off; `difference` compares customers of the same batch."""
+
+    personal: Estimate
+    holdout: Estimate
+    difference: Estimate
+
+
+class PricesNow(msgspec.Struct, frozen=True):
+    """What prices do until the next release, in currency."""
+
+    low: Annotated[float, Meta(description="of customers of all kinds, without the coin")]
+    high: float
+    spread: Annotated[float, Meta(description="a fair coin adds it or takes it off")]
+    until_slot: int
+
+
+class ProductHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """Does the model fit, and do prices pay? From releases alone."""
+
+    product: str
+    status: HealthStatus
+    words: Annotated[str, Meta(description="what prices do now")]
+    batches: int
+    recent_batches: Annotated[int, Meta(description="the last batches, those of recent_conversion")]
+    conversion: Fit | None
+    recent_conversion: Fit | None
+    at_dearer_price: Annotated[Fit | None, Meta(description="of two prices tried out: is the response believed right?")]
+    at_cheaper_price: Fit | None
+    by_believed_demand: Annotated[
+        Fit | None,
+        Meta(
+            description="how much more is bought by customers one standard deviation likelier to buy than others: "
+            "observed below believed says that differences between customers are overrated"
+        ),
+    ]
+    gain: Annotated[
+        Estimate | None, Meta(description="what personal prices earn more than the holdout, as a share of that")
+    ]
+    earnings: Annotated[Earnings | None, Meta(description="for an admin key alone: it tells the unit cost")]
+    not_known: Annotated[list[str], Meta(description="what no release has told: fields above that are null")]
+    demand_changes: Annotated[int, Meta(description="times that demand was found to have changed")]
+    alarms: Annotated[int, Meta(description="times that prices were found to earn too little: the product froze")]
+    alarm_after_slot: int | None
+    prices: PricesNow
+    label: Label

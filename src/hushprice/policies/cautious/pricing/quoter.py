@@ -26,6 +26,7 @@ from hushprice.policies.cautious.pricing.change import (
     gains_changed,
     surprising,
 )
+from hushprice.policies.cautious.pricing.health import Health
 from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.policies.cautious.rules import CautiousRules
@@ -49,6 +50,7 @@ class CautiousQuoter:
         self.belief = self.origin
         self.banked = 0.0  # what batches before `past` gained over staying, were demand to have changed, in visits
         self.earned: FloatArray = np.zeros(2)  # noisy: by the holdout and by the others, in units of the largest
+        self.health = Health()
         self.batch = 0  # the slot that the batch at hand follows
         if rule is None:
             self._plan()
@@ -120,6 +122,7 @@ class CautiousQuoter:
             score=score,
             noise=self.rules.score_noise(rule.choice),
         )
+        self._look(release, people, made)
         self.past.append(Past(rule=rule, theta=self.belief.theta, changes=changes_of(model, people, made, self.belief)))
         self.batches.append(made)
         self._notice(people, made)
@@ -134,6 +137,16 @@ class CautiousQuoter:
         )
         self.batch = release.records
         self.version += 1
+
+    def _look(self, release: MomentRelease, people: FloatArray, made: ReleasedBatch) -> None:
+        slots, noise = (self.rule.count - made.rule.count, made.rule.count), self.rules.noise.earnings
+        self.health = self.health.after_score(self.model, people, made).after_earnings(
+            release.earnings,
+            slots,
+            noise if self.rules.drawn else 0.0,
+            risk=self.rules.risk,
+            records=release.records,
+        )
 
     def _notice(self, people: FloatArray, last: ReleasedBatch) -> None:
         """Begin anew where demand has changed: batches from before say nothing about today."""

@@ -5,7 +5,7 @@ import { axisTitle, keyEntry, level, tickBelow, upright } from "./axes.js";
 import { byId, chart, h, memo, s, setText, show } from "./dom.js";
 import { digits, featureValue, money, percent } from "./format.js";
 import { heading, tag } from "./labels.js";
-import { linear, path, ticks } from "./scale.js";
+import { linear, path, roomFor, ticks } from "./scale.js";
 
 const [LEFT, RIGHT, TOP, BOTTOM, DOWN] = [44, 12, 12, 40, 250];
 
@@ -103,14 +103,14 @@ const nearest = (values, wanted) => {
   return distances.indexOf(Math.min(...distances));
 };
 
-function scales(width, { prices, high }) {
-  const top = Math.max(1, ...high);
+function scales(width, { prices, demand, high, bound }) {
+  const top = roomFor(Math.max(...demand), Math.max(...high), bound);
   return [linear(prices[0], prices.at(-1), LEFT, width - RIGHT), linear(0, top, TOP + DOWN, TOP), top];
 }
 
 function drawing(width, data, shown) {
   const [x, y, top] = scales(width, data);
-  const line = (values) => data.prices.map((price, index) => [x(price), y(values[index])]);
+  const line = (values) => data.prices.map((price, index) => [x(price), y(Math.min(values[index], top))]);
   const [right, base] = [width - RIGHT, TOP + DOWN];
   const prices = ticks(data.prices[0], data.prices.at(-1), (width - LEFT) / 75);
   return s(

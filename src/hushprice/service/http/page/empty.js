@@ -5,10 +5,13 @@ import { byId, h } from "./dom.js";
 const EXAMPLE = {
   name: "airport-transfer",
   currency: "EUR",
-  ceiling: 60,
   reference_price: 30,
-  epsilon: 1,
-  horizon: 100000,
+  floor: 24,
+  ceiling: 36,
+  unit_cost: 12,
+  conversion: 0.02,
+  risk: 0.02,
+  holdout: 0.1,
   schema: {
     attributes: [
       { kind: "number", name: "hours_ahead", low: 0, high: 72 },
@@ -42,8 +45,9 @@ export function drawEmpty() {
     h(
       "p",
       null,
-      "A product declares what may be asked of a customer, the highest price, and the privacy budget. It is public ",
-      "and fixed before the first quote. Create one with the admin key; it shows up here within two seconds.",
+      "A product says what you know: today's price, the lowest and the highest, what a unit costs, how many of your ",
+      "visitors buy, what a price may depend on, and how much learning may cost. It is public and fixed before the ",
+      "first quote. Sign in with the admin key for a form, or send it; it shows up here within two seconds.",
     ),
     h("h2", null, "1. Create a product"),
     h(

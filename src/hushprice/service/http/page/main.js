@@ -1,9 +1,11 @@
 // The page: asks every two seconds, hands the answers to the cards, says so when nobody answers.
 
 import * as api from "./api.js";
+import { createDeclare } from "./declare.js";
 import { createDemand } from "./demand.js";
 import { byId, memo, setText, show } from "./dom.js";
 import { drawEmpty, drawLocked } from "./empty.js";
+import { createFit } from "./fit.js";
 import { clock } from "./format.js";
 import { createHealth } from "./health.js";
 import { createHistory } from "./history.js";
@@ -24,6 +26,7 @@ const cards = [
   createSummary(),
   createPrivacy(),
   createHealth(),
+  createFit(),
   createTimeline(),
   demand.update,
   createPriceMap(demand.follow),
@@ -31,6 +34,7 @@ const cards = [
   createOperator(),
 ];
 const signIn = createSignIn(keyChanged);
+const offerDeclaring = createDeclare(choose);
 const chooser = byId("product");
 let timer;
 let turn = 0; // answers to an earlier turn are dropped: the product or the key has changed since
@@ -61,6 +65,13 @@ function start() {
   poll(turn);
 }
 
+// A product that was just made: shown as soon as it is listed.
+function choose(name) {
+  history.replaceState(null, "", `#${encodeURIComponent(name)}`);
+  chooser.replaceChildren(new Option(name));
+  start();
+}
+
 function keyChanged() {
   refusedFor = null;
   notice("");
@@ -87,15 +98,16 @@ async function poll(mine) {
 }
 
 async function gather() {
-  const [listed, ready] = await Promise.all([api.products(), api.ready()]);
+  const [listed, ready] = await Promise.all([api.products(), api.ready(), offerDeclaring(api.session.key)]);
   offer(listed.map((each) => each.name));
   const product = listed.find((each) => each.name === chooser.value);
   if (!product) return { ready };
   const { name } = product;
   const together = listed.length > 1 ? api.allPrivacy() : null;
-  const answers = await Promise.all([api.privacy(name), api.report(name), together, operatorFigures(name)]);
-  const [privacy, report, all, figures] = answers;
-  return { ready, product, privacy, report, all, figures };
+  const told = product.policy === "cautious" ? api.health(name) : null;
+  const answers = await Promise.all([api.privacy(name), api.report(name), told, together, operatorFigures(name)]);
+  const [privacy, report, health, all, figures] = answers;
+  return { ready, product, privacy, report, health, all, figures };
 }
 
 async function operatorFigures(name) {

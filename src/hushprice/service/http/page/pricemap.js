@@ -12,7 +12,7 @@ const WHY = {
   retired: "The product is retired: nobody is quoted a price.",
   frozen: "The product is frozen, so everybody is quoted the reference price.",
   fixed: "The policy is fixed: everybody is quoted the reference price.",
-  none: "No release yet, so everybody is quoted the reference price.",
+  none: "No release yet: but for the coin of an experiment, everybody is quoted the reference price.",
   rules: "One price for all: it is at a limit, the ceiling or one of the price rules.",
   featureless: "This product asks nothing of its customers, so there is one price for all.",
   noise: "Still the reference price: what was released so far is noise-dominated, so no attribute moves the price yet.",

@@ -16,7 +16,7 @@ export function createRevenue() {
     { class: "key" },
     keyEntry("personal", " personal prices"),
     keyEntry("holdout", " holdout at the reference price"),
-    keyEntry("release-line", " score released"),
+    keyEntry("release-line", " prices moved"),
     h("span", null, "bars: ± 1 standard error"),
   );
   const draw = chart(plot, (width, data) => plot.replaceChildren(drawing(width, data)));
@@ -26,7 +26,7 @@ export function createRevenue() {
     const show = (value) => money(value, product.currency, product.decimals);
     setText(difference, verdict(revenue, show));
     const days = figures.daily.map((each) => ofDay(each, product.ceiling));
-    const releases = (report.releases ?? []).filter((each) => each.kind === "score").map(
+    const releases = (report.releases ?? []).filter((each) => each.kind !== "curvature").map(
       (each) => instant(each.at)?.getTime(),
     );
     draw({ days, releases, currency: product.currency });

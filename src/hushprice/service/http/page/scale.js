@@ -24,6 +24,13 @@ export function ticks(low, high, wanted) {
   return listed;
 }
 
+// The top of a drawing of demand: the curve itself must be seen, also where 2 % buy and the band is still wide.
+export function roomFor(curve, band, most) {
+  const wanted = Math.min(band, 3 * curve);
+  const [step] = ticks(0, wanted, 4).slice(1);
+  return step ? Math.min(most, step * Math.ceil(wanted / step - 1e-9)) : most;
+}
+
 // 1, 2, 5 times powers of ten in [low, high]; powers alone where those are many.
 export function logTicks(low, high, wanted) {
   const listed = [];

@@ -17,7 +17,7 @@ export function createTimeline() {
   );
   const readout = h("p", { class: "readout", "aria-live": "polite" });
   const keys = h("p", { class: "key" },
-    h("span", null, sample("score"), " score: moves the prices, number is the version"),
+    h("span", null, sample("score"), " score or moments: moves the prices, number is the version"),
     h("span", null, sample("look"), " curvature look: how sure the belief is"),
     h("span", null, sample("next"), " next release"),
   );
@@ -63,7 +63,7 @@ export function createTimeline() {
 }
 
 function sentence({ sequence, kind, version, records, at }) {
-  const what = kind === "score" ? `score: version ${version}` : kind;
+  const what = kind === "curvature" ? kind : `${kind}: version ${version}`;
   return `Release ${sequence}, ${what}, after ${count(records)} slots, ${moment(at)}.`;
 }
 
@@ -118,9 +118,9 @@ function marks(releases, x, choose) {
   let labelled = -Infinity; // where the last version was written: two would overlap
   return releases.map((each) => {
     const at = x(each.records);
-    const room = each.kind === "score" && at - labelled >= 17;
+    const room = each.kind !== "curvature" && at - labelled >= 17;
     if (room) labelled = at;
-    const shapes = each.kind === "score" ? scoreMark(at, room ? each.version : null) : [lookMark(at)];
+    const shapes = each.kind !== "curvature" ? scoreMark(at, room ? each.version : null) : [lookMark(at)];
     const node = { class: "release", role: "img", "aria-label": sentence(each), "data-sequence": each.sequence };
     const reacts = { onclick: () => choose(each.sequence, true), onpointerenter: () => choose(each.sequence, false) };
     const hit = s("rect", { class: "hit", x: at - 4, y: TOP + 6, width: 8, height: AXIS - TOP - 4 });

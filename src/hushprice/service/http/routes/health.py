@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hushprice.service.http import metrics
 from hushprice.service.http.call import Answer, Call, CheckedRequest
+from hushprice.service.quoting.product_health import health_of, status_of
 from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared.certificates import proven_of
 from hushprice.service.shared.messages import Health, LearningReadiness, Readiness
@@ -46,7 +47,8 @@ async def prometheus(service: Service, request: CheckedRequest) -> Answer:
         epsilon = 0.0 if claimed is None else claimed.epsilon
         left = 0 if priced.ended else priced.product.horizon - priced.slots
         counted = (priced.slots, priced.sequence, priced.learned)
-        figures.append(metrics.ProductFigures(name, *counted, epsilon, spent, left, priced.ended))
+        health = None if status_of(priced) is None else health_of(priced, with_cost=False)
+        figures.append(metrics.ProductFigures(name, *counted, epsilon, spent, left, priced.ended, health))
     process = metrics.ProcessFigures(
         store_up=service.store_up,
         learner_up=service.learner_status == "up",

@@ -9,6 +9,7 @@ from hushprice.service.http.call import Answer, Call, CheckedRequest, Query
 from hushprice.service.http.routes.products import find
 from hushprice.service.quoting.price_maps import demand_curve, plan_map
 from hushprice.service.quoting.privacy_figures import privacy_of, privacy_of_all
+from hushprice.service.quoting.product_health import health_of
 from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared import problems
 from hushprice.service.shared.problems import Problem
@@ -19,6 +20,7 @@ from hushprice.service.shared.report_messages import (
     DemandCurve,
     PriceMap,
     Privacy,
+    ProductHealth,
     Release,
     Report,
 )
@@ -98,6 +100,12 @@ async def demand(service: Service, request: CheckedRequest) -> Answer:
     return Answer(200, demand_curve(find(service, request), _query(request)))
 
 
+async def health(service: Service, request: CheckedRequest) -> Answer:
+    """The answer whether the model fits and prices pay."""
+    with_cost = request.key is not None and request.key.role == "admin"
+    return Answer(200, health_of(find(service, request), with_cost=with_cost))
+
+
 def _query(request: CheckedRequest) -> dict[str, str]:
     try:
         pairs = parse_qsl(request.query.decode("ascii"), keep_blank_values=True, max_num_fields=64, errors="strict")
@@ -137,6 +145,7 @@ READS = (
     _read(f"{_ONE}/privacy", "privacy", "What a product promises, and what of it is spent", privacy, Privacy),
     _read(f"{_ONE}/certificate", "certificate", "The newest signed certificate", certificate, Certificate),
     _read(f"{_ONE}/report", "report", "Releases and changes by hand", report, Report),
+    _read(f"{_ONE}/health", "health", "Does the model fit, and do prices pay? Policy cautious", health, ProductHealth),
     _read(f"{_ONE}/prices", "prices", "Prices over one or two features", prices, PriceMap, query=_AXES),
     _read(
         f"{_ONE}/demand",

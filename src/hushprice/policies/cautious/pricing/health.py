@@ -1,0 +1,189 @@
+"""Does the model fit, and do its prices pay? From releases alone, so it costs nothing.
+
+A score is a sum of psi (f - y), so each of its entries says how far what was believed, f, lies from what was observed,
+y, for some of the customers: with the constant for all, with the coin for those at the dearer and at the cheaper price,
+with attributes for those who are believed to buy more than others. What was believed is computed on the population.
+Residuals are held to `largest` before they are added up: where more is believed, the distance comes out too small.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple, dataclass, field, fields, replace
+
+import numpy as np
+from scipy.special import expit
+
+from hushprice.policies.cautious.pricing.belief import ReleasedBatch
+from hushprice.policies.cautious.pricing.holdout import Comparison
+from hushprice.policies.cautious.pricing.instruments import WEIGHTS, held
+from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
+from hushprice.types import FloatArray
+
+RECENT = 8  # batches
+ALPHA = 0.01  # that a product which keeps its promise freezes itself, ever
+WARNING = 0.05  # that one which earns what its holdout earns is called worse, ever
+_DEVIATIONS = 1.96  # of an interval that is right 19 times in 20
+_ALIKE = 1e-6  # deviations of log-odds between customers: less is no difference
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interval:
+    """An estimate, and where it lies 19 times in 20: noise and sampling counted."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
+    """Sums over customers: what was believed, how much less was observed (noisy), and variances of the latter."""
+
+    count: float = 0.0
+    believed: float = 0.0
+    less: float = 0.0
+    noise: float = 0.0
+    sampling: float = 0.0
+
+    def plus(self, other: Tally) -> Tally:
+        return Tally(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(Tally)})
+
+    @property
+    def mean(self) -> float:
+        """Believed of a customer."""
+        return self.believed / self.count
+
+    @property
+    def observed(self) -> Interval:
+        """Of a customer."""
+        return interval((self.believed - self.less) / self.count, math.sqrt(self.noise + self.sampling) / self.count)
+
+
+def interval(estimate: float, deviation: float) -> Interval:
+    """Of an estimate with this deviation."""
+    away = _DEVIATIONS * deviation
+    return Interval(estimate=estimate, low=estimate - away, high=estimate + away)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Health:
+    """Of all batches, each as it was believed when its customers were priced."""
+
+    bought: Tally = Tally()  # by all but the holdout
+    dearer: Tally = Tally()  # at the dearer of two prices that were tried out
+    cheaper: Tally = Tally()
+    likelier: Tally = Tally()  # how much more who is one deviation more likely to buy bought
+    recent: tuple[Tally, ...] = ()  # `bought` of the last batches, newest last
+    compared: Comparison = field(default_factory=Comparison)  # with the holdout
+    watched: Comparison = field(default_factory=Comparison)  # the same, since the product last froze itself
+    looks: int = 0  # batches in which there were both
+    alarms: int = 0  # times that the product was found to keep its promise no more
+    alarmed: int | None = None  # the slot after which that was, last
+
+    def after_score(self, model: ShopModel, people: FloatArray, batch: ReleasedBatch) -> Health:
+        """With one more batch's score."""
+        if batch.rule.count == 0:  # frozen all along
+            return self
+        tallies = _Tallies(model, people, batch)
+        bought = tallies.bought()
+        dearer, cheaper = tallies.by_coin()
+        return replace(
+            self,
+            bought=self.bought.plus(bought),
+            dearer=self.dearer.plus(dearer),
+            cheaper=self.cheaper.plus(cheaper),
+            likelier=self.likelier.plus(tallies.likelier()),
+            recent=(*self.recent, bought)[-RECENT:],
+        )
+
+    def after_earnings(
+        self, earnings: FloatArray, slots: tuple[int, int], noise: float, *, risk: float, records: int
+    ) -> Health:
+        """With one more batch's earnings; slots are those of the holdout and the others, up to slot `records`."""
+        apart, priced = slots
+        both = float(earnings[0]), float(earnings[1])
+        if apart == 0 or priced == 0:
+            return self
+        compared, watched = (each.after(both, slots, noise) for each in (self.compared, self.watched))
+        after = replace(self, compared=compared, watched=watched, looks=self.looks + 1)
+        if watched.certainly_less(1.0 - risk, ALPHA, after.looks):
+            # Whoever lets it go on wants to see what comes now. Looks are counted on: ALPHA is for all of them.
+            return replace(after, watched=Comparison(), alarms=self.alarms + 1, alarmed=records)
+        return after
+
+    @property
+    def sound(self) -> bool:
+        """Can sums be so? Others were not made here."""
+        tallies = (self.bought, self.dearer, self.cheaper, self.likelier, *self.recent)
+        groups = [each for both in (self.compared, self.watched) for each in (both.holdout, both.others)]
+        sums = [value for each in tallies for value in astuple(each)]
+        sums += [value for each in groups for value in astuple(each)]
+        above = [value for each in tallies for value in (each.count, each.noise, each.sampling)]
+        above += [value for each in groups for value in (each.slots, each.noise, each.weighted_noise)]
+        above += [self.compared.pairs, self.watched.pairs, *(each.squares_noise for each in groups)]
+        return (
+            all(math.isfinite(value) for value in sums)
+            and all(0.0 <= value < math.inf for value in above)
+            and 0 <= self.alarms <= self.looks
+            and len(self.recent) <= RECENT
+        )
+
+    @property
+    def worse(self) -> bool:
+        """Do prices certainly earn less than today's price would?"""
+        return self.watched.certainly_less(1.0, WARNING, max(self.looks, 1))
+
+
+class _Tallies:
+    """What one batch's score says."""
+
+    def __init__(self, model: ShopModel, people: FloatArray, batch: ReleasedBatch) -> None:
+        self._model, self._people, self._batch = model, people, batch
+        customers, rule = with_constant(people), batch.rule
+        self._level, response = model.lines(batch.theta, customers)
+        middle = model.middle(self._level, response, rule.move, rule.spread)
+        self._demand = [expit(self._level - response * (middle + coin * rule.spread)) for coin in (1.0, -1.0)]
+
+    def bought(self) -> Tally:
+        weight = WEIGHTS[self._batch.rule.choice][0]
+        variance = (self._batch.noise / weight) ** 2
+        return self._tally(float(self._batch.score[0]) / weight, variance, (0, 1))
+
+    def by_coin(self) -> tuple[Tally, Tally]:
+        """At the dearer price and at the cheaper one; nothing where one price was charged."""
+        rule, half = self._batch.rule, self._model.contexts + 1
+        level, _, _, coin, _ = WEIGHTS[rule.choice]
+        if coin == 0.0 or rule.spread == 0.0:
+            return Tally(), Tally()
+        total, apart = float(self._batch.score[0]) / level, float(self._batch.score[2 * half]) / coin
+        variance = (self._batch.noise / (2.0 * level)) ** 2 + (self._batch.noise / (2.0 * coin)) ** 2
+        return (
+            self._tally(0.5 * (total + apart), variance, (0,)),
+            self._tally(0.5 * (total - apart), variance, (1,)),
+        )
+
+    def likelier(self) -> Tally:
+        """Along the direction in which customers are believed to differ; nothing where no attribute is released."""
+        level, attributes, *_ = WEIGHTS[self._batch.rule.choice]
+        x, score = held(self._people), self._batch.score
+        slopes = np.linalg.lstsq(x - x.mean(axis=0), self._level - self._level.mean(), rcond=None)[0]
+        scale = float((x @ slopes).std())
+        if attributes == 0.0 or scale < _ALIKE:
+            return Tally()
+        slopes = slopes / scale
+        constant, along = -float((x @ slopes).mean()), x @ slopes
+        less = constant * float(score[0]) / level + float(score[1 : x.shape[1] + 1] @ slopes) / attributes
+        variance = self._batch.noise**2 * ((constant / level) ** 2 + float(slopes @ slopes) / attributes**2)
+        return self._tally(less, variance, (0, 1), along + constant)
+
+    def _tally(self, less: float, noise: float, coins: tuple[int, ...], weights: FloatArray | float = 1.0) -> Tally:
+        count = 0.5 * self._batch.rule.count  # customers of each side of the coin
+        demands = [self._demand[coin] for coin in coins]
+        return Tally(
+            count=count * len(coins),
+            believed=count * sum(float((weights * demand).mean()) for demand in demands),
+            less=less,
+            noise=noise,
+            sampling=count * sum(float((np.square(weights) * demand * (1.0 - demand)).mean()) for demand in demands),
+        )

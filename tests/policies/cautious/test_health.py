@@ -1,0 +1,250 @@
+"""What releases say about fit and gain, against the records that nobody else may look at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from hushprice.noise import Tape
+from hushprice.policies.cautious.pricing.belief import ReleasedBatch, Rule
+from hushprice.policies.cautious.pricing.health import ALPHA, RECENT, Health, Tally
+from hushprice.policies.cautious.pricing.holdout import Comparison, Group
+from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
+from hushprice.policies.cautious.pricing.shop_model import model_of, with_constant
+from hushprice.policies.cautious.private.learner import CautiousLearner
+from hushprice.policies.cautious.rules import cautious
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.product import Product
+
+PRODUCT = Product(
+    floor=8.0, ceiling=12.0, reference_price=10.0, conversion=0.4, contexts=2, epsilon=30.0, holdout=0.2, risk=0.05
+)
+
+
+class Shop:
+    """Both sides, with rules forced on them, and the records."""
+
+    def __init__(self, product: Product = PRODUCT, *, noise: bool = False, seed: int = 1) -> None:
+        rules = cautious(
+            EpsilonDelta(product.epsilon, 1e-6),
+            model=model_of(product),
+            risk=product.risk,
+            horizon=10**6,
+            holdout=product.holdout,
+            drawn=noise,
+        )
+        self.quoter = CautiousQuoter(rules)
+        self.learner = CautiousLearner(rules=rules, source=Tape(seed, 0), choice=self.quoter.rule.choice)
+        self.random = np.random.default_rng(seed)
+
+    def batch(self, theta: Any, *, forced: Rule | None = None) -> dict[str, Any]:
+        """One batch of customers whose demand has this theta; its records, scored as believed."""
+        quoter, model, random = self.quoter, self.quoter.model, self.random
+        if forced is not None:
+            quoter.rule = forced
+            self.learner.jump(quoter.batch, forced.choice)
+        count, before = quoter.rule.count, quoter.belief.theta
+        x = random.uniform(-1.0, 1.0, (count, model.contexts))
+        coins, apart = random.choice([-1.0, 1.0], count), random.random(count) < quoter.rules.holdout
+        prices = np.where(apart, 0.0, quoter.relative_prices(x, coins))
+        level, response = model.lines(np.asarray(theta, dtype=float), with_constant(x))
+        bought = (random.random(count) < expit(level - response * prices)).astype(float)
+        self.learner.absorb(x, prices, coins, bought, before, apart)
+        quoter.accept(self.learner.release())
+        self.learner.begin(quoter.rule.choice)
+        own, steep = model.lines(before, with_constant(x))
+        away = expit(own - steep * prices) - bought
+        earned = bought * (model.margin + prices) / (model.margin + model.highest)
+        return {"x": x, "coins": coins, "apart": apart, "away": away, "bought": bought, "earned": earned, "level": own}
+
+
+TRUTH = [0.3, 0.6, -0.4, 0.2, 0.0, 0.0]
+TRIED = Rule(count=4000, move=1.0, spread=0.3, choice=1)
+
+
+def test_what_was_observed_less_than_believed_is_what_the_records_say() -> None:
+    """Without noise. Slow reference: residuals added up by hand, with the belief that was in force."""
+    shop = Shop()
+    shop.batch(TRUTH)
+    first = shop.quoter.health
+    made = shop.batch(TRUTH, forced=TRIED)
+    health, priced = shop.quoter.health, ~made["apart"]
+    away, coins = made["away"][priced], made["coins"][priced]
+
+    def less(name: str) -> float:
+        return float(getattr(health, name).less - getattr(first, name).less)
+
+    assert less("bought") == pytest.approx(away.sum(), abs=1e-6)
+    assert less("dearer") == pytest.approx(away[coins > 0].sum(), abs=1e-6)
+    assert less("cheaper") == pytest.approx(away[coins < 0].sum(), abs=1e-6)
+    assert health.bought.count - first.bought.count == priced.sum()
+    assert health.bought.observed.estimate == pytest.approx(made["bought"][priced].mean(), abs=0.03)
+
+
+def test_by_believed_demand_it_is_the_slope_that_customers_show() -> None:
+    """Second way: the covariance of purchases with the believed log-odds, in deviations, over the customers."""
+    shop = Shop()
+    for _ in range(4):
+        shop.batch(TRUTH, forced=replace(TRIED, move=0.0))
+    first = shop.quoter.health.likelier
+    made = shop.batch(TRUTH, forced=replace(TRIED, move=0.0))
+    last, priced = shop.quoter.health.likelier, ~made["apart"]
+    count = last.count - first.count
+    level = made["level"][priced]
+    more = np.cov(level / level.std(), made["bought"][priced])[0, 1]
+    assert count == priced.sum()
+    believed, less = (last.believed - first.believed) / count, (last.less - first.less) / count
+    assert believed > 0.05
+    assert believed - less == pytest.approx(more, abs=0.02)  # 4,000 customers, and a likeness of them
+
+
+def test_nothing_is_said_of_what_is_not_released() -> None:
+    shop = Shop()
+    shop.batch(TRUTH, forced=Rule(count=500, move=0.0, spread=0.0, choice=3))  # conversion alone
+    health = shop.quoter.health
+    assert health.dearer == health.cheaper == health.likelier == Tally()
+    assert health.bought.count > 0
+    shop.batch(TRUTH, forced=Rule(count=500, move=0.0, spread=0.3, choice=0))  # no attribute
+    assert shop.quoter.health.likelier == Tally()
+    assert shop.quoter.health.dearer.count > 0
+
+
+def test_intervals_of_conversion_are_right_about_as_often_as_they_say() -> None:
+    """The truth is known: all buy with the same probability. 400 batches, each with noise."""
+    model = model_of(replace(PRODUCT, contexts=0, conversion=0.2))
+    random, rule, noise = np.random.default_rng(4), Rule(count=1500, move=0.0, spread=0.0, choice=3), 12.0
+    truth, inside = 0.26, []
+    for _ in range(400):
+        score = np.zeros(3)
+        score[0] = 1500 * model.conversion - random.binomial(1500, truth) + noise * random.standard_normal()
+        batch = ReleasedBatch(rule=rule, theta=np.zeros(2), score=score, noise=noise)
+        found = Health().after_score(model, np.zeros((96, 0)), batch).bought
+        assert found.mean == pytest.approx(0.2)
+        inside.append(found.observed.low < truth < found.observed.high)
+    assert 0.91 < np.mean(inside) < 0.975
+
+
+def test_the_last_batches_are_kept_apart() -> None:
+    shop = Shop()
+    for _ in range(RECENT + 2):
+        shop.batch(TRUTH)
+    health = shop.quoter.health
+    assert len(health.recent) == RECENT
+    assert sum(each.count for each in health.recent) < health.bought.count
+
+
+def test_groups_add_up_what_was_earned() -> None:
+    shop = Shop()
+    made = [shop.batch(TRUTH) for _ in range(3)]
+    compared = shop.quoter.health.compared
+    assert compared.holdout.slots == sum(each["apart"].sum() for each in made)
+    assert compared.others.slots == sum((~each["apart"]).sum() for each in made)
+    assert compared.holdout.earned == pytest.approx(sum(each["earned"][each["apart"]].sum() for each in made))
+    assert compared.others.earned == pytest.approx(shop.quoter.earned[1])
+    pairs = [each["apart"].sum() * (~each["apart"]).sum() / each["apart"].size for each in made]
+    assert compared.pairs == pytest.approx(sum(pairs))
+    gap = [
+        count * (each["earned"][~each["apart"]].mean() - each["earned"][each["apart"]].mean())
+        for each, count in zip(made, pairs, strict=True)
+    ]
+    assert compared.difference()[0] == pytest.approx(sum(gap))
+
+
+def _looks(gain: float, runs: int, *, batches: int, noise: float, seed: int, share: float) -> list[bool]:
+    """Runs in which prices that earn (1 + gain) of the holdout were ever found to earn less than `share` of it."""
+    random, found = np.random.default_rng(seed), []
+    for _ in range(runs):
+        compared, alarm = Comparison(), False
+        for look in range(1, batches + 1):
+            apart, priced = 40 * look, 160 * look
+            earned = random.binomial(apart, 0.3), random.binomial(priced, 0.3 * (1.0 + gain))
+            noisy = [each + noise * random.standard_normal() for each in earned]
+            compared = compared.after((noisy[0], noisy[1]), (apart, priced), noise)
+            alarm = alarm or compared.certainly_less(share, ALPHA, look)
+        found.append(alarm)
+    return found
+
+
+@pytest.mark.parametrize("noise", [0.0, 10.0])
+def test_over_all_looks_a_product_that_keeps_its_promise_is_hardly_ever_found_worse(noise: float) -> None:
+    """On the brink, where it is hardest: prices earn exactly the share that is promised."""
+    found = _looks(-0.05, 500, batches=25, noise=noise, seed=2, share=0.95)
+    assert sum(found) <= ALPHA * 500
+
+
+def test_one_that_breaks_it_is_found() -> None:
+    assert all(_looks(-0.5, 50, batches=25, noise=10.0, seed=3, share=0.95))
+    assert not any(_looks(0.1, 50, batches=25, noise=10.0, seed=3, share=0.95))
+
+
+def test_a_look_that_forgets_it_was_one_of_many_would_be_wrong_too_often() -> None:
+    """Planted: a plain interval of 99 %, asked after every batch, is wrong far more often than it says."""
+    random, wrong = np.random.default_rng(5), 0
+    for _ in range(300):
+        compared, alarm = Comparison(), False
+        for _look in range(40):
+            earned = 12.0 + 10.0 * random.standard_normal(), 48.0 + 10.0 * random.standard_normal()
+            compared = compared.after(earned, (40, 160), 10.0)
+            gap, deviation = compared.difference()
+            alarm = alarm or gap < -2.33 * deviation
+        wrong += alarm
+    assert wrong > 3 * ALPHA * 300
+
+
+def test_a_season_that_only_one_group_met_says_nothing() -> None:
+    """Frozen in the good weeks: the holdout alone is sold to, at twice the rate. Batches are compared one by one."""
+    compared = Comparison()
+    for look in range(1, 200):
+        frozen = look % 2 == 0
+        slots, rate = ((1000, 0) if frozen else (200, 800)), 0.6 if frozen else 0.3
+        compared = compared.after((rate * slots[0], rate * slots[1]), slots, 0.0)
+        assert not compared.certainly_less(1.0, ALPHA, look)
+    assert compared.difference()[0] == pytest.approx(0.0, abs=1e-6)
+    assert compared.holdout.earned / compared.holdout.slots > 0.5
+
+
+def test_prices_that_are_bad_raise_an_alarm_and_those_after_it_are_watched_anew() -> None:
+    """Everybody pays the dearest price, and nobody buys there."""
+    shop, bad = Shop(noise=True), Rule(count=1500, move=1.0, spread=0.0, choice=0)
+    steep = [0.0, 0.0, 0.0, 6.0, 0.0, 0.0]
+    shop.quoter.belief = replace(shop.quoter.belief, theta=np.array([0.0, 0.0, 0.0, -3.0, 0.0, 0.0]))
+    made = 0
+    while shop.quoter.health.alarms == 0:
+        shop.quoter.belief = replace(shop.quoter.belief, theta=np.array([0.0, 0.0, 0.0, -3.0, 0.0, 0.0]))
+        shop.batch(steep, forced=bad)
+        made += 1
+        assert made < 10
+    health = shop.quoter.health
+    assert health.alarmed == shop.quoter.batch
+    assert health.watched == Comparison()
+    assert health.compared.holdout.slots > 0
+    assert health.looks == made
+    assert not health.worse  # of what comes now nothing is known
+
+
+def test_prices_that_pay_raise_none() -> None:
+    shop = Shop(noise=True)
+    for _ in range(16):
+        shop.batch([0.5, 0.3, 0.0, -1.0, 0.0, 0.0])
+    assert shop.quoter.health.alarms == 0
+    assert not shop.quoter.health.worse
+    assert shop.quoter.rule.move > 0.0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"bought": Tally(noise=-1.0)},
+        {"recent": (Tally(less=float("nan")),)},
+        {"recent": (Tally(),) * (RECENT + 1)},
+        {"watched": Comparison(others=Group(squares_noise=float("inf")))},
+        {"alarms": 2, "looks": 1},
+    ],
+)
+def test_sums_that_cannot_be_are_not_sound(changed: dict[str, Any]) -> None:
+    assert Health().sound
+    assert not replace(Health(), **changed).sound

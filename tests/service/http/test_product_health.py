@@ -1,0 +1,68 @@
+"""How a product does, over real connections: the call, the metrics, and the line in the log."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from tests.service.http.running import Running
+from tests.service.http.test_cautious import SCARF, learn, quoted
+
+HAT: dict[str, Any] = {**SCARF, "most": None, "holdout": 0.3, "unit_cost": 5.0}
+
+
+def test_before_anything_is_released_it_says_what_prices_do_and_what_is_not_known(fresh: Running) -> None:
+    assert fresh.client("admin").post("/v1/products", json=HAT).status_code == 201
+    found = fresh.client().get("/v1/products/scarf/health").json()
+    assert (found["status"], found["label"], found["batches"]) == ("learning", "public", 0)
+    assert found["words"].startswith("A coin sets ")
+    assert found["conversion"] is None
+    assert found["not_known"] == [
+        "conversion",
+        "recent_conversion",
+        "at_dearer_price",
+        "at_cheaper_price",
+        "by_believed_demand",
+        "gain",
+    ]
+
+
+def test_after_a_release_it_is_believed_against_observed(fresh: Running, caplog: pytest.LogCaptureFixture) -> None:
+    admin, shop, anybody = fresh.client("admin"), fresh.client("shop"), fresh.client()
+    assert admin.post("/v1/products", json=HAT).status_code == 201
+    given = quoted(fresh)
+    for quote in given[:40]:
+        assert shop.post(f"/v1/quotes/{quote['id']}/outcome", json={"purchased": True}).status_code == 200
+    learn(fresh)
+    found = anybody.get("/v1/products/scarf/health").json()
+    assert (found["label"], found["batches"], found["recent_batches"]) == ("noised", 1, 1)
+    fit = found["conversion"]
+    assert fit["believed"] == pytest.approx(0.4, abs=0.02)
+    assert fit["observed"]["low"] < 40 / 48 < fit["observed"]["high"]
+    assert found["recent_conversion"] == fit
+    assert fit["customers"] == sum(each["price"] != 25.0 for each in given[:48])
+    # What a visit earns tells the unit cost, which is for admins.
+    assert found["earnings"] is None
+    told = admin.get("/v1/products/scarf/health").json()
+    assert told["earnings"]["holdout"]["estimate"] == pytest.approx(20.0 * 40 / 48, abs=8.0)
+
+    text = admin.get("/metrics").text
+    assert f'hushprice_product_status{{product="scarf",status="{found["status"]}"}} 1' in text
+    assert f'hushprice_conversion{{product="scarf",of="observed"}} {fit["observed"]["estimate"]:g}' in text
+    assert 'hushprice_self_freezes_total{product="scarf"} 0' in text
+
+    caplog.set_level(logging.INFO, "hushprice")
+    admin.post("/v1/products/scarf/freeze")
+    assert f"product scarf is now frozen, and was {found['status']}" in caplog.messages
+    frozen = anybody.get("/v1/products/scarf/health").json()
+    assert (frozen["status"], frozen["words"]) == (
+        "frozen",
+        "Everybody pays today's price, 25.00, until the product is resumed.",
+    )
+
+
+def test_policies_that_release_nothing_of_the_kind_have_none(fresh: Running) -> None:
+    answer = fresh.client().get("/v1/products/umbrella/health")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "no_health")
+    assert "hushprice_product_status{" not in fresh.client("admin").get("/metrics").text
