@@ -1,4 +1,4 @@
-"""Write the sample plan and its picture into docs/guide/will_it_pay.md. It takes about a minute on two cores.
+"""Write the sample plan and its picture into docs/guide/shop_plan.md. It takes about a minute on two cores.
 
 Run: python docs/draw_shop_plan.py
 """
@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from hushprice.cli import app
 
 DOCS = Path(__file__).resolve().parent
-PAGE, PICTURE = DOCS / "guide" / "will_it_pay.md", DOCS / "images" / "shop_plan.png"
+PAGE, PICTURE = DOCS / "guide" / "shop_plan.md", DOCS / "images" / "shop_plan.png"
 SAMPLE = re.compile(r"(```sh\nhushprice (plan [^\n]*)\n```\n\n```text\n)(.*?)(^```$)", flags=re.MULTILINE | re.DOTALL)
 WIDTH = 118
 

@@ -57,7 +57,7 @@ share of any trial at a checkpoint after 1,000 customers.
  "claimed": {"epsilon", "delta"}, "seconds", "periods_per_second"}
 ```
 
-With `--product`, `plan` prints one such object ([meaning](../guide/will_it_pay.md)); gains are shares of what staying
+With `--product`, `plan` prints one such object ([meaning](../guide/shop_plan.md)); gains are shares of what staying
 earns, 0.02 for 2 % more. `advice` is `personal`, `one price` or `stay`; `pays_from` is a day or null; the epsilon of
 noise off is null, as is an error where there is one shop.
 

@@ -1,76 +1,64 @@
-"""What came of a simulated shop: prices, revenue, privacy. For examples/shop.py, which plays it.
+"""What comes of a simulated shop, a line a batch, and one sentence at the end. For examples/shop.py, which plays it.
 
 Run: python examples/shop_report.py (explains the columns)
 """
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from shoppers import PRICES, Attributes, Shopper, shopper
+from shoppers import Shoppers
 
-from hushprice.client import Client, Outcome, Quote
-
-TYPICAL: dict[str, Attributes] = {
-    "young, country, small cart": {"age": 25, "region": "country", "member": False, "cart": 20.0},
-    "middle-aged, city, full cart": {"age": 45, "region": "city", "member": False, "cart": 80.0},
-    "older member, city, full cart": {"age": 60, "region": "city", "member": True, "cart": 80.0},
-}
+PROMISED = 1000  # visitors, after whom `risk` holds
+_HEAD = f"{'visitors':>9}  {'members pay':>11}  {'others pay':>10}  {'lowest-highest':>14}  {'bought':>6}  of staying"
 
 
-class Sale(NamedTuple):
-    """One visit."""
+class Diary:
+    """What a shop earned, as its shoppers were truly likely to buy: luck is left out, and no shop could know it."""
 
-    shopper: Shopper
-    quote: Quote
-    outcome: Outcome
-    bought: bool
+    def __init__(self, shoppers: Shoppers) -> None:
+        self._shoppers = shoppers
+        self._today = shoppers.product.reference_price
+        self._contexts: list[np.ndarray] = []
+        self._earned: list[np.ndarray] = []
+        self._staying: list[np.ndarray] = []
+        print(f"{_HEAD}\n{0:>9}  {self._today:>11.2f}  {self._today:>10.2f}")
 
+    def add(self, contexts: np.ndarray, prices: np.ndarray, bought: np.ndarray) -> None:
+        """A batch of visitors: print what they paid, and how the shop stands."""
+        self._contexts.append(contexts)
+        self._earned.append(self._shoppers.earned(contexts, prices))
+        self._staying.append(self._shoppers.earned(contexts, self._today))
+        member = contexts[:, self._shoppers.schema.names.index("member")] > 0.0
+        shares = self._shares()
+        print(
+            f"{len(shares):>9,}  {prices[member].mean():>11.2f}  {prices[~member].mean():>10.2f}  "
+            f"{prices.min():>7.2f}-{prices.max():<6.2f}  {bought.mean():>6.1%}  {shares[-1] - 1.0:>+10.2%}",
+            flush=True,
+        )
 
-def report(public: Client, operator: Client, product: str, reference: float, sales: list[Sale]) -> None:
-    """Print it all. Best prices are known because the shoppers are simulated; no shop knows them."""
-    console = Console(soft_wrap=True)
-    console.print(_prices(public, product, reference), _revenue(reference, sales), sep="\n")
-    sums, privacy = operator.figures(product)["revenue"], public.privacy(product)
-    console.print(
-        f"Sold a visit: {sums['personal_per_quote']:.2f} at personal prices, {sums['holdout_per_quote']:.2f} to the "
-        f"holdout; difference {sums['difference']:+.2f} +- {sums['standard_error']:.2f}. Exact: for the operator only."
-    )
-    console.print(
-        f"Privacy: epsilon claimed {privacy['claimed']['epsilon']:g}, proven {privacy['proven']['epsilon']:.3g}, spent "
-        f"{privacy['spent']['epsilon']:.3g}; delta {privacy['claimed']['delta']:.2g}; {privacy['releases']} releases, "
-        f"from {privacy['learned']:,} of {privacy['quotes']:,} visits."
-    )
-    away, late = sum(sale.quote.fallback for sale in sales), sum(sale.outcome.status == "late" for sale in sales)
-    console.print(f"Visits at the local price because the service was away: {away}. Outcomes that came late: {late}.")
+    def _shares(self) -> np.ndarray:
+        """What was earned up to each visitor, as a share of what staying at today's price would have earned."""
+        return np.asarray(np.cumsum(np.concatenate(self._earned)) / np.cumsum(np.concatenate(self._staying)))
 
-
-def _prices(public: Client, product: str, reference: float) -> Table:
-    table = Table("shopper", "price at the start", "at the end", "best", title="Prices, EUR", title_justify="left")
-    for name, attributes in TYPICAL.items():
-        now = public.demand(product, **attributes)["best_price"]
-        table.add_row(name, f"{reference:.2f}", f"{now:.2f}", f"{shopper(attributes).best_price:.2f}")
-    return table
-
-
-def _revenue(reference: float, sales: list[Sale]) -> Table:
-    """Expected revenue of the first and the last fifth of visits, at the prices they got and at others."""
-    title, columns = (
-        "Expected revenue a visit, EUR",
-        ("visits", "as priced", "reference", "best fixed", "best personal"),
-    )
-    table = Table(*columns, title=title, title_justify="left")
-    fifth = max(1, len(sales) // 5)
-    for name, part in (("first fifth", sales[:fifth]), ("last fifth", sales[-fifth:])):
-        curves = np.array([PRICES * sale.shopper.demand for sale in part])
-        priced = np.mean([sale.quote.price * sale.shopper.chance(sale.quote.price) for sale in part])
-        before = np.interp(reference, PRICES, curves.mean(axis=0))
-        row = (priced, before, curves.mean(axis=0).max(), curves.max(axis=1).mean())
-        table.add_row(name, *(f"{value:.2f}" for value in row))
-    return table
+    def summary(self, name: str, privacy: dict[str, Any]) -> str:
+        """What was gained and what it cost; then, how far that is from what could be."""
+        shares, earned, staying = self._shares(), np.concatenate(self._earned), np.concatenate(self._staying)
+        gain, euros, fifth = shares[-1] - 1.0, (earned - staying).sum(), len(shares) // 5
+        behind = max(0.0, 1.0 - shares[min(PROMISED, len(shares)) - 1 :].min())
+        verdict = "" if gain > 0.0 else " It has not paid yet."
+        best = self._shoppers.best(np.concatenate(self._contexts)[-fifth:])
+        single, personal = (f"{share - 1.0:+.1%}" for share in best)
+        return (
+            f"{name}: {abs(gain):.1%} {'more' if gain > 0.0 else 'less'} was earned from {len(shares):,} visitors than "
+            f"{self._today:.2f} for everybody would have earned ({euros:+,.0f} EUR), after {behind:.1%} less at the "
+            f"worst moment (risk {self._shoppers.product.risk:.0%}), and it cost privacy of epsilon "
+            f"{privacy['spent']['epsilon']:.3g} of {privacy['claimed']['epsilon']:g} promised, in "
+            f"{privacy['releases']} releases.{verdict}\n"
+            f"The last fifth earned {earned[-fifth:].sum() / staying[-fifth:].sum() - 1.0:+.1%}. Possible there, were "
+            f"demand known: {single} with one price, {personal} with personal prices."
+        )
 
 
 if __name__ == "__main__":
-    print("As priced: what the service asked, its holdout included. Reference: the shop's old price for everybody.")
-    print("Best fixed: the best one price for all. Best personal: by someone who knows demand exactly.")
+    print("Members pay, others pay: mean prices in this batch. Lowest-highest: of all prices asked in it.")
+    print("Bought: the share of visitors who did. Of staying: earned so far, against today's price for everybody.")

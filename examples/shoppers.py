@@ -1,74 +1,73 @@
-"""Simulated shoppers with a demand that only this file knows: who comes, what they would pay, which price is best.
-
-The market was chosen so that a few thousand visits show something. It shows the service at work, and measures nothing.
+"""Simulated shoppers of a product file: who comes, what they would do at a price, and which prices were best.
 
 Run: python examples/shoppers.py
 """
 
-from typing import NamedTuple
+from pathlib import Path
 
 import numpy as np
 
-from hushprice.demand.families import Logistic
-from hushprice.demand.features import with_intercept
-from hushprice.demand.schema import Boolean, Category, Number, Schema
+from hushprice import load_product, load_world
+from hushprice.demand.schema import Boolean, Number
 
-CEILING = 40.0  # EUR; the highest price the shop would ever ask
-SLOPE = 10.0  # how steep demand can be. Declared to the service, like everything but THETA
-SCHEMA = Schema(
-    attributes=(
-        Number(name="age", low=18, high=90),
-        Category(name="region", levels=("city", "country")),
-        Boolean(name="member"),
-        Number(name="cart", low=0, high=150),  # what else is in it, EUR
-    )
-)
-THETA = np.array([0.42, 0.20, -0.15, 0.22, 0.35, 0.76])  # intercept, the four attributes, price: the shop's secret
-FEATURES = with_intercept(SCHEMA.dimension)
-PRICES = np.linspace(0.0, CEILING, 801)
+FOLDER = Path(__file__).parent
+SEED = 7  # of the shoppers alone: the service's noise is real, so that every run ends differently
 
-Attributes = dict[str, str | bool | int | float]
+Attributes = dict[str, str | bool | float]
 
 
-class Shopper(NamedTuple):
-    """Who comes, how likely they buy at each of PRICES, and their luck: they buy where demand is above it."""
+class Shoppers:
+    """Those of a file with a product and its world. What they would do, no shop knows."""
 
-    attributes: Attributes
-    demand: np.ndarray
-    luck: float
+    def __init__(self, file: Path) -> None:
+        self.product = load_product(file)
+        assert self.product.schema is not None
+        self.schema = self.product.schema
+        self._world = load_world(file, self.product)
+        self._draw = np.random.default_rng(SEED)
+        self._came = 0
 
-    def chance(self, price: float) -> float:
-        """Of a sale at this price."""
-        return float(np.interp(price, PRICES, self.demand))
+    def arrive(self, count: int) -> np.ndarray:
+        """The contexts of the next ones, a row each."""
+        self._came += count
+        return np.asarray(self._world.contexts(self._came - count, count, self._draw))
 
-    @property
-    def best_price(self) -> float:
-        """What someone who knows THETA would ask."""
-        return float(PRICES[np.argmax(PRICES * self.demand)])
+    def attributes(self, context: np.ndarray) -> Attributes:
+        """What the shop sees of one: the schema's encoding, read backwards."""
+        told: Attributes = {}
+        entries = iter(context.tolist())
+        for each in self.schema.attributes:
+            values = [next(entries) for _ in each.entries]
+            if isinstance(each, Number):
+                told[each.name] = each.low + 0.5 * (values[0] + 1.0) * (each.high - each.low)
+            elif isinstance(each, Boolean):
+                told[each.name] = values[0] > 0.0
+            else:
+                told[each.name] = each.levels[1 + values.index(1.0) if 1.0 in values else 0]
+        return told
 
+    def buy(self, contexts: np.ndarray, prices: np.ndarray) -> np.ndarray:
+        """Who does, by chance."""
+        return self._draw.random(len(prices)) < self._world.probabilities(0, contexts, prices)
 
-def shopper(attributes: Attributes, luck: float = 0.5) -> Shopper:
-    """One with these attributes."""
-    u, v = FEATURES.parts(SCHEMA.encode(attributes).context)
-    return Shopper(attributes, Logistic(slope=SLOPE).mean(u @ THETA + PRICES / CEILING * (v @ THETA)), luck)
+    def earned(self, contexts: np.ndarray, prices: np.ndarray | float) -> np.ndarray:
+        """What each is expected to bring at a price, after cost."""
+        asked = np.broadcast_to(prices, len(contexts))
+        return (asked - self.product.unit_cost) * self._world.probabilities(0, contexts, asked)
 
-
-def arrive(number: int, seed: int) -> Shopper:
-    """The shopper of that number: the same one in every run with this seed."""
-    draw = np.random.default_rng([seed, number])
-    return shopper(
-        {
-            "age": int(np.clip(draw.normal(45, 16), 18, 90)),
-            "region": "country" if draw.random() < 0.4 else "city",
-            "member": bool(draw.random() < 0.35),
-            "cart": round(min(150.0, draw.gamma(2.0, 38.0)), 2),
-        },
-        luck=draw.random(),
-    )
+    def best(self, contexts: np.ndarray) -> tuple[float, float]:
+        """What the best single price and the best personal prices earn of them, as shares of staying at today's."""
+        prices = np.linspace(self.product.floor, self.product.ceiling, 141)
+        table = np.array([self.earned(contexts, price) for price in prices])
+        staying = self.earned(contexts, self.product.reference_price).mean()
+        return float(table.mean(axis=1).max() / staying), float(table.max(axis=0).mean() / staying)
 
 
 if __name__ == "__main__":
-    for each in (arrive(number, seed=0) for number in range(8)):
-        print(
-            f"{each.attributes}: best price {each.best_price:5.2f}, bought there by {each.chance(each.best_price):.0%}"
-        )
+    for name in ("few_buy", "half_buy"):
+        shoppers = Shoppers(FOLDER / f"{name}.toml")
+        contexts = shoppers.arrive(2000)
+        for context in contexts[:3]:
+            print(f"{name}: {shoppers.attributes(context)}")
+        single, personal = shoppers.best(contexts)
+        print(f"{name}: the best single price earns {single:.3f} of today's, the best personal prices {personal:.3f}")

@@ -39,7 +39,7 @@ def test_disagreement_is_seen() -> None:
 
 def test_the_page_shows_every_truth_and_what_agrees_there() -> None:
     """Where this fails: python benchmarks/shops/plan_check.py, and its table into the page."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "will_it_pay.md").read_text()
+    page = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "shop_plan.md").read_text()
     number = r"([+-][0-9.]+)"
     rows = re.findall(rf"^\| (.+) \| {number} % \| {number} % \| .* \| (yes|NO) \|$", page, flags=re.MULTILINE)
     assert [name for name, *_ in rows] == list(truths())
