@@ -56,6 +56,19 @@ share of any trial at a checkpoint after 1,000 customers.
  "checkpoints": [{"customers", "earnings", "staying", "share", "worst_share"}, ...],
  "claimed": {"epsilon", "delta"}, "seconds", "periods_per_second"}
 ```
+
+With `--product`, `plan` prints one such object ([meaning](../guide/will_it_pay.md)); gains are shares of what staying
+earns, 0.02 for 2 % more. `advice` is `personal`, `one price` or `stay`; `pays_from` is a day or null; the epsilon of
+noise off is null, as is an error where there is one shop.
+
+```text
+{"epsilon", "delta", "risk", "visitors_per_day", "days", "shops", "compared_shops", "seed", "given_world", "advice",
+ "pays_from", "schedule": [{"day", "visitors", "low", "median", "high", "mean"}, ...],
+ "ways": [{"name", "gain", "error", "ahead", "ahead_error", "worst"}, ...],
+ "epsilons": [{"epsilon", "gain", "error", "cost", "cost_error"}, ...],
+ "holdout": {"share", "difference", "visitors", "days"}, "worst": {"risk", "least", "one_in_hundred", "beyond"},
+ "seconds"}
+```
 """
 
 

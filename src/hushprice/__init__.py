@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hushprice.live.pricer import Pricer, Quote, open_pricer
     from hushprice.product import Product
     from hushprice.product_file import load_product
+    from hushprice.research.shop_planner.plan import ShopPlan, plan_shop
     from hushprice.shops.world_file import load_world
     from hushprice.simulation.market import Market, paper_market
     from hushprice.simulation.market_file import load_market
@@ -26,6 +27,8 @@ _HOMES = {
     "open_pricer": "hushprice.live.pricer",
     "Product": "hushprice.product",
     "load_product": "hushprice.product_file",
+    "ShopPlan": "hushprice.research.shop_planner.plan",
+    "plan_shop": "hushprice.research.shop_planner.plan",
     "load_world": "hushprice.shops.world_file",
     "Market": "hushprice.simulation.market",
     "paper_market": "hushprice.simulation.market",
@@ -39,6 +42,7 @@ __all__ = [
     "Pricer",
     "Product",
     "Quote",
+    "ShopPlan",
     "SimulationResult",
     "__version__",
     "load_market",
@@ -46,6 +50,7 @@ __all__ = [
     "load_world",
     "open_pricer",
     "paper_market",
+    "plan_shop",
     "simulate",
 ]
 

@@ -141,6 +141,21 @@ def test_the_elasticity_is_that_of_the_customers_demand_at_todays_price() -> Non
     assert fitted.elasticity(contexts) == pytest.approx((low - high) / 0.0002 / (0.5 * (low + high)), rel=1e-5)
 
 
+def test_a_bend_is_fitted_where_the_past_shows_one_and_where_demand_still_falls() -> None:
+    rng = np.random.default_rng(4)
+    contexts, prices = rng.uniform(-1.0, 1.0, (20_000, 2)), rng.uniform(20.0, 30.0, 20_000)
+    z = (prices - 25.0) / 5.0
+
+    def fit(log_odds: Any) -> Fitted:
+        return fit_demand(NUMBERED, contexts, prices, (rng.random(20_000) < expit(log_odds)).astype(np.float64))
+
+    bent = fit(-0.5 - 2.0 * z + 0.8 * z * z)
+    assert bent.bend == pytest.approx(0.8, abs=0.25)  # five standard errors
+    assert bent.probabilities(0, contexts, prices) == pytest.approx(expit(-0.5 - 2.0 * z + 0.8 * z * z), abs=0.05)
+    assert fit(-0.5 - 2.0 * z).bend == 0.0
+    assert fit(-0.5 - 1.0 * z + 0.8 * z * z).bend == 0.0  # it would rise again below the ceiling
+
+
 def test_attributes_that_no_row_has_stay_at_nothing_and_separated_rows_end() -> None:
     contexts, prices, sales, _ = history(3000)
     contexts[:, 1] = 0.0

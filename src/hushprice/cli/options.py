@@ -41,6 +41,19 @@ def number(text: str | float) -> float:
         raise typer.BadParameter(f"{text!r} is not a number") from None
 
 
+def numbers(text: str | float | tuple[float, ...]) -> tuple[float, ...]:
+    """Numbers with commas between them."""
+    if isinstance(text, tuple):
+        return text
+    return tuple(number(each) for each in str(text).split(","))
+
+
+def was_given(context: typer.Context, name: str) -> bool:
+    """Is this option on the command line?"""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def many(metavar: str, help: str, parser: Callable[[str], Any] | None = None) -> Any:
     """An option that may be repeated."""
     return typer.Option(metavar=metavar, help=help, parser=parser)

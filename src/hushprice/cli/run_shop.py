@@ -26,14 +26,14 @@ def run(context: typer.Context, product_file: Path | None, world_file: Path | No
 
     given = context.params
     for name in given:
-        if _given(context, name) and name not in _READ:
+        if options.was_given(context, name) and name not in _READ:
             raise InvalidInput(f"{name} is for markets, not for a product in a world, got {given[name]!r}")
     if product_file is None:
         raise InvalidInput(f"a world needs a product to be priced; --product is missing, got --world {world_file}")
     output: Path | None = given["output"]
     if output is not None:
         check_parquet(output, ".csv")
-    asked: dict[str, Any] = {name: given[name] for name in ("epsilon", "delta") if _given(context, name)}
+    asked: dict[str, Any] = {name: given[name] for name in ("epsilon", "delta") if options.was_given(context, name)}
     product = replace(load_product(product_file), **asked)
     world = load_world(world_file or product_file, product)
     show.note(show_shop.fitted_note(world))
@@ -47,8 +47,3 @@ def run(context: typer.Context, product_file: Path | None, world_file: Path | No
         show.json(shown)
     else:
         show_shop.table(result, product, output)
-
-
-def _given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"

@@ -53,12 +53,24 @@ def load_world(path: str | Path, product: Product) -> World:
         toml_file.check_keys("it", raw, (), BESIDE)
         if ("world" in raw) == ("fit" in raw):
             raise InvalidInput(f"it must have a table [world] or [fit], got {'both' if 'fit' in raw else 'neither'}")
-        customers = raw.get("customers", UNIFORM)
-        if not isinstance(customers, str):
-            raise InvalidInput(f"customers must be {MIXED!r}, {UNIFORM!r} or a file, got {checks.shown(customers)}")
+        customers = _named_customers(raw)
         if "fit" in raw:
             return _fitted(toml_file.table("[fit]", raw["fit"]), product, path.parent / customers)
         return _Builder(product, _crowd(customers, product, path.parent)).world("world", raw["world"])
+
+
+def load_customers(path: str | Path, product: Product) -> worlds.Crowd:
+    """Who comes to a product, by the key `customers` of its file; without one, whoever it declares possible."""
+    path = Path(path)
+    with toml_file.named("product file", path):
+        return _crowd(_named_customers(toml_file.read(path)), product, path.parent)
+
+
+def _named_customers(raw: dict[str, Any]) -> str:
+    customers = raw.get("customers", UNIFORM)
+    if not isinstance(customers, str):
+        raise InvalidInput(f"customers must be {MIXED!r}, {UNIFORM!r} or a file, got {checks.shown(customers)}")
+    return customers
 
 
 def _crowd(customers: str, product: Product, folder: Path) -> worlds.Crowd:

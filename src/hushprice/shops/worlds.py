@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +26,11 @@ Crowd = Callable[[int, int, np.random.Generator], FloatArray]  # start, count, r
 
 def uniform(entries: int) -> Crowd:
     """Customers whose contexts are uniform in [-1, 1]^entries."""
-    return lambda start, count, rng: rng.uniform(-1.0, 1.0, (count, entries))
+    return functools.partial(_uniform, entries)
+
+
+def _uniform(entries: int, start: int, count: int, rng: np.random.Generator) -> FloatArray:
+    return rng.uniform(-1.0, 1.0, (count, entries))
 
 
 def mixed(start: int, count: int, rng: np.random.Generator) -> FloatArray:

@@ -20,7 +20,6 @@ LEVEL = 1.0  # deviations of the first belief: of log-odds at today's price,
 ATTRIBUTES = 0.7  # of what an attribute adds to them,
 RESPONSE = 1.0  # of the price response, in units of the expected one,
 PERSONAL = 0.35  # of what an attribute adds to that
-CAP = 5.0  # times the expected conversion: what a residual is held to
 FIRST = 0.3  # of the customers whose purchases are as uncertain as the noise, in the first batch
 MIDDLE = 4.0  # of them, in a batch, before batches grow with what is known
 GROWTH = 0.25  # of all slots so far
@@ -77,7 +76,7 @@ def cautious(
     conversion = model.conversion
     if not 1e-6 <= conversion <= 1.0 - 1e-6:
         raise InvalidInput(f"conversion must lie between 0.000001 and 0.999999, got {conversion!r}")
-    noise = calibrate(claimed, contexts=model.contexts, largest=min(1.0, CAP * conversion), adjacency=adjacency)
+    noise = calibrate(claimed, contexts=model.contexts, largest=model.largest, adjacency=adjacency)
     uncertain = noise.of_score(0) ** 2 / (conversion * (1.0 - conversion)) if drawn else 0.0
     doubt = RESPONSE if response_doubt is None else response_doubt
     return CautiousRules(

@@ -57,8 +57,8 @@ class _Described(msgspec.Struct, forbid_unknown_fields=True):
     """What was released about contexts."""
 
     total: np.ndarray
+    weight: float
     count: int
-    batches: int
 
 
 class _Released(msgspec.Struct, forbid_unknown_fields=True):
@@ -92,7 +92,7 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     population: _Described
     earned: np.ndarray
     clipped: tuple[int, int]  # features, demands
-    health: Health = Health()  # of a state from before it was kept: none yet
+    health: Health
 
     def __repr__(self) -> str:
         return "EngineState(<sensitive>)"
@@ -140,7 +140,7 @@ def engine_state(engine: CautiousEngine) -> EngineState:
         banked=quoter.banked,
         batches=[_Batch(each.rule, each.theta, each.score, each.noise) for each in quoter.batches],
         past=[_Priced(each.rule, each.theta, each.changes) for each in quoter.past],
-        population=_Described(people.total, people.count, people.batches),
+        population=_Described(people.total, people.weight, people.count),
         earned=quoter.earned,
         clipped=(learner.clipped_features, learner.clipped_demands),
         health=quoter.health,
@@ -160,11 +160,8 @@ def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
     ]
     quoter.past = [Past(rule=each.rule, theta=each.theta, changes=each.changes) for each in state.past]
     people = quoter.population
-    people.total, people.count, people.batches = (
-        state.population.total,
-        state.population.count,
-        state.population.batches,
-    )
+    described = state.population
+    people.total, people.weight, people.count = described.total, described.weight, described.count
     quoter.earned, quoter.banked, quoter.health = state.earned, state.banked, state.health
     learner.begin(state.choice)
     learner.batch.restore(state.sums)
@@ -249,11 +246,11 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         ),
         "past": all(_finite(each.theta, size) for each in state.past),
         "population": _finite(state.population.total, described)
-        and state.population.batches == state.version
+        and 0.0 <= state.population.weight <= float(state.follows) ** 2
         and 0 <= state.population.count <= state.follows,
         "earned": _finite(state.earned, 2),
         "clipped": min(state.clipped) >= 0,
-        "health": state.health.sound and state.health.looks <= state.version,
+        "health": state.health.sound and state.health.batches == state.version,
     }
 
 

@@ -95,10 +95,13 @@ def score_model(
         price = middle + coin * rule.spread
         psi = instruments(people, price, np.full(len(people), coin), rule.choice)
         demand = expit(true_level - true_response * price)
-        weighted = psi * (demand * (1.0 - demand) * share)[:, None]
+        believed = expit(level - response * price)
+        held = np.minimum(believed, model.largest)  # the residual of who does not buy; of who does it is believed - 1
+        reach = 1.0 + held - believed
+        weighted = psi * (demand * (1.0 - demand) * reach * share)[:, None]
         jacobian += weighted.T @ np.hstack([customers, -price[:, None] * customers])
-        sampling += weighted.T @ psi
-        away = expit(level - response * price) - demand
+        sampling += (weighted * reach[:, None]).T @ psi
+        away = held - demand * reach
         expected += psi.T @ (away * share)
         squares = (psi * psi).T * (count * share)
         doubt += squares @ (away * away)

@@ -28,11 +28,11 @@ _DRAWS = 256  # of theta, for the guard
 _FEW = 96  # of these, for what a batch teaches
 _LOOKED_AT = 40  # people
 _LONGER = (1, 4, 16, 64)
-_SURE = 1.0  # deviations by which a move must be expected to gain: prices leave today's only on evidence
+_SURE = 0.02  # over `risk`: deviations by which a move must be expected to gain. Prices leave today's on evidence
 _LIKELY, _LIKELY_SHARE = 0.1, 0.8  # with this probability, no more than this share of risk is lost
 _RARE, _RARE_SHARE = 0.01, 1.6
 _CHANGED_SHARE = 1.8  # of risk, and no more, is lost before a change of demand is noticed
-_WORTH_WATCHING = 0.01  # of earnings: what conversion alone may teach less, where nothing is tried out
+_WORTH_WATCHING = 2e-4  # of earnings, over `risk`: what conversion alone may teach less, where nothing is tried out
 _PROMISED = 1000  # customers, after whom `risk` holds
 _SHORTER = 8  # times shorter than asked for, at most, is a batch that the guard cuts
 
@@ -74,10 +74,10 @@ def plan(
             if move > 0.0 and not sure:
                 continue
             safe = guard.safe_count(gain, guard.changed(move, spread), count)
-            if safe == 0:
-                continue
             if move == 0.0 and spread == 0.0:
                 safe = max(count // _SHORTER, 1)  # what is allowed grows while prices stay: look again soon
+            if safe == 0:
+                continue
             rule = Rule(count=safe, move=move, spread=spread, choice=1)
             value = lessons.value(rule, people, float(gain.mean()), left, count / safe)
             if value > best_value:
@@ -87,7 +87,7 @@ def plan(
         lessons.value(replace(best, choice=choice), people, expected, left, count / best.count)
         for choice in range(len(WEIGHTS))
     ]
-    watching = best.spread == 0.0 and values[-1] > max(values) - _WORTH_WATCHING
+    watching = best.spread == 0.0 and values[-1] > max(values) - _WORTH_WATCHING / max(limits.risk, _WORTH_WATCHING)
     return replace(best, choice=len(WEIGHTS) - 1 if watching else int(np.argmax(values)))
 
 
@@ -216,7 +216,7 @@ class _Lessons:
         scale = 1.0 / (len(customers) * staying[:, None])
         slopes = np.hstack([(moved - stayed) * scale @ customers, -(moved * prices * scale) @ customers])
         deviation = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0.0))
-        return np.asarray(gain >= _SURE * deviation)
+        return np.asarray(gain >= min(_SURE / max(self._limits.risk, _SURE), 1.0) * deviation)
 
 
 @functools.lru_cache(maxsize=256)

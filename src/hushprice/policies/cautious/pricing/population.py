@@ -21,7 +21,7 @@ from hushprice.types import FloatArray, IntArray
 BINS = 8
 PEOPLE = 96
 _TRUST = 200.0  # customers that the first guess, spread evenly over [-0.9, 0.9], counts for
-_NOISE_TRUST = 3.0  # and deviations of the noise
+_NOISE_TRUST = 3.0  # deviations of the noise that it counts for besides
 
 
 def entries(contexts: int) -> int:
@@ -55,56 +55,61 @@ class Population:
     def __init__(self, contexts: int, noise: float) -> None:
         self.contexts = contexts
         self.noise = noise
-        self.total: FloatArray = np.zeros(entries(contexts))
-        self.count = 0  # customers in it
-        self.batches = 0
+        self.total: FloatArray = np.zeros(
+            entries(contexts)
+        )  # of batches, each times its count: the least noise a share
+        self.weight = 0.0  # of squared counts
+        self.count = 0  # customers
 
     def add(self, released: FloatArray, count: int) -> None:
         """One more batch's noisy sum."""
-        self.total = self.total + released
+        self.total = self.total + count * released
+        self.weight += float(count) * count
         self.count += count
-        self.batches += 1
 
     def people(self) -> FloatArray:
         """PEOPLE customers, (people, k): the same releases give the same customers."""
         k = self.contexts
         if k == 0:
             return np.zeros((PEOPLE, 0))
-        deviation = self.noise * np.sqrt(self.batches)  # of every number in the total
-        shares = self._shares(deviation)
-        uniforms = np.clip(ndtr(_normals(k) @ self._factor(shares, deviation).T), 1e-9, 1.0 - 1e-9)
+        shares = self._shares()
+        uniforms = np.clip(ndtr(_normals(k) @ self._factor(shares).T), 1e-9, 1.0 - 1e-9)
         edges = np.linspace(-1.0, 1.0, BINS + 1)
         return np.column_stack([_quantiles(uniforms[:, j], shares[j], edges) for j in range(k)])
 
     @property
     def doubt(self) -> float:
         """How much of the likeness is the first guess."""
-        trust = self._trust(self.noise * np.sqrt(self.batches))
-        return float(trust / (self.count + trust))
+        trust = self._trust(np.sqrt(2.0 * self.contexts))
+        return trust / (1.0 + trust)
 
-    def _trust(self, deviation: float) -> float:
-        return float(_TRUST + _NOISE_TRUST * deviation * np.sqrt(2.0 * self.contexts))
+    def _mean(self) -> FloatArray:
+        """What a customer adds, as released."""
+        return self.total / max(self.weight, 1.0)
 
-    def _shares(self, deviation: float) -> FloatArray:
+    def _trust(self, scale: float) -> float:
+        """How much the first guess counts for, released numbers times `scale` counting for 1."""
+        return float(_TRUST / max(self.count, 1) + _NOISE_TRUST * scale * self.noise / np.sqrt(max(self.weight, 1.0)))
+
+    def _shares(self) -> FloatArray:
         """The share of customers in each bin of each entry, (k, BINS): shrunk to even ones as far as noise asks."""
         k = self.contexts
         scale = np.sqrt(2.0 * k)
-        seen = self.total[: k * BINS].reshape(k, BINS) * scale
-        trust = self._trust(deviation)
-        shares = np.maximum(seen + trust / BINS, 0.02 * (self.count + trust) / BINS)
+        seen = self._mean()[: k * BINS].reshape(k, BINS) * scale
+        trust = self._trust(scale)
+        shares = np.maximum(seen + trust / BINS, 0.02 * (1.0 + trust) / BINS)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def _factor(self, shares: FloatArray, deviation: float) -> FloatArray:
+    def _factor(self, shares: FloatArray) -> FloatArray:
         """A square root of the correlations."""
         k = self.contexts
         middles = (np.arange(BINS) + 0.5) * (2.0 / BINS) - 1.0
         mean = shares @ middles
         variance = shares @ (middles * middles) - mean * mean + (2.0 / BINS) ** 2 / 12.0
         radius2 = RADIUS * RADIUS * k
-        trust = _TRUST + _NOISE_TRUST * deviation * radius2
         first, second = _pairs(k)
-        products = self.total[k * BINS :] * radius2 / max(self.count, 1)
-        likeness = self.count / (self.count + trust)
+        products = self._mean()[k * BINS :] * radius2
+        likeness = 1.0 / (1.0 + self._trust(radius2))
         found = likeness * (products - mean[first] * mean[second]) / np.sqrt(variance[first] * variance[second])
         correlations = np.eye(k)
         correlations[first, second] = correlations[second, first] = np.clip(found, -0.95, 0.95)

@@ -20,6 +20,8 @@ from hushprice.price_search.logistic import best_relative_price
 from hushprice.product import Product
 from hushprice.types import FloatArray
 
+_CAP = 5.0  # times the expected conversion: what a residual is held to
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShopModel:
@@ -50,6 +52,11 @@ class ShopModel:
     def conversion(self) -> float:
         """The share of visitors expected to buy at today's price."""
         return float(expit(self.level))
+
+    @property
+    def largest(self) -> float:
+        """What residuals are held to from above: a smaller one needs less noise, and few are larger."""
+        return min(1.0, _CAP * self.conversion)
 
     @property
     def widest(self) -> float:

@@ -1,0 +1,58 @@
+"""What the side that prices does with a release: learn, notice a change, begin anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.policies.cautious.moment_runs import rules
+
+from hushprice.policies.cautious.pricing import belief as beliefs
+from hushprice.policies.cautious.pricing import population
+from hushprice.policies.cautious.pricing.belief import Belief, Rule
+from hushprice.policies.cautious.pricing.change import Change, changed_thetas
+from hushprice.policies.cautious.pricing.planning import Past
+from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
+from hushprice.releases import MomentRelease
+from hushprice.types import FloatArray
+
+
+def quoter(rule: Rule) -> CautiousQuoter:
+    """One that is sure of its belief, in the middle of a life."""
+    made = CautiousQuoter(replace(rules(2, level=-1.0, drawn=False), first=1000, middle=1000))
+    made.rule, made.version = rule, 3
+    made.belief = Belief(np.zeros(6), 1e-6 * np.eye(6))
+    made.past = [Past(rule=rule, theta=np.zeros(6), changes=[Change(-9.0, -0.1)] * 2)]
+    made.batches = [beliefs.ReleasedBatch(rule=rule, theta=np.zeros(6), score=np.zeros(9), noise=0.0)]
+    return made
+
+
+def release(made: CautiousQuoter, truth: FloatArray) -> MomentRelease:
+    people, rule = made.population.people(), made.rule
+    score = beliefs.score_model(made.model, people, rule, made.belief.theta, truth, rule.count).expected
+    return MomentRelease(
+        score, np.zeros(population.entries(2)), np.zeros(2), made.end, made.rules.noise.event(2, live=False)
+    )
+
+
+def test_a_release_as_believed_is_learned_beside_the_others() -> None:
+    made = quoter(Rule(count=5000, move=0.0, spread=0.8, choice=0))
+    made.accept(release(made, np.zeros(6)))
+    assert (made.changed, len(made.past), len(made.batches), made.version) == (0, 2, 2, 4)
+    assert made.banked == 0.0
+
+
+@pytest.mark.parametrize("change", [0, 1, None])
+def test_a_change_of_demand_is_noticed_and_what_it_may_have_cost_is_kept_in_mind(change: int | None) -> None:
+    """Steeper, flatter, or that hardly anybody buys: batches from before are dropped, and the belief is unsure."""
+    made = quoter(Rule(count=50_000, move=0.0, spread=0.8, choice=0))
+    truth = np.array([-3.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    if change is not None:
+        truth = changed_thetas(made.model, made.population.people(), made.belief.theta)[change]
+    before = made.belief
+    made.accept(release(made, truth))
+    assert (made.changed, made.past, len(made.batches)) == (1, [], 1)
+    assert (np.diag(made.origin.covariance) > np.diag(before.covariance)).all()
+    assert made.banked != 0.0
+    assert made.belief.theta[0] < -1.0 or change is not None

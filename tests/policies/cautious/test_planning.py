@@ -1,0 +1,91 @@
+"""The next batch's rule: safe first, then what it earns and teaches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given as having
+from hypothesis import settings
+from hypothesis import strategies as st
+from tests.policies.cautious.shops_at_hand import ALONE, MODEL, NOBODY, PEOPLE, rule
+
+from hushprice.policies.cautious.pricing.belief import Belief
+from hushprice.policies.cautious.pricing.change import Change, gains_changed
+from hushprice.policies.cautious.pricing.instruments import WEIGHTS
+from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
+
+LIMITS = Limits(risk=0.02, noise=(6.0,) * len(WEIGHTS), horizon=50_000)
+UNSURE = Belief(np.zeros(6), np.diag([1.0, 0.5, 0.5, 0.3, 0.1, 0.1]) ** 2)
+STEEP = Belief(np.array([0.0, 0.0, 0.0, 0.5, 0.0, 0.0]), 1e-4 * np.eye(6))  # today's price is far too high
+
+
+def test_at_first_prices_are_tried_out_around_todays_and_stay_inside() -> None:
+    found = plan(MODEL, PEOPLE, UNSURE, [], LIMITS, 500, 0)
+    assert found.spread > 0.0
+    assert found.move == 0.0 or found.spread == MODEL.widest  # a middle that cannot move
+    assert found.count <= 500
+
+
+def test_prices_move_once_that_rests_on_evidence() -> None:
+    found = plan(MODEL, PEOPLE, STEEP, [], LIMITS, 2000, 20_000)
+    assert found.move == 1.0
+    assert plan(MODEL, PEOPLE, Belief(np.zeros(6), 1e-8 * np.eye(6)), [], LIMITS, 2000, 20_000).spread <= 0.1
+
+
+def test_nothing_is_tried_out_where_the_allowance_is_spent() -> None:
+    """Believed losses so far beyond what is allowed: only staying is left, and is looked at again soon."""
+    lost = replace(LIMITS, banked=-2000.0)
+    found = plan(MODEL, PEOPLE, UNSURE, [], lost, 800, 20_000)
+    assert (found.move, found.spread, found.count) == (0.0, 0.0, 100)
+    assert found.choice == len(WEIGHTS) - 1  # with nothing tried out, conversion alone is watched
+
+
+def test_losses_of_earlier_batches_count() -> None:
+    """A past of bad prices, in a belief that knows it, leaves less to try out than none."""
+    wild = rule(4000, move=0.0, spread=1.0)
+    bad = Belief(np.array([0.0, 0.0, 0.0, 2.0, 0.0, 0.0]), 1e-4 * np.eye(6))
+    gains = gains_changed(MODEL, PEOPLE, bad, replace(wild, spread=0.1))
+    past = [
+        Past(rule=replace(wild, count=30_000, move=-0.9), theta=bad.theta, changes=[Change(-9.0, g) for g in gains])
+    ]
+    assert plan(MODEL, PEOPLE, bad, past, LIMITS, 800, 30_000).spread == 0.0
+
+
+def test_a_change_that_nothing_excludes_keeps_batches_short() -> None:
+    known = [Past(rule=rule(4000, move=1.0, spread=0.0), theta=STEEP.theta, changes=[Change(-9.0, -0.2)] * 2)]
+    unknown = [replace(known[0], changes=[Change(0.0, -0.2)] * 2)]
+    free = plan(MODEL, PEOPLE, STEEP, known, LIMITS, 6000, 20_000)
+    held = plan(MODEL, PEOPLE, STEEP, unknown, LIMITS, 6000, 20_000)
+    assert held.count * held.move < free.count * free.move
+
+
+def test_no_batch_is_longer_than_what_is_left() -> None:
+    assert plan(MODEL, PEOPLE, UNSURE, [], LIMITS, 500, 49_990).count <= 10
+    assert plan(MODEL, PEOPLE, UNSURE, [], LIMITS, 500, 60_000).count == 1
+
+
+def test_without_attributes_the_common_price_is_learned() -> None:
+    found = plan(ALONE, NOBODY, Belief(np.zeros(2), np.diag([1.0, 0.09])), [], LIMITS, 500, 0)
+    assert found.spread > 0.0
+
+
+@settings(max_examples=15, deadline=None)
+@having(resp=st.floats(-0.2, 1.0), doubt=st.floats(0.01, 0.5), slots=st.integers(0, 40_000), count=st.integers(1, 5000))
+def test_every_rule_is_possible_and_the_same_releases_give_the_same_one(
+    resp: float, doubt: float, slots: int, count: int
+) -> None:
+    belief = Belief(np.array([0.0, 0.1, 0.0, resp, 0.0, 0.05]), doubt**2 * np.eye(6))
+    found = plan(MODEL, PEOPLE, belief, [], LIMITS, count, slots)
+    assert found == plan(MODEL, PEOPLE, belief, [], LIMITS, count, slots)
+    assert 1 <= found.count <= count
+    assert 0.0 <= found.move <= 1.0
+    assert 0.0 <= found.spread <= MODEL.widest
+    assert 0 <= found.choice < len(WEIGHTS)
+
+
+@pytest.mark.parametrize("risk", [0.0, 1.0])
+def test_risk_decides_how_much_is_tried_out(risk: float) -> None:
+    found = plan(MODEL, PEOPLE, UNSURE, [], replace(LIMITS, risk=risk), 500, 2000)
+    assert (found.spread > 0.0) == (risk == 1.0)
