@@ -128,6 +128,19 @@ def test_intervals_of_conversion_are_right_about_as_often_as_they_say() -> None:
     assert 0.91 < np.mean(inside) < 0.975
 
 
+def test_where_more_is_believed_than_a_residual_may_be_what_was_held_back_is_added() -> None:
+    """All buy as believed, ten times as often as declared: nothing is observed less, whatever the learner held."""
+    product = replace(PRODUCT, contexts=0, conversion=0.02)
+    shop, rule = Shop(product), Rule(count=40_000, move=0.0, spread=0.0, choice=3)
+    high = [float(np.log(0.2 / 0.8)) - shop.quoter.model.level, 0.0]
+    shop.quoter.belief = replace(shop.quoter.belief, theta=np.array(high))
+    made = shop.batch(high, forced=rule)
+    found = shop.quoter.health.bought
+    assert made["away"].max() > shop.quoter.model.largest  # else nothing was held
+    assert found.mean == pytest.approx(0.2)
+    assert found.observed.estimate == pytest.approx(0.2, abs=0.01)
+
+
 def test_the_last_batches_are_kept_apart() -> None:
     shop = Shop()
     for _ in range(RECENT + 2):
@@ -242,7 +255,8 @@ def test_prices_that_pay_raise_none() -> None:
         {"recent": (Tally(less=float("nan")),)},
         {"recent": (Tally(),) * (RECENT + 1)},
         {"watched": Comparison(others=Group(squares_noise=float("inf")))},
-        {"alarms": 2, "looks": 1},
+        {"alarms": 2, "looks": 1, "batches": 1},
+        {"looks": 1},
     ],
 )
 def test_sums_that_cannot_be_are_not_sound(changed: dict[str, Any]) -> None:

@@ -92,7 +92,7 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     population: _Described
     earned: np.ndarray
     clipped: tuple[int, int]  # features, demands
-    health: Health = Health()  # of a state from before it was kept: none yet
+    health: Health
 
     def __repr__(self) -> str:
         return "EngineState(<sensitive>)"
@@ -250,7 +250,7 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         and 0 <= state.population.count <= state.follows,
         "earned": _finite(state.earned, 2),
         "clipped": min(state.clipped) >= 0,
-        "health": state.health.sound and state.health.looks <= state.version,
+        "health": state.health.sound and state.health.batches == state.version,
     }
 
 

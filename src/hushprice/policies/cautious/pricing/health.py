@@ -3,7 +3,7 @@
 A score is a sum of psi (f - y), so each of its entries says how far what was believed, f, lies from what was observed,
 y, for some of the customers: with the constant for all, with the coin for those at the dearer and at the cheaper price,
 with attributes for those who are believed to buy more than others. What was believed is computed on the population.
-Residuals are held to `largest` before they are added up: where more is believed, the distance comes out too small.
+Residuals were held to the model's `largest`; what that took off is added, as if those customers bought as believed.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ def interval(estimate: float, deviation: float) -> Interval:
 class Health:
     """Of all batches, each as it was believed when its customers were priced."""
 
+    batches: int = 0
     bought: Tally = Tally()  # by all but the holdout
     dearer: Tally = Tally()  # at the dearer of two prices that were tried out
     cheaper: Tally = Tally()
@@ -84,12 +85,13 @@ class Health:
     def after_score(self, model: ShopModel, people: FloatArray, batch: ReleasedBatch) -> Health:
         """With one more batch's score."""
         if batch.rule.count == 0:  # frozen all along
-            return self
+            return replace(self, batches=self.batches + 1)
         tallies = _Tallies(model, people, batch)
         bought = tallies.bought()
         dearer, cheaper = tallies.by_coin()
         return replace(
             self,
+            batches=self.batches + 1,
             bought=self.bought.plus(bought),
             dearer=self.dearer.plus(dearer),
             cheaper=self.cheaper.plus(cheaper),
@@ -125,7 +127,7 @@ class Health:
         return (
             all(math.isfinite(value) for value in sums)
             and all(0.0 <= value < math.inf for value in above)
-            and 0 <= self.alarms <= self.looks
+            and 0 <= self.alarms <= self.looks <= self.batches
             and len(self.recent) <= RECENT
         )
 
@@ -180,10 +182,11 @@ class _Tallies:
     def _tally(self, less: float, noise: float, coins: tuple[int, ...], weights: FloatArray | float = 1.0) -> Tally:
         count = 0.5 * self._batch.rule.count  # customers of each side of the coin
         demands = [self._demand[coin] for coin in coins]
+        beyond = [np.maximum(demand - self._model.largest, 0.0) * (1.0 - demand) for demand in demands]
         return Tally(
             count=count * len(coins),
             believed=count * sum(float((weights * demand).mean()) for demand in demands),
-            less=less,
+            less=less + count * sum(float((weights * off).mean()) for off in beyond),
             noise=noise,
             sampling=count * sum(float((np.square(weights) * demand * (1.0 - demand)).mean()) for demand in demands),
         )
