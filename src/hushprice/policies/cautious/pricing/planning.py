@@ -61,6 +61,7 @@ def plan(
 ) -> Rule:
     """The rule for the batch after `slots` slots, of at most `count` slots."""
     left = max(limits.horizon - slots, 1)
+    soon = min(max(count // _SHORTER, 1), left)  # what is allowed grows while prices stay: to be looked at again
     count = min(count, left)
     guard = _Guard(model, people, belief, past, limits, slots)
     draws = guard.draws[:_FEW]
@@ -75,7 +76,7 @@ def plan(
                 continue
             safe = guard.safe_count(gain, guard.changed(move, spread), count)
             if move == 0.0 and spread == 0.0:
-                safe = max(count // _SHORTER, 1)  # what is allowed grows while prices stay: look again soon
+                safe = soon
             if safe == 0:
                 continue
             rule = Rule(count=safe, move=move, spread=spread, choice=1)
