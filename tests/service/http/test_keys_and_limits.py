@@ -32,6 +32,7 @@ ALLOWED = {
         "report",
         "prices",
         "demand",
+        "health",
         "metrics",
     },
 }

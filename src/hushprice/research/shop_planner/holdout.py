@@ -22,7 +22,7 @@ def visitors_to_show(difference: float, *, conversion: float, holdout: float) ->
         n = z^2 (1 - c) / (c d^2 h (1 - h)).
 
     >>> visitors_to_show(0.1, conversion=0.02, holdout=0.1)
-    427319
+    427328
     """
     checks.positive(show_difference=difference)
     checks.probability(conversion=conversion, holdout=holdout)
