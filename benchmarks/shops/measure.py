@@ -2,8 +2,8 @@
 
     python benchmarks/shops/measure.py --horizon 50000 --epsilon 1 --runs 16 --worlds designed unseen
 
-Earnings are relative to staying; "worst" is the lowest moment after 1,000 customers: of the mean over runs, and of a
-single run. Prints a table for docs/lab/shops.md.
+Earnings are relative to staying; "worst" is the lowest moment of the first policy after 1,000 customers: of the mean
+over runs, and of a single run. Prints a table for docs/lab/shops.md.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 
 from hushprice.shops.trials import run_shop
+from hushprice.shops.world import World
+from hushprice.types import FloatArray
 
 PROMISED = 1000
 POLICIES = ("cautious", "thompson", "one-price")
@@ -58,7 +60,7 @@ def best_prices(file: str, name: str, horizon: int) -> tuple[float, float]:
     return float(earned.max() / stayed), float(best / stayed)
 
 
-def _now(world, start, contexts, prices):  # type: ignore[no-untyped-def]
+def _now(world: World, start: int, contexts: FloatArray, prices: FloatArray) -> FloatArray:
     """Chances of all at one moment: worlds that change take the time from the place in the stretch."""
     return np.concatenate(
         [world.probabilities(start, contexts[i : i + 50], prices[i : i + 50]) for i in range(0, 4000, 50)]
@@ -88,7 +90,7 @@ def main() -> None:
                 found = list(pool.map(run, jobs))
                 ends[policy].append(float(np.mean([end for end, _ in found])))
                 row.append(f"{ends[policy][-1]:.3f}")
-                if policy == "cautious":
+                if policy == given.policies[0]:
                     paths = np.array([path for _, path in found])
                     worst = (f"{paths.mean(axis=0).min():.3f}", f"{paths.min():.3f}")
             print(f"| {name} | " + " | ".join(row) + f" | {worst[0]} | {worst[1]} |", flush=True)
