@@ -11,7 +11,7 @@ from typing import Literal
 from hushprice import checks
 from hushprice.logs import values
 from hushprice.logs.crossed_demand import fit_crossed
-from hushprice.logs.passes import Progress, Reader, silent
+from hushprice.logs.reading import Progress, Reader, silent
 from hushprice.logs.price_policy import PricePolicy
 from hushprice.logs.propensities import (
     KeptPropensities,
@@ -141,7 +141,7 @@ def _answer(product: Product, policy: PricePolicy, weighting: Weighting, sums: V
         doubly_robust=None if weighting.way == "near" else sums.estimate(values.ROBUST, values.ONE, level),
         gain=None if weighting.way == "near" else sums.estimate(values.GAIN, values.ONE, level),
         replay=sums.estimate(values.REPLAYED, values.KEPT, level) if exact else None,
-        replayed=int(round(float(sums.sums.total[values.KEPT]))),
+        replayed=round(float(sums.sums.total[values.KEPT])),
         overlap=overlap,
         answerable=answerable,
         verdict=verdict,

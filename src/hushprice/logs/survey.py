@@ -1,4 +1,4 @@
-"""A first look at a log: how many rows, which prices, how prices move with attributes. Exact, for the operator alone."""
+"""A first look at a log: its rows, its prices, how they move with attributes. Exact, for the operator alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushprice.errors import InvalidInput
-from hushprice.logs.passes import Reader
+from hushprice.logs.reading import Reader
 from hushprice.policies.cautious.pricing.shop_model import with_constant
 from hushprice.types import FloatArray
 
