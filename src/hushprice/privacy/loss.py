@@ -17,6 +17,7 @@ from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import (
     Batches,
     CovarianceStream,
+    EarlierFit,
     Event,
     MomentBatches,
     NotPrivate,
@@ -48,6 +49,8 @@ class Loss:
     radials: tuple[Radial, ...] = ()
     coordinates: int = 0  # noise numbers drawn on a grid rather than from the real line
     unbounded: bool = False  # something was released without noise
+    epsilon: float = 0.0  # of releases of which nothing but (epsilon, delta) is known, together
+    delta: float = 0.0
 
     @property
     def mu(self) -> float:
@@ -65,6 +68,8 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
             return _of_batches(event, count, adjacency)
         case MomentBatches():
             return _of_moments(event, count, adjacency)
+        case EarlierFit():
+            return _of_fit(event, count)
         case NotPrivate():
             return Loss(unbounded=True)
     raise InvalidInput(f"no accountant knows the event {event!r}")
@@ -78,6 +83,8 @@ def compose(losses: Iterable[Loss]) -> Loss:
         radials=tuple(radial for loss in losses for radial in loss.radials),
         coordinates=sum(loss.coordinates for loss in losses),
         unbounded=any(loss.unbounded for loss in losses),
+        epsilon=math.fsum(loss.epsilon for loss in losses),
+        delta=math.fsum(loss.delta for loss in losses),
     )
 
 
@@ -165,6 +172,13 @@ def _of_moments(event: MomentBatches, count: int, adjacency: Adjacency) -> Loss:
         * (_square(scored) + _square(described / event.description_noise) + _square(earned / event.earnings_noise)),
         coordinates=count * (event.scores + event.descriptions + 2) if event.live else 0,
     )
+
+
+def _of_fit(event: EarlierFit, count: int) -> Loss:
+    """By its mu where it has one, otherwise by its (epsilon, delta) (docs/proofs/composition.md, section 6)."""
+    if event.mu is None:
+        return Loss(epsilon=count * event.epsilon, delta=count * event.delta)
+    return Loss(mu_squared=count * _square(event.mu), coordinates=count * event.numbers)
 
 
 def _square(value: float) -> float:

@@ -33,10 +33,9 @@ def contexts(count: int) -> list[bytes]:
     [
         ({}, None, 3),
         ({"holdout": 0.0}, None, 2),
-        ({"step": 1.0}, None, 3),
         ({}, PriceRules(largest_step=0.01), 3),
-        ({"reference_price": 9.99, "holdout": 0.3}, PriceRules(ladder=0.99), 1),  # the coin is narrower than the ladder
-        ({"reference_price": 10.0, "decimals": 0, "holdout": 0.3}, None, 1),
+        ({"holdout": 0.3}, PriceRules(ceiling=10.0), 2),  # the coin's upper price is today's
+        ({"holdout": 0.3}, PriceRules(floor=10.0, ceiling=10.0), 1),
     ],
 )
 def test_every_price_is_as_likely_as_it_says(changes: dict[str, Any], rules: PriceRules | None, different: int) -> None:
