@@ -74,7 +74,9 @@ class Prior:
             checks.probability(**{"prior.claimed.delta": self.claimed.delta})
             found = accountant.epsilon_of(loss_of(paid, 1, self.adjacency), self.claimed.delta)
             if not found <= self.claimed.epsilon * (1.0 + canonical.CLOSE):
-                raise InvalidInput(f"prior.mu {self.mu!r} needs epsilon {found!r}, above what is claimed, {self.claimed}")
+                raise InvalidInput(
+                    f"prior.mu {self.mu!r} needs epsilon {found!r}, above what is claimed, {self.claimed}"
+                )
 
     @property
     def contexts(self) -> int:

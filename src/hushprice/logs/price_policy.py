@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,12 +9,10 @@ from scipy.special import expit
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
-from hushprice.policies.cautious.pricing.shop_model import ShopModel, model_of, with_constant
+from hushprice.policies.cautious.pricing.shop_model import ShopModel, model_of
 from hushprice.prior import Prior
 from hushprice.product import Product
 from hushprice.types import FloatArray
-
-_SAME = 1e-9  # how far numbers that describe the same product may be apart
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,7 +29,7 @@ class PricePolicy:
         """The relative price of every row of contexts."""
         if self.theta is None:
             return np.full(len(contexts), self.common)
-        level, response = self.model.lines(self.theta, with_constant(contexts))
+        level, response = self._lines(self.theta, contexts)
         if self.choices:
             tried = np.array(self.choices)
             worth = (self.model.margin + tried) * expit(level[:, None] - response[:, None] * tried)
@@ -52,20 +49,33 @@ class PricePolicy:
     def demand(self, contexts: FloatArray, prices: FloatArray) -> FloatArray:
         """What its theta, or else the shop's declaration, expects of rows at relative prices."""
         theta = np.zeros(self.model.size) if self.theta is None else self.theta
-        level, response = self.model.lines(theta, with_constant(contexts))
+        level, response = self._lines(theta, contexts)
         return np.asarray(expit(level - response * prices))
+
+    def _lines(self, theta: FloatArray, contexts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Level and response of rows, bit for bit the same whoever comes with them.
+
+        A product of matrices is not: its last digits depend on how many rows there are, and a customer with one row
+        less would move what everybody else adds to a release.
+        """
+        half = self.model.contexts + 1
+        level = self.model.level + theta[0] + (contexts * theta[1:half]).sum(axis=1)
+        return level, self.model.response + theta[half] + (contexts * theta[half + 1 :]).sum(axis=1)
 
 
 def fitted_prices(product: Product, prior: Prior, label: str = "fit") -> PricePolicy:
     """The personal prices that a fit of this product makes best."""
     model = model_of(product)
-    ours = (model.level, model.response, product.reference_price, product.reach)
-    theirs = (prior.level, prior.response, prior.reference_price, prior.reach)
-    for name, mine, other in zip(("level", "response", "reference_price", "reach"), ours, theirs, strict=True):
-        if not math.isclose(mine, other, rel_tol=_SAME, abs_tol=_SAME):
-            raise InvalidInput(f"the fit is of another product: its {name} is {other!r}, the product's {mine!r}")
-    theta = checks.vector(model.size, theta=np.array(prior.theta, dtype=np.float64))
-    return PricePolicy(label=label, model=model, theta=theta)
+    if prior.contexts != model.contexts or prior.most != product.most:
+        theirs, ours = (prior.contexts, prior.most), (model.contexts, product.most)
+        raise InvalidInput(f"the fit is of another product: its contexts and most are {theirs}, the product's {ours}")
+    same = prior.rebased(
+        level=model.level,
+        response=model.response,
+        reference_price=product.reference_price,
+        reach=product.reach,
+    )
+    return PricePolicy(label=label, model=model, theta=np.array(same.theta))
 
 
 def common_price(product: Product, price: float | None = None) -> PricePolicy:

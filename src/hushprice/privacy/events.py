@@ -176,12 +176,33 @@ class EarlierFit:
             checks.non_negative(mu=self.mu)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogSums:
+    """A sum over the rows of a log, published once.
+
+    A record is all that one person has in the log: at most `rows` rows. Each row adds `entries` numbers, none below 0,
+    a vector of length at most 1; every entry of the sum gets N(0, noise^2). `live` noise is on the grid of `grid_of`,
+    and so is what it is added to.
+    """
+
+    rows: int
+    entries: int
+    noise: float
+    live: bool = False
+
+    def __post_init__(self) -> None:
+        checks.whole(1, rows=self.rows, entries=self.entries)
+        checks.positive(noise=self.noise)
+        if not isinstance(self.live, bool):
+            raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
+
+
 @dataclass(frozen=True, slots=True)
 class NotPrivate:
     """A release without noise: no finite epsilon covers it."""
 
 
-Event = CovarianceStream | PerturbedEstimate | Batches | MomentBatches | EarlierFit | NotPrivate
+Event = CovarianceStream | PerturbedEstimate | Batches | MomentBatches | EarlierFit | LogSums | NotPrivate
 
 FINENESS = 32  # a grid is the power of two 2^-32 of the noise, or the next one below
 

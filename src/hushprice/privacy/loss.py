@@ -19,6 +19,7 @@ from hushprice.privacy.events import (
     CovarianceStream,
     EarlierFit,
     Event,
+    LogSums,
     MomentBatches,
     NotPrivate,
     PerturbedEstimate,
@@ -70,6 +71,8 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
             return _of_moments(event, count, adjacency)
         case EarlierFit():
             return _of_fit(event, count)
+        case LogSums():
+            return _of_log_sums(event, count, adjacency)
         case NotPrivate():
             return Loss(unbounded=True)
     raise InvalidInput(f"no accountant knows the event {event!r}")
@@ -179,6 +182,20 @@ def _of_fit(event: EarlierFit, count: int) -> Loss:
     if event.mu is None:
         return Loss(epsilon=count * event.epsilon, delta=count * event.delta)
     return Loss(mu_squared=count * _square(event.mu), coordinates=count * event.numbers)
+
+
+def _of_log_sums(event: LogSums, count: int, adjacency: Adjacency) -> Loss:
+    """One person moves the sum by what their rows add (docs/proofs/log_values.md).
+
+    Live, each number of a row is cut to 2^-40 in each world, and the sum rounded to the noise's grid once.
+    """
+    moved = (1.0 + _ROUNDING) * sensitivity.of_log_sums(event.rows, adjacency)
+    if event.live:
+        moved += (2.0 * grid_of(event.noise) + event.rows * _CUT) * math.sqrt(event.entries)
+    return Loss(
+        mu_squared=count * _square(moved / event.noise),
+        coordinates=count * event.entries if event.live else 0,
+    )
 
 
 def _square(value: float) -> float:

@@ -112,6 +112,23 @@ def of_moments(largest: float, own: float, adjacency: Adjacency) -> float:
     raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
 
 
+def of_log_sums(rows: int, adjacency: Adjacency) -> float:
+    """How far a person with at most so many rows moves a sum of vectors of length at most 1, no entry below 0.
+
+    Zeroed out: by at most `rows`. Replaced: by s - s' of two such sums, s's' >= 0 as no entry is below 0, so by at most
+    sqrt(2) rows (docs/proofs/log_values.md, section 2).
+
+    >>> of_log_sums(3, Adjacency.ZERO_OUT)
+    3.0
+    """
+    match adjacency:
+        case Adjacency.REPLACE_ONE:
+            return math.sqrt(2.0) * rows
+        case Adjacency.ZERO_OUT:
+            return float(rows)
+    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+
+
 @functools.lru_cache(maxsize=64)
 def logistic_difference(slope: float) -> float:
     """A bound on ||grad - grad'|| of two logistic losses on the ball, y in [0, 1]; below 2 sup ||grad||.
