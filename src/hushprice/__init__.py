@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hushprice.live.pricer import Pricer, Quote, open_pricer
+    from hushprice.logs.questions import check_fit, evaluate
     from hushprice.product import Product
     from hushprice.product_file import load_product
     from hushprice.research.shop_planner.plan import ShopPlan, plan_shop
@@ -25,6 +26,8 @@ _HOMES = {
     "Pricer": "hushprice.live.pricer",
     "Quote": "hushprice.live.pricer",
     "open_pricer": "hushprice.live.pricer",
+    "check_fit": "hushprice.logs.questions",
+    "evaluate": "hushprice.logs.questions",
     "Product": "hushprice.product",
     "load_product": "hushprice.product_file",
     "ShopPlan": "hushprice.research.shop_planner.plan",
@@ -45,6 +48,8 @@ __all__ = [
     "ShopPlan",
     "SimulationResult",
     "__version__",
+    "check_fit",
+    "evaluate",
     "load_market",
     "load_product",
     "load_world",

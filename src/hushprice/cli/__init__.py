@@ -10,15 +10,17 @@ import typer
 from hushprice.cli.attack import attack
 from hushprice.cli.audit import audit
 from hushprice.cli.certificate import certificate, verify
+from hushprice.cli.check import check
 from hushprice.cli.compare import compare
 from hushprice.cli.compile_code import compile_code
+from hushprice.cli.evaluate import evaluate
 from hushprice.cli.keys import keys
 from hushprice.cli.plan import plan
 from hushprice.cli.privacy import privacy
 from hushprice.cli.reproduce import reproduce
 from hushprice.cli.serve import serve
 from hushprice.cli.simulate import simulate
-from hushprice.cli.store import check, store
+from hushprice.cli.store import store
 from hushprice.cli.sweep import sweep
 from hushprice.cli.theory import theory
 from hushprice.cli.trail import trail
@@ -38,6 +40,7 @@ app.command()(plan)
 app.command()(privacy)
 app.command()(certificate)
 app.command()(verify)
+app.command()(evaluate)
 app.command()(sweep)
 app.command()(theory)
 app.command()(reproduce)
