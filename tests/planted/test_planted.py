@@ -12,6 +12,8 @@ from tests.planted import coin_bugs, coin_checks, link_bugs, link_checks, servic
 from tests.planted import customer_bugs as customer
 from tests.planted import engine_checks as engine
 from tests.planted import limit_bugs as limit
+from tests.planted import log_bugs as log
+from tests.planted import log_checks as logs
 from tests.planted import moment_bugs as moment
 from tests.planted import moment_checks as moments
 from tests.planted import noise_bugs as noise
@@ -261,6 +263,19 @@ PLANTED = [
         "a learner that dies started for ever",
         link_bugs.restarted_for_ever,
         link_checks.a_learner_that_dies_again_and_again_stays_down,
+    ),
+    Planted("logs: sensitivity of one row", log.sensitivity_of_one_row, logs.log_sums_keep_to_what_is_charged),
+    Planted(
+        "logs: a person replaced counted as zeroed out",
+        log.replaced_counted_as_zeroed_out,
+        logs.log_sums_keep_to_what_is_charged,
+    ),
+    Planted("logs: a person's rows not bounded", log.rows_not_bounded, logs.log_sums_keep_to_what_is_charged),
+    Planted("logs: numbers below nought let in", log.numbers_below_nought, logs.log_sums_keep_to_what_is_charged),
+    Planted("logs: a row that is not held", log.length_not_held, logs.log_sums_keep_to_what_is_charged),
+    Planted("logs: a sum released unpaid", log.released_unpaid, logs.a_sum_is_paid_for_once),
+    Planted(
+        "logs: rows multiplied together", log.rows_multiplied_together, logs.a_row_adds_the_same_whoever_comes_with_it
     ),
     Planted(
         "moments: noise without sensitivity", moment.noise_without_sensitivity, moments.sums_keep_to_what_is_charged

@@ -48,8 +48,8 @@ def evaluate(
     epsilon: LogEpsilon = None,
     delta: LogDelta = 1e-6,
     prices: Annotated[
-        tuple[float, ...] | None,
-        typer.Option(parser=options.numbers, metavar="P,P,...", help="In a release: the few prices there were."),
+        str | None,
+        typer.Option(metavar="P,P,...", help="In a release: the few prices there were."),
     ] = None,
     randomized: Annotated[
         bool, typer.Option("--randomized", help="In a release: prices were drawn without a look at the customer.")
@@ -73,10 +73,11 @@ def evaluate(
     from hushprice.cli import show, show_log_answers
     from hushprice.logs.questions import evaluate as ask
 
+    named = options.numbers(prices) if prices else ()
     with show.progress("reading the log", rated=False) as advance:
         answer = ask(
             log, product=product, policy=policy, propensity=propensity, bandwidth=bandwidth, level=level,
-            epsilon=epsilon, delta=delta, prices=prices or (), randomized=randomized, most_weight=most_weight,
+            epsilon=epsilon, delta=delta, prices=named, randomized=randomized, most_weight=most_weight,
             rows_per_customer=rows_per_customer, on_bad=on_bad, progress=lambda task, rows: advance(rows, 0),
         )  # fmt: skip
     if format is options.Format.json:

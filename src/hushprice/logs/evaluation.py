@@ -153,11 +153,11 @@ def judge(overlap: Overlap, way: Way) -> tuple[str, bool]:
     rows, never = overlap.rows, overlap.never / overlap.rows
     if overlap.weighted == 0:
         return "This log cannot answer: nobody in it was charged a price that the policy wants.", False
+    if never > _MOST_NEVER:
+        return f"This log cannot answer for {never:.0%} of its rows: nobody was charged the price wanted there.", False
     if overlap.effective < _LEAST_EFFECTIVE:
         count = f"{overlap.effective:.0f} of {rows:,}"
         return f"This log cannot answer: it says as much as {count} rows with equal weight would.", False
-    if never > _MOST_NEVER:
-        return f"This log cannot answer for {never:.0%} of its rows: nobody was charged the price wanted there.", False
     if overlap.largest > _MOST_LARGEST:
         return f"This log cannot answer: one row has {overlap.largest:.0%} of all weight.", False
     said = f"as much as {overlap.effective:,.0f} of {rows:,} rows with equal weight"

@@ -83,7 +83,7 @@ def release_check(
     checks.whole(1, rows_per_customer=rows_per_customer)
     cells = Cells(fit, product.contexts)
     ledger = open_sums(EpsilonDelta(epsilon, delta), (Share(3 * cells.count),), rows=rows_per_customer)
-    adding = _Adding(cells)
+    adding = CellCounts(cells)
     held = bounded(log, most=rows_per_customer)
     sums, ledger = release_sum(held, adding, ledger, 0, source or System())
     noise = noise_of(ledger, 0) / adding.scale
@@ -95,7 +95,7 @@ def release_check(
 
 
 @dataclass(frozen=True, eq=False)
-class _Adding:
+class CellCounts:
     """A row adds (1, believed, demand) to each of its cells, scaled to length 1 at most."""
 
     cells: Cells

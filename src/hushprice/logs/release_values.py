@@ -117,7 +117,7 @@ def release_values(
     likely: Propensities = KeptPropensities(kind, product.reach)
     if randomized:
         cells = np.array(choices) if choices else np.linspace(product.lowest, product.highest, _CELLS + 1)
-        counted, ledger = release_sum(held, _Counting(cells, kind), ledger, 0, noise)
+        counted, ledger = release_sum(held, PriceCounts(cells, kind), ledger, 0, noise)
         likely = CountedPropensities(cells, np.maximum(counted, 0.0), kind)
     width = _BANDWIDTH * (product.highest - product.lowest) if bandwidth is None else bandwidth / product.reach
     weighting = Weighting(
@@ -128,14 +128,14 @@ def release_values(
         bandwidth=0.0 if choices else width,
         positive=True,
     )
-    weighing = _Weighing(product, policy.among(choices), weighting, most_weight)
+    weighing = WeighedVisits(product, policy.among(choices), weighting, most_weight)
     sums, ledger = release_sum(held, weighing, ledger, len(shares) - 1, noise)
     deviation = noise_of(ledger, len(shares) - 1)
     return _answer(_Sums(sums, deviation, weighing, rows_per_customer, level), policy, weighting, ledger)
 
 
 @dataclass(frozen=True)
-class _Counting:
+class PriceCounts:
     """A row adds 1 to the cell of its price."""
 
     cells: FloatArray
@@ -147,7 +147,7 @@ class _Counting:
 
 
 @dataclass(frozen=True, eq=False)
-class _Weighing:
+class WeighedVisits:
     """A row's numbers in [0, 1]: weights over the largest, margins over the largest."""
 
     product: Product
@@ -189,7 +189,7 @@ class _Weighing:
 class _Sums:
     """Noisy means, and how uncertain they are."""
 
-    def __init__(self, sums: FloatArray, noise: float, weighing: _Weighing, rows: int, level: float) -> None:
+    def __init__(self, sums: FloatArray, noise: float, weighing: WeighedVisits, rows: int, level: float) -> None:
         scale = _LENGTH / _SCALES
         self.count = max(float(sums[_COUNT] * scale[_COUNT]), 1.0)
         self.means = sums * scale / self.count

@@ -45,7 +45,7 @@ def extra_terms(contexts: FloatArray, prices: FloatArray) -> FloatArray:
 
 def richer_test(model: ShopModel, reader: Reader) -> RicherTest:
     """The model is fitted to the log first, without noise, so that a noisy fit is not blamed on it."""
-    theta = _fitted(model, reader)
+    theta = likeliest(model, reader)
     size, extras = model.size, 0
     cross, sums = np.zeros((0, 0)), BucketSums(0)
     for rows in reader.rows("richer"):
@@ -72,7 +72,7 @@ def _tested(moved: FloatArray, extras: int) -> RicherTest:
     return RicherTest(terms=terms, statistic=statistic, chance=chance)
 
 
-def _fitted(model: ShopModel, reader: Reader) -> FloatArray:
+def likeliest(model: ShopModel, reader: Reader) -> FloatArray:
     """Maximum likelihood, by Newton steps, a pass over the log each."""
     theta = np.zeros(model.size)
     for _ in range(_STEPS):
