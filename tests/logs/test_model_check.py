@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 from scipy.special import expit
+from tests.logs import tables
 from tests.logs.drawn_logs import PRODUCT, SHOP, TRUE, currency, drawn, fit_of, log_of
 
-from hushprice.logs.calibration import Cells
+from hushprice.logs.calibration import Cells, names_of
 from hushprice.logs.model_check import check_model
 from hushprice.logs.reading import Reader
 from hushprice.logs.richer import extra_terms, richer_test
@@ -92,10 +93,6 @@ def test_a_log_with_too_few_rows_cannot_tell() -> None:
 
 
 def test_attributes_are_called_by_the_schemas_names() -> None:
-    from tests.logs.tables import PRODUCT as named
-
-    from hushprice.logs.calibration import names_of
-
-    assert named.schema is not None
-    assert names_of(named) == list(named.schema.names)
+    assert tables.PRODUCT.schema is not None
+    assert names_of(tables.PRODUCT) == list(tables.PRODUCT.schema.names)
     assert names_of(PRODUCT) == ["x1", "x2"]

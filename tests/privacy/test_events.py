@@ -17,6 +17,7 @@ from hushprice.privacy.events import (
     Batches,
     CovarianceStream,
     Event,
+    LogSums,
     MomentBatches,
     NotPrivate,
     PerturbedEstimate,
@@ -41,15 +42,16 @@ BATCHES = Batches(dimension=2, score_noise=13.0, curvature_noise=16.0, levels=12
 MOMENTS = MomentBatches(
     scores=9, descriptions=17, largest=0.1, own=(0.0, 0.6), noise=6.0, description_noise=38.0, earnings_noise=43.0
 )
+SUMS = LogSums(rows=2, entries=9, noise=12.0)
 EVENTS: list[Event] = [
     *(STREAM, TREE, ESTIMATE, LIVE),
-    *(dataclasses.replace(batches, live=live) for batches in (BATCHES, MOMENTS) for live in (False, True)),
+    *(dataclasses.replace(batches, live=live) for batches in (BATCHES, MOMENTS, SUMS) for live in (False, True)),
     NotPrivate(),
 ]
 FREE = ("grid", "output_grid", "levels", "live", "descriptions", "largest")  # 0 is one of their values
 NUMBERS = [
     (event, field.name)
-    for event in (STREAM, ESTIMATE, BATCHES, MOMENTS)
+    for event in (STREAM, ESTIMATE, BATCHES, MOMENTS, SUMS)
     for field in dataclasses.fields(event)
     if isinstance(getattr(event, field.name), (int, float)) and field.name not in FREE
 ]
@@ -67,6 +69,8 @@ def test_a_batch_has_a_sensible_number_of_blocks(levels: Any) -> None:
 def test_batches_say_whether_their_noise_is_live(live: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^live must be True or False, got"):
         dataclasses.replace(BATCHES, live=live)
+    with pytest.raises(InvalidInput, match=r"^live must be True or False, got"):
+        dataclasses.replace(SUMS, live=live)
 
 
 def test_a_row_is_an_upper_triangle() -> None:

@@ -49,6 +49,7 @@ class MemoryLog:
 
     def __init__(self, *blocks: LogRows) -> None:
         self._blocks = blocks
+        self.rows = sum(len(each.prices) for each in blocks)
 
     def blocks(self, partition: int) -> Iterator[LogRows]:
         yield from self._blocks
