@@ -31,6 +31,7 @@ PRODUCT = Product(floor=15.0, ceiling=35.0, reference_price=25.0, conversion=0.1
 FEW = np.array([-0.8, -0.4, 0.0, 0.4, 0.8])
 THETA = np.array([0.1, 0.3, -0.2, 0.6, 0.4, -0.2])  # of the policy: right about none of the worlds
 ROWS = 5000
+WAYS = (("few", "auto"), ("few", "estimate"), ("even", "auto"), ("even", "estimate"))  # prices, propensities
 _TASTE = {"reference_price": 25.0, "attributes": (0.5, -0.3)}
 _LOGIT = Logit(conversion=0.1, elasticity=2.0, interactions=(0.8, 0.3), **_TASTE)
 WORLDS: dict[str, Any] = {
@@ -63,15 +64,15 @@ def worlds(runs: int) -> None:
     """Bias, spread and coverage against the truth."""
     fit = PricePolicy(label="fit", model=model_of(PRODUCT), theta=THETA)
     print(f"{runs} logs of {ROWS} rows each; bias in standard errors, spread over stated error, coverage at 95 %")
-    for name, world in WORLDS.items():
+    for number, (name, world) in enumerate(WORLDS.items()):
         contexts = world.contexts(0, 2_000_000, np.random.default_rng(1))
-        for kind, propensity in (("few", "auto"), ("few", "estimate"), ("even", "auto"), ("even", "estimate")):
+        for way, (kind, propensity) in enumerate(WAYS):
             held = fit.among(tuple(FEW.tolist())) if kind == "few" else fit
             prices = 25.0 + 10.0 * held.prices(contexts)
             truth = float((prices * world.probabilities(0, contexts, prices)).mean())
             found = []
             for run in range(runs):
-                log = MemoryLog(drawn(world, kind, np.random.default_rng((run, 7))))
+                log = MemoryLog(drawn(world, kind, np.random.default_rng((run, number, way))))
                 found.append(evaluate_log(log, PRODUCT, fit, propensity=propensity))  # type: ignore[arg-type]
             _print_truth(f"{name}, {kind} prices, {found[0].propensities.partition(':')[0]}", truth, found)
 
@@ -138,16 +139,15 @@ def thornton(runs: int) -> None:
     from causaldata import thornton_hiv
 
     table = thornton_hiv.load_pandas().data
-    table = table[["got", "tinc", "any", "distvct", "age", "hiv2004"]].dropna()
-    table = table[table["any"] > 0]  # nobody's incentive is an atom at nought then
-    price = 3.0 - table["tinc"].to_numpy(dtype=np.float64)
+    table = table[["got", "tinc", "distvct", "age", "hiv2004"]].dropna()
+    price = 3.0 - np.round(2.0 * table["tinc"].to_numpy(dtype=np.float64)) / 2.0  # half dollars: seven prices
     contexts = np.column_stack([_scaled(table[name].to_numpy(dtype=np.float64)) for name in ("distvct", "age")])
     got = table["got"].to_numpy(dtype=np.float64)
     product = Product(
-        floor=0.1, ceiling=3.0, reference_price=1.6, conversion=float(got.mean()), contexts=2, elasticity=0.3
+        floor=0.0, ceiling=3.0, reference_price=1.5, conversion=float(got.mean()), contexts=2, elasticity=0.3
     )
     print(f"thornton_hiv: {np.unique(price).size} prices, {got.mean():.2f} fetch their result")
-    halves(product, LogRows(contexts, (price - 1.6) / product.reach, got, None, None, 0), runs)
+    halves(product, LogRows(contexts, (price - 1.5) / product.reach, got, None, None, 0), runs)
 
 
 def _scaled(column: FloatArray) -> FloatArray:

@@ -27,7 +27,8 @@ def shop(tmp_path: Path) -> Path:
         }
     ).write_csv(tmp_path / "visits.csv")
     (tmp_path / "product.toml").write_text(
-        "[product]\nfloor = 15.0\nceiling = 35.0\nreference_price = 25.0\nconversion = 0.2\ncontexts = 2\nunit_cost = 5.0\n"
+        "[product]\nfloor = 15.0\nceiling = 35.0\nreference_price = 25.0\n"
+        "conversion = 0.2\ncontexts = 2\nunit_cost = 5.0\n"
     )
     prior = {
         "theta": TRUE.tolist(),
@@ -90,7 +91,7 @@ def test_a_fit_is_checked(call: Callable, shop: Path) -> None:
     [
         ("evaluate {0}/none.csv --product {0}/product.toml", "none.csv"),
         ("evaluate {0}/visits.csv --product {0}/product.toml --policy dear", "policy must be a fit.json"),
-        ("evaluate {0}/visits.csv --product {0}/product.toml --policy 99", "price must be"),
+        ("evaluate {0}/visits.csv --product {0}/product.toml --policy 99", "price must lie in"),
         ("evaluate {0}/visits.csv --product {0}/product.toml --prices 1,2", "prices is for a release"),
         ("evaluate {0}/visits.csv --product {0}/product.toml --randomized", "randomized is for a release"),
         ("evaluate {0}/visits.csv --product {0}/product.toml --epsilon 1 --propensity estimate", "propensity must not"),

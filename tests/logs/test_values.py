@@ -237,7 +237,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
     with pytest.raises(InvalidInput, match="propensity is missing from row 0 on"):
         evaluate_log(log_of(drawn(9, np.random.default_rng(1))._replace(propensities=None)), PRODUCT, today,
                      propensity="probability")  # fmt: skip
-    with pytest.raises(InvalidInput, match="price must be"):
+    with pytest.raises(InvalidInput, match="price must lie in"):
         common_price(PRODUCT, 36.0)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from tests.planted.planting import Between, changed
 
-from hushprice.logs import private_sums, release_values
+from hushprice.logs import private_sums
 from hushprice.logs.price_policy import PricePolicy
 from hushprice.mechanisms.whole_numbers import UNIT_BITS
 from hushprice.policies.cautious.pricing.shop_model import with_constant
@@ -16,7 +16,7 @@ from hushprice.privacy.ledger import Ledger
 
 sensitivity_of_one_row = changed(sensitivity, "of_log_sums", lambda real: lambda rows, adjacency: 1.0)
 replaced_counted_as_zeroed_out = changed(sensitivity, "of_log_sums", lambda real: lambda rows, adjacency: float(rows))
-rows_not_bounded = changed(release_values, "bounded", lambda real: lambda log, most: log)
+rows_not_bounded = changed(private_sums, "bounded", lambda real: lambda log, most: log)
 numbers_below_nought = changed(
     private_sums,
     "np",

@@ -10,14 +10,15 @@ import typer
 from hushprice.cli import options
 from hushprice.cli import store as stores
 from hushprice.cli.evaluate import LogDelta, LogEpsilon, OnBad, RowsPerCustomer
+from hushprice.cli.serve import Config, Store
 
 
 def check(
     log: Annotated[
-        str | None, typer.Argument(metavar="[LOG]", help="A log, as of `hushprice evaluate`.", show_default=False)
+        str | None, typer.Argument(metavar="LOG", help="A log, as of `hushprice evaluate`.", show_default=False)
     ] = None,
     fit: Annotated[
-        Path | None, typer.Argument(metavar="[FIT]", help="What `hushprice fit` wrote.", show_default=False)
+        Path | None, typer.Argument(metavar="FIT", help="What `hushprice fit` wrote.", show_default=False)
     ] = None,
     *,
     product: Annotated[
@@ -28,8 +29,8 @@ def check(
     rows_per_customer: RowsPerCustomer = 1,
     on_bad: OnBad = "refuse",
     format: options.Printed = options.Format.table,
-    where: stores.Store = None,
-    config: stores.Config = None,
+    where: Store = None,
+    config: Config = None,
 ) -> None:
     """Hold a fit against a log: calibration, price response by segment, a richer model. Or read a whole store.
 

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.special import gammaincc
 
 from hushprice import checks
-from hushprice.logs.bounded import bounded
 from hushprice.logs.buckets import BucketSums, buckets_of
 from hushprice.logs.calibration import BINS, CELLS, Bin, Cells, Segment, names_of
 from hushprice.logs.evaluation import EXACT
@@ -84,8 +83,7 @@ def release_check(
     cells = Cells(fit, product.contexts)
     ledger = open_sums(EpsilonDelta(epsilon, delta), (Share(3 * cells.count),), rows=rows_per_customer)
     adding = CellCounts(cells)
-    held = bounded(log, most=rows_per_customer)
-    sums, ledger = release_sum(held, adding, ledger, 0, source or System())
+    sums, ledger = release_sum(log, adding, ledger, 0, source or System())
     noise = noise_of(ledger, 0) / adding.scale
     rows, believed, observed = (sums / adding.scale).reshape(cells.count, 3).T
     share = np.clip(believed / np.maximum(rows, 1.0), 0.0, 1.0)

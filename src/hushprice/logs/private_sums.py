@@ -16,6 +16,7 @@ import numpy as np
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
+from hushprice.logs.bounded import BoundedLog, bounded
 from hushprice.logs.passes import run_pass
 from hushprice.logs.rows import Log, LogRows
 from hushprice.mechanisms.exact_sums import in_unit_balls
@@ -83,11 +84,13 @@ def _calibrated(claimed: EpsilonDelta, shares: tuple[Share, ...], rows: int) -> 
 
 
 def release_sum(log: Log, add: Contribution, ledger: Ledger, place: int, source: Integers) -> tuple[FloatArray, Ledger]:
-    """The allowance's sum at `place`, with noise, and the ledger after it. `log` is bounded to the event's rows."""
+    """The allowance's sum at `place`, with noise, and the ledger after it; of a person, the event's rows count."""
     event = (ledger.allowance or ())[place].event
     assert isinstance(event, LogSums)
     after = ledger.spend(event)  # a refusal means that nothing happened
     drawn = source.integers(event.noise / grid_of(event.noise), event.entries)
+    if not (isinstance(log, BoundedLog) and log.most <= event.rows):
+        log = bounded(log, most=event.rows)
     total = run_pass(log, functools.partial(_whole, add, event.entries), event.entries)
     shift = 1 - math.frexp(grid_of(event.noise))[1]
     made = [round_bits(value, UNIT_BITS - shift) + each for value, each in zip(total, drawn, strict=True)]

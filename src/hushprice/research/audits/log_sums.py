@@ -92,7 +92,7 @@ def _worst(name: str, entries: int, add: Contribution, claimed: EpsilonDelta) ->
     ((event, _),) = [(each.event, each.count) for each in ledger.allowance or ()]
     sums = []
     for person in _people():
-        made, _ = release_sum(release_values.bounded(_log(person), most=ROWS), add, ledger, 0, NoNoise())
+        made, _ = release_sum(_log(person), add, ledger, 0, NoNoise())
         sums.append(made)
     apart = np.array(sums)[:, None] - np.array(sums)[None]
     moved = float(np.sqrt((apart * apart).sum(axis=2)).max()) / noise_of(ledger, 0)
