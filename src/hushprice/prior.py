@@ -176,8 +176,21 @@ def read_prior(path: str | Path, *, same_people: bool = True) -> Prior:
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """What a fit is known by: SHA-256 of its content, however the file is indented."""
-    return hashlib.sha256(canonical.encode(dict(content))).hexdigest()
+    """What a fit is known by: SHA-256 of its content, however the file is indented and whoever wrote its numbers.
+
+    >>> digest({"a": 1, "b": [0.5]}) == digest({"b": [0.5], "a": 1.0})
+    True
+    """
+    return hashlib.sha256(canonical.encode(_as_floats(content))).hexdigest()
+
+
+def _as_floats(value: Any) -> Any:
+    """Whole numbers as floats: a browser writes 1.0 as 1."""
+    if isinstance(value, Mapping):
+        return {name: _as_floats(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_floats(each) for each in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _read(entry: object, **beside: Any) -> Prior:

@@ -29,8 +29,8 @@ from hushprice.prior import Prior
 from hushprice.types import FloatArray
 
 # Chosen on the worlds of benchmarks/shops/designed.py (docs/lab/warm_start.md).
-TRUSTED = 0.8  # how likely a log is to be of this demand, before the first release
-WIDER = 1.5  # times the log's own covariance
+TRUSTED = 0.9  # how likely a log is to be of this demand, before the first release
+WIDER = 1.2  # times the log's own covariance
 DOUBT = 0.2  # and this share of each deviation that the shop leaves open
 _MOST = 30.0  # log-odds either way: a belief that is out never comes back by rounding alone
 
