@@ -117,9 +117,11 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true", help="logs of another demand")
     parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args()
-    cells = [("wrong", name) for name in WRONG] if given.wrong else [
-        (file, name) for file in given.worlds for name in importlib.import_module(f"shops.{file}").cases(given.horizon)
-    ]  # fmt: skip
+    cells = [
+        (file, name)
+        for file in (["wrong"] if given.wrong else given.worlds)
+        for name in (WRONG if file == "wrong" else importlib.import_module(f"shops.{file}").cases(given.horizon))
+    ]
     print("| world | warm knows at 0 | cold at 20,000 | cold earned | warm earned | ahead | worst cold | worst warm |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     with ProcessPoolExecutor(given.processes) as pool:

@@ -23,7 +23,7 @@ from hushprice.policies.cautious.pricing.health import Health
 from hushprice.policies.cautious.pricing.planning import Past
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.pricing.shop_model import ShopModel
-from hushprice.policies.cautious.pricing.warm import WarmStart
+from hushprice.policies.cautious.pricing.warm import TRUST, WarmStart
 from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.policies.saved_pricer import Pricer, SavedPricer, common, restore_slots, sound_slots
 from hushprice.privacy.budget import EpsilonDelta
@@ -74,11 +74,10 @@ class _Released(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Warm(msgspec.Struct, forbid_unknown_fields=True):
-    """Both beliefs of a warm start, and the log-odds of the log's. The first ones follow from the rules."""
+    """The beliefs of a warm start, and the logarithms of their weights. The first ones follow from the rules."""
 
-    log: _Normal
-    shop: _Normal
-    odds: float
+    beliefs: list[_Normal]
+    weighed: list[float]
 
 
 class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -160,8 +159,7 @@ def engine_state(engine: CautiousEngine) -> EngineState:
 
 
 def _warm(warm: WarmStart) -> _Warm:
-    log, shop = (_Normal(each.theta, each.covariance) for each in (warm.log, warm.shop))
-    return _Warm(log, shop, warm.odds)
+    return _Warm([_Normal(each.theta, each.covariance) for each in warm.beliefs], list(warm.weighed))
 
 
 def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
@@ -279,12 +277,17 @@ def _sound_warm(state: EngineState, quoter: CautiousQuoter) -> bool:
     warm, expected = state.warm, quoter.warm is not None and state.changed == 0
     if warm is None:
         return not expected
-    return expected and math.isfinite(warm.odds) and all(_normal(each, quoter.model.size) for each in (warm.log, warm.shop))
+    return (
+        expected
+        and len(warm.weighed) == len(warm.beliefs) == len(TRUST)
+        and abs(sum(math.exp(min(each, 1.0)) for each in warm.weighed) - 1.0) < 1e-9
+        and all(_normal(each, quoter.model.size) for each in warm.beliefs)
+    )
 
 
 def _restored(first: WarmStart, saved: _Warm) -> WarmStart:
-    log, shop = (Belief(each.theta, each.covariance) for each in (saved.log, saved.shop))
-    return replace(first, log=log, shop=shop, odds=saved.odds)
+    beliefs = tuple(Belief(each.theta, each.covariance) for each in saved.beliefs)
+    return replace(first, beliefs=beliefs, weighed=tuple(saved.weighed))
 
 
 def _possible(rule: Rule, model: ShopModel) -> bool:
