@@ -19,6 +19,7 @@ TRIANGLE = "triangle"  # independent noise on the entries of the upper triangle,
 FROBENIUS = "frobenius"  # off-diagonal entries get 1/sqrt(2) of it: equally much in every direction of matrix space
 LAYOUTS = (TRIANGLE, FROBENIUS)
 MOST_LEVELS = 20  # a batch has at most 2^20 blocks
+FINENESS = 32  # a grid is the power of two 2^-32 of the noise, or the next one below
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,14 +152,37 @@ class MomentBatches:
             raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RowCounts:
+    """How many rows of a table lie in each cell of a public partition, or have each text of a column, published once.
+
+    A record is all that one person has in the table: at most `rows` rows, each in one cell. The counts of cells get
+    N(0, noise^2) each. With a `threshold`, cells are texts that nobody has declared: those that a row has get the same
+    noise, and are published only where they pass the threshold then. `live` noise is on the grid of `grid_of`.
+    """
+
+    rows: int
+    noise: float
+    threshold: float | None = None
+    live: bool = False
+
+    def __post_init__(self) -> None:
+        checks.whole(1, rows=self.rows)
+        checks.positive(noise=self.noise)
+        if self.threshold is not None:
+            checks.at_least(self.rows, threshold=self.threshold)
+        if not isinstance(self.live, bool):
+            raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
+        if self.live:
+            checks.within(0.0, 2.0**FINENESS, noise=self.noise)  # its grid holds every whole number then
+
+
 @dataclass(frozen=True, slots=True)
 class NotPrivate:
     """A release without noise: no finite epsilon covers it."""
 
 
-Event = CovarianceStream | PerturbedEstimate | Batches | MomentBatches | NotPrivate
-
-FINENESS = 32  # a grid is the power of two 2^-32 of the noise, or the next one below
+Event = CovarianceStream | PerturbedEstimate | Batches | MomentBatches | RowCounts | NotPrivate
 
 
 def grid_of(noise: float) -> float:

@@ -2,7 +2,8 @@
 
 The loss of everything together is at most G + sum_i (shift_i + scale_i R_i), where G is the loss of one mu-GDP release,
 N(mu^2/2, mu^2), and the R_i are independent lengths of a standard normal vector in one or two dimensions, independent
-of G. Releases may be chosen one after the other, each in view of those before (docs/proofs/composition.md).
+of G. Releases may be chosen one after the other, each in view of those before (docs/proofs/composition.md). In either
+world this may fail to hold with the probability `failure` (docs/proofs/log_schema.md, section 3).
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+from scipy.special import ndtr
 
 from hushprice.errors import InvalidInput
 from hushprice.privacy import sensitivity
@@ -21,6 +24,7 @@ from hushprice.privacy.events import (
     MomentBatches,
     NotPrivate,
     PerturbedEstimate,
+    RowCounts,
     grid_of,
 )
 
@@ -48,6 +52,7 @@ class Loss:
     radials: tuple[Radial, ...] = ()
     coordinates: int = 0  # noise numbers drawn on a grid rather than from the real line
     unbounded: bool = False  # something was released without noise
+    failure: float = 0.0  # the probability, in each world, that all this does not hold
 
     @property
     def mu(self) -> float:
@@ -65,6 +70,8 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
             return _of_batches(event, count, adjacency)
         case MomentBatches():
             return _of_moments(event, count, adjacency)
+        case RowCounts():
+            return _of_counts(event, count, adjacency)
         case NotPrivate():
             return Loss(unbounded=True)
     raise InvalidInput(f"no accountant knows the event {event!r}")
@@ -78,6 +85,7 @@ def compose(losses: Iterable[Loss]) -> Loss:
         radials=tuple(radial for loss in losses for radial in loss.radials),
         coordinates=sum(loss.coordinates for loss in losses),
         unbounded=any(loss.unbounded for loss in losses),
+        failure=math.fsum(loss.failure for loss in losses),
     )
 
 
@@ -164,6 +172,26 @@ def _of_moments(event: MomentBatches, count: int, adjacency: Adjacency) -> Loss:
         mu_squared=count
         * (_square(scored) + _square(described / event.description_noise) + _square(earned / event.earnings_noise)),
         coordinates=count * (event.scores + event.descriptions + 2) if event.live else 0,
+    )
+
+
+def _of_counts(event: RowCounts, count: int, adjacency: Adjacency) -> Loss:
+    """One person moves at most `rows` counts down and as many up (docs/proofs/log_schema.md, sections 2 to 4).
+
+    Counts are whole and so on the noise's grid: nothing is rounded. A text that only this person has, at most `rows` of
+    them, passes the threshold with at most the probability that noise passes threshold - rows, less two grid steps for
+    noise on a grid. Counts that nobody of the two moves have the same law in both worlds: their noise costs nothing.
+    """
+    moved = (1.0 + _ROUNDING) * sensitivity.of_counts(event.rows, adjacency)
+    grid = grid_of(event.noise) if event.live else 0.0
+    failure = 0.0
+    if event.threshold is not None:
+        beyond = (event.threshold - event.rows - 2.0 * grid) / event.noise
+        failure = (1.0 + _ROUNDING) * event.rows * float(ndtr(-beyond))
+    return Loss(
+        mu_squared=count * _square(moved / event.noise),
+        coordinates=count * 2 * event.rows if event.live else 0,
+        failure=count * failure,
     )
 
 
