@@ -177,12 +177,40 @@ class RowCounts:
             checks.within(0.0, 2.0**FINENESS, noise=self.noise)  # its grid holds every whole number then
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogFit:
+    """A fit of a log (logs/fit): a description of all its rows, then as many scores as `score_noise` has entries.
+
+    A unit is a row, or, where `rows` is above 1, a customer with at most so many rows, who adds the mean of what the
+    rows would add. Each sum is divided by what one unit can move it by, so that no unit moves it by more than 1; it has
+    `descriptions` or `scores` numbers. Noise has the deviation given there. What a score is made of is settled by the
+    releases before it. `live` noise is on the grids that `grid_of` gives.
+    """
+
+    descriptions: int
+    scores: int
+    description_noise: float
+    score_noise: tuple[float, ...]
+    rows: int = 1
+    live: bool = False
+
+    def __post_init__(self) -> None:
+        checks.whole(1, descriptions=self.descriptions, scores=self.scores, rows=self.rows)
+        checks.positive(description_noise=self.description_noise)
+        for noise in self.score_noise:
+            checks.positive(score_noise=noise)
+        if not self.score_noise:
+            raise InvalidInput("score_noise must have an entry a score, got none")
+        if not isinstance(self.live, bool):
+            raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
+
+
 @dataclass(frozen=True, slots=True)
 class NotPrivate:
     """A release without noise: no finite epsilon covers it."""
 
 
-Event = CovarianceStream | PerturbedEstimate | Batches | MomentBatches | RowCounts | NotPrivate
+Event = CovarianceStream | PerturbedEstimate | Batches | MomentBatches | RowCounts | LogFit | NotPrivate
 
 
 def grid_of(noise: float) -> float:

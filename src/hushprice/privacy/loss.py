@@ -21,6 +21,7 @@ from hushprice.privacy.events import (
     Batches,
     CovarianceStream,
     Event,
+    LogFit,
     MomentBatches,
     NotPrivate,
     PerturbedEstimate,
@@ -72,6 +73,8 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
             return _of_moments(event, count, adjacency)
         case RowCounts():
             return _of_counts(event, count, adjacency)
+        case LogFit():
+            return _of_fit(event, count)
         case NotPrivate():
             return Loss(unbounded=True)
     raise InvalidInput(f"no accountant knows the event {event!r}")
@@ -193,6 +196,23 @@ def _of_counts(event: RowCounts, count: int, adjacency: Adjacency) -> Loss:
         coordinates=count * 2 * event.rows if event.live else 0,
         failure=count * failure,
     )
+
+
+def _of_fit(event: LogFit, count: int) -> Loss:
+    """One unit moves every sum of a fit by 1 at most, replaced or left out (docs/proofs/log_fit.md).
+
+    Live, every number of every row is cut to 2^-40, and each sum rounded to the noise's grid.
+    """
+    total = 0.0
+    for noise, numbers in [(event.description_noise, event.descriptions)] + [
+        (noise, event.scores) for noise in event.score_noise
+    ]:
+        moved = 1.0 + _ROUNDING
+        if event.live:
+            moved += (2.0 * grid_of(noise) + _CUT * event.rows) * math.sqrt(numbers)
+        total += _square(moved / noise)
+    numbers = event.descriptions + event.scores * len(event.score_noise)
+    return Loss(mu_squared=count * total, coordinates=count * numbers if event.live else 0)
 
 
 def _square(value: float) -> float:
