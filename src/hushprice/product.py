@@ -6,12 +6,17 @@ know what a slope or a ball is.
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from hushprice import checks
 from hushprice.demand.schema import OTHER, Schema
 from hushprice.errors import InvalidInput
+from hushprice.prior import Prior, prior_of, read_prior
+from hushprice.privacy.certificates import canonical
 from hushprice.privacy.delta import parse_delta
 
 MOST_CONTEXTS = 32
@@ -53,6 +58,7 @@ class Product:
     delta: float | str = "2/T^2"
     holdout: float = 0.0  # share of customers, by a coin, who go on paying today's price: what others are compared with
     risk: float = 0.02  # the largest share of what staying would have earned that learning may cost
+    prior: Prior | None = None  # what a private fit of a log says; a path to the fit's file is read
 
     def __post_init__(self) -> None:
         checks.finite(floor=self.floor, ceiling=self.ceiling, unit_cost=self.unit_cost)
@@ -82,6 +88,9 @@ class Product:
         checks.whole(0, contexts=self.contexts)
         checks.within(0, MOST_CONTEXTS, contexts=self.contexts)
         self._check_fit()
+        if self.prior is not None:
+            object.__setattr__(self, "prior", _prior(self.prior))
+            self._check_prior()
 
     def _take_contexts(self, entries: int) -> None:
         if self.contexts not in (0, entries):
@@ -107,6 +116,29 @@ class Product:
                 f"would fall by {fall:.0f} between them, {MOST_FALL:.0f} at most, got {self.floor!r} and "
                 f"{self.ceiling!r} with {cause} {getattr(self, cause)!r}"
             )
+
+    def _check_prior(self) -> None:
+        """Refuse what a log of other attributes says; prices, conversion and elasticity may differ (`prior_here`)."""
+        prior = self.prior
+        assert prior is not None
+        if prior.contexts != self.contexts:
+            raise InvalidInput(f"prior must be about the product's {self.contexts} contexts, got {prior.contexts}")
+        if prior.most != self.most:
+            raise InvalidInput(f"prior must be about quantities up to most, {self.most!r}, got {prior.most!r}")
+        if prior.schema is None or self.schema is None:
+            return
+        here, there = schema_text(self.schema), prior.schema
+        if json.loads(here) != json.loads(there):  # 18 and 18.0 are one bound
+            raise InvalidInput(f"prior must be about the product's attributes, {here:.200}, got {there:.200}")
+
+    @property
+    def prior_here(self) -> Prior | None:
+        """What the log says, in this product's own numbers."""
+        if self.prior is None:
+            return None
+        return self.prior.rebased(
+            level=self.level, response=self.response, reference_price=self.reference_price, reach=self.reach
+        )
 
     def _check_step(self) -> None:
         """There must be something to try out on both sides of today's price."""
@@ -209,6 +241,22 @@ def _elasticity(given: object) -> float | tuple[float, float]:
         checks.within(*ELASTICITIES, **{f"elasticity[{end}]": value})
     _below("elasticity[0]", given[0], "elasticity[1]", given[1])
     return (float(given[0]), float(given[1]))
+
+
+def _prior(given: object) -> Prior:
+    """A prior as it is, or read: from a file, or from what a file holds."""
+    if isinstance(given, (str, Path)):
+        return read_prior(given)
+    if isinstance(given, Mapping):
+        return prior_of(given)
+    if not isinstance(given, Prior):
+        raise InvalidInput(f"prior must be a Prior or the path of a fit's file, got {checks.shown(given)}")
+    return given
+
+
+def schema_text(schema: Schema) -> str:
+    """The attributes as a prior names them."""
+    return canonical.encode(schema.to_dict()).decode()
 
 
 def _below(low_name: str, low: float, high_name: str, high: float) -> None:

@@ -152,6 +152,8 @@ class Learner(Protocol):
 class SlotsDue(Protocol):
     """The slots of a live pricer, as far as an engine asks."""
 
+    learned: int  # slots handed over
+
     def due(self) -> tuple[FloatArray, float] | None:
         """The record that the next quote makes due, handed over once."""
         ...

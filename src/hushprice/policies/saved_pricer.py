@@ -56,6 +56,7 @@ class SavedPricer(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_
     waiting: np.ndarray  # phi of the slots that wait to be learned, one a row
     outcomes: np.ndarray  # of these slots; NaN where there is none yet
     clipped: tuple[int, int, int]  # features, demands, attributes
+    by_hand: int = 0  # records that the engine learned and no quote was given for
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(<sensitive>)"
@@ -64,8 +65,8 @@ class SavedPricer(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_
         return []
 
 
-def common(pricer: Pricer, clipped: tuple[int, int, int]) -> dict[str, Any]:
-    """The fields of `SavedPricer`."""
+def common(pricer: Pricer, clipped: tuple[int, int, int], learned: int) -> dict[str, Any]:
+    """The fields of `SavedPricer`, where the engine has learned so many records."""
     slots = pricer.slots
     return {
         "horizon": pricer.horizon,
@@ -82,6 +83,7 @@ def common(pricer: Pricer, clipped: tuple[int, int, int]) -> dict[str, Any]:
         "waiting": np.array([each.phi for each in slots.pending]).reshape(-1, pricer.features.dimension),
         "outcomes": np.array([np.nan if each.demand is None else each.demand for each in slots.pending]),
         "clipped": clipped,
+        "by_hand": learned - slots.learned,
     }
 
 
@@ -100,9 +102,11 @@ def rebuilt(kind: Callable[..., AnyPricer], state: SavedPricer, policy: Policy, 
 
 
 def sound_slots(state: SavedPricer, pricer: Pricer, learned: int) -> dict[str, bool]:
-    """Do the slots fit each other, `learned` of them being learned? By field."""
+    """Do the slots fit each other, `learned` records, those learned by hand with them, being learned? By field."""
     waiting = state.outcomes.size
+    learned -= state.by_hand
     return {
+        "by_hand": state.by_hand >= 0,
         "status": set(state.status) <= set(range(4)) and learned + waiting == min(len(state.status), state.last),
         "last": state.last in (learned, pricer.slots.last),
         "waiting": state.waiting.shape == (waiting, pricer.features.dimension)
@@ -114,8 +118,9 @@ def sound_slots(state: SavedPricer, pricer: Pricer, learned: int) -> dict[str, b
 
 
 def restore_slots(state: SavedPricer, pricer: Pricer, learned: int) -> None:
-    """Take up after `learned` slots were learned."""
+    """Take up after `learned` records were learned."""
     slots = pricer.slots
+    learned -= state.by_hand
     slots.key, slots.status, slots.last = state.key, bytearray(state.status), state.last
     slots.count, slots.learned = len(state.status), learned
     outcomes = [None if np.isnan(outcome) else float(outcome) for outcome in state.outcomes]

@@ -45,6 +45,10 @@ def epsilon_of(loss: Loss, delta: float) -> float:
         return math.inf
     if loss.failure != 0.0:
         return _epsilon_despite(loss, delta)
+    if loss.epsilon > 0.0 or loss.delta > 0.0:  # docs/proofs/composition.md, section 6: both add to what the rest costs
+        rest = replace(loss, epsilon=0.0, delta=0.0)
+        left = delta - loss.delta
+        return loss.epsilon + epsilon_of(rest, left) if left >= LEAST_DELTA else math.inf
     if loss.coordinates == 0:
         return _ideal_epsilon(loss, delta)
     # docs/proofs/discrete_noise.md: delta(eps) <= e^eta delta_ideal(eps - 2 eta) + spare, eta as below.
@@ -74,7 +78,8 @@ def fits(loss: Loss, epsilon: float, delta: float) -> bool:
     order fixed in advance do add up whatever is chosen (Feldman and Zrnic, "Individual privacy accounting via a Renyi
     filter", 2021). The order is the best one for a Gaussian release that costs the whole budget.
     """
-    if loss.unbounded or loss.failure != 0.0 or loss.coordinates > _FILTERED or epsilon == 0.0:
+    stated = loss.failure != 0.0 or loss.epsilon > 0.0 or loss.delta > 0.0
+    if loss.unbounded or stated or loss.coordinates > _FILTERED or epsilon == 0.0:
         return False
     ideal = delta * (1.0 - 2.0 * _GRIDDED)
     _, tilt = renyi_epsilon(Loss(mu_squared=gaussian.mu_of(epsilon, delta) ** 2), ideal)

@@ -34,7 +34,7 @@ def loss_of_customer(loss: Loss, records: int) -> Loss:
     different batches, each with as many numbers on a grid. Objective perturbation has no such rule, and is refused.
     """
     checks.whole(1, records=records)
-    if loss.radials:
+    if loss.radials or loss.epsilon > 0.0 or loss.delta > 0.0:
         raise InvalidInput("a customer's records are accounted for in Gaussian releases alone, got estimates as well")
     return Loss(
         mu_squared=loss.mu_squared * records * records,
@@ -62,19 +62,25 @@ def in_histories(loss: Loss, histories: int) -> Loss:
     return compose([loss] * histories)
 
 
-def guarantee_after(products: Iterable[tuple[Loss, int, int]], delta: float) -> CustomerGuarantee:
+def guarantee_after(
+    products: Iterable[tuple[Loss, int, int]], delta: float, earlier: Iterable[Loss] = ()
+) -> CustomerGuarantee:
     """What is proven for a customer of all these products, each with its loss, its cap and its restored backups.
+
+    `earlier` are what fits cost the customer that products started from, all rows of a person together.
 
     >>> found = guarantee_after([(Loss(mu_squared=0.04), 3, 3)], 1e-6)
     >>> found.records, round(found.mu, 12)
     (12, 1.2)
     """
     products = tuple(products)
-    found = guarantee_of([(in_histories(loss, restores + 1), cap) for loss, cap, restores in products], delta)
+    found = guarantee_of([(in_histories(loss, restores + 1), cap) for loss, cap, restores in products], delta, earlier)
     return replace(found, records=sum(most_records(cap, restores) for _, cap, restores in products))
 
 
-def guarantee_of(products: Iterable[tuple[Loss, int]], delta: float) -> CustomerGuarantee:
+def guarantee_of(
+    products: Iterable[tuple[Loss, int]], delta: float, earlier: Iterable[Loss] = ()
+) -> CustomerGuarantee:
     """What is proven for a customer of all these products, each with its loss and its cap on records.
 
     >>> one = guarantee_of([(Loss(mu_squared=0.04), 3)], 1e-6)
@@ -82,7 +88,7 @@ def guarantee_of(products: Iterable[tuple[Loss, int]], delta: float) -> Customer
     (0.6, 2.76)
     """
     products = tuple(products)
-    loss = compose(loss_of_customer(each, records) for each, records in products)
+    loss = compose([*(loss_of_customer(each, records) for each, records in products), *earlier])
     return CustomerGuarantee(
         records=sum(int(records) for _, records in products),
         mu=math.inf if loss.unbounded else loss.mu,

@@ -205,12 +205,37 @@ class LogFit:
             raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EarlierFit:
+    """A private fit of a log that prices start from, released before the first customer, who may be in the log too.
+
+    Neighbours replace a record and, in the log, what belongs to the same customer: one row, or all rows of a person
+    where `whole_person` is true. The fit is (epsilon, delta)-private to that, by its own certificate; `fit` is the
+    SHA-256 of its content. Where `mu` is given it is mu-GDP, with `numbers` of its noise drawn on a grid that
+    docs/proofs/discrete_noise.md covers, and that says no less than (epsilon, delta).
+    """
+
+    fit: str
+    epsilon: float
+    delta: float
+    mu: float | None = None
+    numbers: int = 0
+    whole_person: bool = False
+
+    def __post_init__(self) -> None:
+        checks.non_negative(epsilon=self.epsilon)
+        checks.within(0.0, 1.0, delta=self.delta)
+        checks.whole(0, numbers=self.numbers)
+        if self.mu is not None:
+            checks.non_negative(mu=self.mu)
+
+
 @dataclass(frozen=True, slots=True)
 class NotPrivate:
     """A release without noise: no finite epsilon covers it."""
 
 
-Event = CovarianceStream | PerturbedEstimate | Batches | MomentBatches | RowCounts | LogFit | NotPrivate
+Event = CovarianceStream | PerturbedEstimate | Batches | MomentBatches | RowCounts | LogFit | EarlierFit | NotPrivate
 
 
 def grid_of(noise: float) -> float:

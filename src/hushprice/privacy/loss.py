@@ -20,6 +20,7 @@ from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import (
     Batches,
     CovarianceStream,
+    EarlierFit,
     Event,
     LogFit,
     MomentBatches,
@@ -54,6 +55,8 @@ class Loss:
     coordinates: int = 0  # noise numbers drawn on a grid rather than from the real line
     unbounded: bool = False  # something was released without noise
     failure: float = 0.0  # the probability, in each world, that all this does not hold
+    epsilon: float = 0.0  # of releases of which nothing but (epsilon, delta) is known, together
+    delta: float = 0.0
 
     @property
     def mu(self) -> float:
@@ -74,6 +77,8 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
         case RowCounts():
             return _of_counts(event, count, adjacency)
         case LogFit():
+            return _of_log_fit(event, count)
+        case EarlierFit():
             return _of_fit(event, count)
         case NotPrivate():
             return Loss(unbounded=True)
@@ -89,6 +94,8 @@ def compose(losses: Iterable[Loss]) -> Loss:
         coordinates=sum(loss.coordinates for loss in losses),
         unbounded=any(loss.unbounded for loss in losses),
         failure=math.fsum(loss.failure for loss in losses),
+        epsilon=math.fsum(loss.epsilon for loss in losses),
+        delta=math.fsum(loss.delta for loss in losses),
     )
 
 
@@ -198,7 +205,7 @@ def _of_counts(event: RowCounts, count: int, adjacency: Adjacency) -> Loss:
     )
 
 
-def _of_fit(event: LogFit, count: int) -> Loss:
+def _of_log_fit(event: LogFit, count: int) -> Loss:
     """One unit moves every sum of a fit by 1 at most, replaced or left out (docs/proofs/log_fit.md).
 
     Live, every number of every row is cut to 2^-40, and each sum rounded to the noise's grid.
@@ -213,6 +220,13 @@ def _of_fit(event: LogFit, count: int) -> Loss:
         total += _square(moved / noise)
     numbers = event.descriptions + event.scores * len(event.score_noise)
     return Loss(mu_squared=count * total, coordinates=count * numbers if event.live else 0)
+
+
+def _of_fit(event: EarlierFit, count: int) -> Loss:
+    """By its mu where it has one, otherwise by its (epsilon, delta) (docs/proofs/composition.md, section 6)."""
+    if event.mu is None:
+        return Loss(epsilon=count * event.epsilon, delta=count * event.delta)
+    return Loss(mu_squared=count * _square(event.mu), coordinates=count * event.numbers)
 
 
 def _square(value: float) -> float:

@@ -28,6 +28,7 @@ class PrivateStrategy:
             holdout=product.holdout,
             drawn=noise,
             response_doubt=product.response_doubt,
+            prior=product.prior_here,
         )
         self._product = product
         self._rng = rng

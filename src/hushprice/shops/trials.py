@@ -14,6 +14,7 @@ from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.delta import parse_delta
+from hushprice.privacy.earlier import claimed_after
 from hushprice.product import Product
 from hushprice.shops.private_strategy import PrivateStrategy
 from hushprice.shops.result import ShopResult
@@ -112,7 +113,10 @@ def _claimed(job: ShopJob) -> EpsilonDelta | None:
     if job.policy == "staying":
         return EpsilonDelta(0.0, 0.0)
     delta = {DEFAULT: parse_delta(job.product.delta, job.horizon), "one-price": 0.0}.get(job.policy)
-    return EpsilonDelta(job.product.epsilon, delta) if job.noise and delta is not None else None
+    if not job.noise or delta is None:
+        return None
+    prior = job.product.prior if job.policy == DEFAULT else None
+    return claimed_after(None if prior is None else prior.paid, EpsilonDelta(job.product.epsilon, delta))
 
 
 @dataclass(frozen=True)

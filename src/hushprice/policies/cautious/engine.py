@@ -59,11 +59,14 @@ class CautiousEngine:
         if due is None:
             self.release()
         else:
-            self.step(*due)
+            self.step(*due, slot=slots.learned)
 
-    def step(self, phi: FloatArray, demand: float) -> MomentRelease | None:
-        """Learn the next slot, whose record is given as features; returns what is released after it."""
-        product, slot = self.product, self.learner.count + 1
+    def step(self, phi: FloatArray, demand: float, slot: int | None = None) -> MomentRelease | None:
+        """Learn the next record, given as features; returns what is released after it.
+
+        `slot` is the quote's, whose coin is meant; without one, records are counted.
+        """
+        product, slot = self.product, self.learner.count + 1 if slot is None else slot
         x, p = _read(phi)
         # Features are rounded once more than contexts and prices, which were inside; a last digit is no clipping.
         price = min(max(product.relative_of(p * product.ceiling), -1.0), 1.0)

@@ -16,7 +16,8 @@ from hushprice.policies.cautious.pricing import instruments, population
 from hushprice.privacy import accountant, sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.privacy.events import MomentBatches, NotPrivate
+from hushprice.privacy.earlier import claimed_after, entries_after
+from hushprice.privacy.events import EarlierFit, MomentBatches, NotPrivate
 from hushprice.privacy.ledger import Entry, Ledger
 from hushprice.privacy.loss import loss_of
 from hushprice.privacy.roots import brentq
@@ -64,10 +65,11 @@ class MomentNoise:
         return accountant.epsilon_of(loss_of(self.event(contexts, live=True), 1, self.adjacency), self.claimed.delta)
 
 
-def open_ledger(noise: MomentNoise, event: MomentBatches | NotPrivate) -> Ledger:
-    """An empty ledger that allows all batches, once, and nothing else."""
-    claimed = noise.claimed if isinstance(event, MomentBatches) else None
-    return Ledger(adjacency=noise.adjacency, claimed=claimed, allowance=(Entry(event, 1),))
+def open_ledger(noise: MomentNoise, event: MomentBatches | NotPrivate, paid: EarlierFit | None = None) -> Ledger:
+    """A ledger that allows all batches, once, and nothing else; what was paid before the first price is spent."""
+    claimed = claimed_after(paid, noise.claimed) if isinstance(event, MomentBatches) else None
+    spent = entries_after(paid)
+    return Ledger(adjacency=noise.adjacency, claimed=claimed, allowance=(*spent, Entry(event, 1)), spent=spent)
 
 
 @functools.lru_cache(maxsize=256)

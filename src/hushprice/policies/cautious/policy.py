@@ -12,7 +12,6 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.policies.cautious.rules import CautiousRules, cautious
 from hushprice.policies.protocol import Policy, check_claim
-from hushprice.privacy.budget import EpsilonDelta
 from hushprice.product import Product
 from hushprice.settings import PolicySettings
 
@@ -38,10 +37,10 @@ class CautiousPolicy(Policy):
             raise InvalidInput(f"rules must be those of the product, {self.product}")
         if noise.adjacency is not self.adjacency:
             raise InvalidInput(f"adjacency must be the noise's, {noise.adjacency.value}, got {self.adjacency.value}")
-        accounted = None
-        if self.claimed == noise.claimed:
-            accounted = EpsilonDelta(noise.proven_epsilon(rules.model.contexts), noise.claimed.delta)
-        check_claim(self, noise.claimed if rules.drawn else None, accounted)
+        if rules.paid != (None if self.product.prior is None else self.product.prior.paid):
+            raise InvalidInput(f"rules must count what the product's prior cost, {self.product.prior}")
+        accounted = rules.proven if self.claimed == rules.claimed else None
+        check_claim(self, rules.claimed if rules.drawn else None, accounted)
 
     @property
     def learns(self) -> bool:
@@ -85,19 +84,18 @@ def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> Cau
         holdout=product.holdout,
         drawn=settings.noise,
         response_doubt=product.response_doubt,
+        prior=product.prior_here,
     )
     return cautious_policy(product, rules)
 
 
 def cautious_policy(product: Product, rules: CautiousRules) -> CautiousPolicy:
     """The policy with these rules. Its guarantee holds for any number of customers, so it is bound to no horizon."""
-    noise = rules.noise
-    proven = EpsilonDelta(noise.proven_epsilon(rules.model.contexts), noise.claimed.delta)
     return CautiousPolicy(
         name=NAME,
         product=product,
         rules=rules,
-        adjacency=noise.adjacency,
-        claimed=noise.claimed if rules.drawn else None,
-        proven=proven if rules.drawn else None,
+        adjacency=rules.noise.adjacency,
+        claimed=rules.claimed if rules.drawn else None,
+        proven=rules.proven if rules.drawn else None,
     )

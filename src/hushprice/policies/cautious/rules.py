@@ -13,8 +13,11 @@ from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.noise import MomentNoise, calibrate
 from hushprice.policies.cautious.pricing.shop_model import ShopModel
+from hushprice.prior import Prior
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.earlier import claimed_after, proven_after
+from hushprice.privacy.events import EarlierFit
 
 LEVEL = 1.0  # deviations of the first belief: of log-odds at today's price,
 ATTRIBUTES = 0.7  # of what an attribute adds to them,
@@ -40,6 +43,7 @@ class CautiousRules:
     horizon: int
     holdout: float = 0.0  # share of slots, by a coin, that are charged today's price
     drawn: bool = True  # False: all noise is left out, for study, and nothing is claimed
+    prior: Prior | None = None  # what a log says, in the model's numbers
 
     def __post_init__(self) -> None:
         checks.positive(**dict(zip(("level", "attributes", "response", "personal"), self.deviations, strict=True)))
@@ -47,6 +51,33 @@ class CautiousRules:
         checks.positive(growth=self.growth)
         checks.within(0.0, 1.0, risk=self.risk)
         checks.within(0.0, 0.5, holdout=self.holdout)
+        if self.prior is not None:
+            self._check_prior(self.prior)
+
+    def _check_prior(self, prior: Prior) -> None:
+        if prior.contexts != self.model.contexts:
+            raise InvalidInput(f"prior must be about {self.model.contexts} contexts, got {prior.contexts}")
+        if (prior.level, prior.response) != (self.model.level, self.model.response):
+            raise InvalidInput(f"prior must be in the model's numbers, got level {prior.level}, {prior.response}")
+        if prior.paid is not None and prior.adjacency is not self.noise.adjacency:
+            neighbours = f"{self.noise.adjacency.value}, got {prior.adjacency.value}"
+            raise InvalidInput(f"prior.adjacency must be the product's where the same people are in both, {neighbours}")
+
+    @property
+    def paid(self) -> EarlierFit | None:
+        """What customers may have paid before the first price."""
+        return None if self.prior is None else self.prior.paid
+
+    @property
+    def claimed(self) -> EpsilonDelta:
+        """What all of it costs a customer, at most: the noise's claim, and what was paid before."""
+        return claimed_after(self.paid, self.noise.claimed)
+
+    @property
+    def proven(self) -> EpsilonDelta:
+        """What the accountant gets for it, drawn live."""
+        event = self.noise.event(self.model.contexts, live=True)
+        return proven_after(self.paid, event, self.noise.claimed, self.noise.adjacency)
 
     def score_noise(self, choice: int) -> float:
         """The deviation of an entry of a batch's score, as drawn."""
@@ -71,6 +102,7 @@ def cautious(
     holdout: float = 0.0,
     drawn: bool = True,
     response_doubt: float | None = None,
+    prior: Prior | None = None,
 ) -> CautiousRules:
     """The rules for a budget and a product; `response_doubt` replaces RESPONSE where a shop knows better."""
     conversion = model.conversion
@@ -90,6 +122,7 @@ def cautious(
         horizon=horizon,
         holdout=holdout,
         drawn=drawn,
+        prior=prior,
     )
 
 

@@ -178,7 +178,8 @@ def state_of(pricer: Pricer) -> State:
     state, policy = engine_state(pricer.engine), pricer.policy
     product = {name: value for name, value in asdict(policy.product).items() if name != "schema"}
     saved = _Policy(name=policy.name, product=product, rules=policy.rules, claimed=policy.claimed, proven=policy.proven)
-    return State(**common(pricer, (*state.clipped, pricer.clipped_attributes)), policy=saved, cautious=state)
+    every = common(pricer, (*state.clipped, pricer.clipped_attributes), state.learned)
+    return State(**every, policy=saved, cautious=state)
 
 
 def policy_of(state: State) -> CautiousPolicy:

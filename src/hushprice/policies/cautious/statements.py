@@ -10,11 +10,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
+from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.pricing import instruments, population
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.certificates.batch_facts import (
+    ALONE,
     ServiceFacts,
     lateness,
     paid_at_once,
@@ -25,11 +27,17 @@ from hushprice.privacy.certificates.batch_facts import (
 )
 from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.privacy.certificates.facts import Mechanism, StatedResult, read_section
-from hushprice.privacy.certificates.statements import mechanism, versions
-from hushprice.privacy.events import MomentBatches
+from hushprice.privacy.certificates.statements import mechanism, plain, versions
+from hushprice.privacy.events import EarlierFit, MomentBatches
 from hushprice.product import MOST_CONTEXTS
 
 STATED = {"parameters.horizon": "how many customers are learned from; nothing proven depends on it"}
+
+_STATED_PRIOR = {
+    "parameters.prior.fit": "SHA-256 of the fit that prices start from",
+    "parameters.prior.same_people": "may who is in the fit's log be a customer? If not, its budget does not count here",
+}
+_STATED_COST = {"parameters.prior.cost": "what the fit cost, which its own certificate proves"}
 
 _RELEASERS = {
     "descriptions": "of each batch, once: a sum of descriptions of customers, two of them at most sqrt(2) apart, "
@@ -40,6 +48,20 @@ _RELEASERS = {
     "score": "of each batch, once: a sum of residuals times instruments of length at most 1, with Gaussian noise",
 }
 MOST_CHOICES = 16
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StatedPrior:
+    """The fit that prices start from, and what it cost customers who may be in its log; None: nobody is in both."""
+
+    fit: str
+    paid: EarlierFit | None
+
+    def describe(self) -> dict[str, Any]:
+        """As a certificate says it."""
+        return {"fit": self.fit, "same_people": self.paid is not None} | (
+            {} if self.paid is None else {"cost": {**plain(self.paid)}}
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +76,7 @@ class CautiousFacts:
     contexts: int
     event: MomentBatches
     claimed: EpsilonDelta
+    prior: StatedPrior | None = None  # the fit that prices start from
     service: ServiceFacts | None = None  # then there is a deadline in seconds, and `delay` is not said
 
     def describe(self) -> dict[str, dict[str, Any]]:
@@ -61,8 +84,13 @@ class CautiousFacts:
         return {
             "mechanism": mechanism(_RELEASERS, self.issued, self.versions),
             "parameters": _parameters(self),
-            **paid_at_once(self.event, self.claimed, self.adjacency, self.issued, self.service),
+            **paid_at_once(self.event, self.claimed, self.adjacency, self.issued, self.service, self.paid),
         }
+
+    @property
+    def paid(self) -> EarlierFit | None:
+        """What customers may have paid before the first price."""
+        return None if self.prior is None else self.prior.paid
 
     def check_follows(self, before: CautiousFacts) -> None:
         """Nothing in it counts."""
@@ -82,6 +110,7 @@ def _parameters(facts: CautiousFacts) -> dict[str, Any]:
             "earnings": float(event.earnings_noise),
         },
         "own": [float(share) for share in event.own],
+        **({} if facts.prior is None else {"prior": facts.prior.describe()}),
         "sensitivities": {
             "description": sensitivity.of_covariance(facts.adjacency),
             "earnings": 1.0,
@@ -96,6 +125,20 @@ class _Noise(Struct):
     earnings: float
 
 
+class _Cost(Struct):
+    epsilon: float
+    delta: float
+    mu: float | None
+    numbers: Annotated[int, Meta(ge=0, le=2**36)]
+    whole_person: bool
+
+
+class _Prior(Struct):
+    fit: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    same_people: bool
+    cost: _Cost | None = None
+
+
 class _Parameters(Struct):
     adjacency: Adjacency
     contexts: Annotated[int, Meta(ge=0, le=MOST_CONTEXTS)]
@@ -103,6 +146,11 @@ class _Parameters(Struct):
     largest: float
     noise: _Noise
     own: Annotated[list[float], Meta(min_length=1, max_length=MOST_CHOICES)]
+    prior: _Prior | None = None
+
+
+class _Alone(Struct):
+    alone: StatedResult
 
 
 def read(certificate: Certificate) -> CautiousFacts:
@@ -110,6 +158,11 @@ def read(certificate: Certificate) -> CautiousFacts:
     mechanism = read_section(certificate, "mechanism", Mechanism)
     parameters = read_section(certificate, "parameters", _Parameters)
     noise, contexts = parameters.noise, parameters.contexts
+    prior = None if parameters.prior is None else _read_prior(parameters.prior)
+    if prior is None or prior.paid is None:
+        claimed = read_section(certificate, "result", StatedResult).claimed
+    else:
+        claimed = read_section(certificate, "result", _Alone).alone.claimed
     return CautiousFacts(
         issued=mechanism.issued,
         versions=msgspec.to_builtins(mechanism.versions),
@@ -127,9 +180,18 @@ def read(certificate: Certificate) -> CautiousFacts:
             earnings_noise=noise.earnings,
             live=True,
         ),
-        claimed=read_section(certificate, "result", StatedResult).claimed,
+        claimed=claimed,
+        prior=prior,
         service=read_service(certificate),
     )
+
+
+def _read_prior(stated: _Prior) -> StatedPrior:
+    if stated.same_people != (stated.cost is not None):
+        raise InvalidInput("parameters.prior.cost must be there where the same people are in both, and only there")
+    cost = stated.cost
+    paid = None if cost is None else EarlierFit(fit=stated.fit, **msgspec.structs.asdict(cost))
+    return StatedPrior(fit=stated.fit, paid=paid)
 
 
 def facts_of(pricer: Any, issued: datetime.date) -> CautiousFacts:
@@ -151,6 +213,7 @@ def facts_of_policy(
         contexts=rules.model.contexts,
         event=rules.noise.event(rules.model.contexts, live=True),
         claimed=rules.noise.claimed,
+        prior=None if rules.prior is None else StatedPrior(fit=rules.prior.fit, paid=rules.prior.paid),
         service=service,
     )
 
@@ -162,14 +225,29 @@ def is_certified(policy: Any) -> bool:
 
 def stated(certificate: Certificate) -> dict[str, str]:
     """The fields that no arithmetic can check, and what each says."""
-    return {**stated_by(certificate), **STATED}
+    prior = certificate.content("parameters").get("prior")
+    of_prior = {} if prior is None else _STATED_PRIOR | (_STATED_COST if prior["same_people"] else {})
+    return {**stated_by(certificate), **STATED, **of_prior}
 
 
 def recomputed(certificate: Certificate) -> list[str]:
     """What writing the certificate a second time has shown, a line each."""
     parameters = certificate.content("parameters")
+    prior = parameters.get("prior")
     return [
+        *([] if prior is None else [_of_prior(certificate, prior)]),
         f"sensitivities of a score, a description and earnings, neighbours {parameters['adjacency']}, recomputed",
         f"events recomputed: any number of batches of {len(parameters['own'])} kinds, grids",
         *recomputed_once(certificate),
     ]
+
+
+def _of_prior(certificate: Certificate, prior: dict[str, Any]) -> str:
+    name = f"prices start from fit {prior['fit'][:16]}..."
+    if not prior["same_people"]:
+        return f"{name}, whose log is stated to hold no customer: its budget is not in these figures"
+    claimed, alone = certificate.content("result")["claimed"], certificate.content("result")[ALONE]["claimed"]
+    return (
+        f"{name}, and budgets add up: epsilon {prior['cost']['epsilon']:.6g} of the fit and {alone['epsilon']:.6g} "
+        f"of the product, {claimed['epsilon']:.6g} together"
+    )

@@ -133,7 +133,8 @@ def state_of(pricer: Pricer) -> State:
         claimed=policy.claimed,
         proven=policy.proven,
     )
-    return State(**common(pricer, (*state.clipped, pricer.clipped_attributes)), policy=saved, newton=state)
+    every = common(pricer, (*state.clipped, pricer.clipped_attributes), state.learned)
+    return State(**every, policy=saved, newton=state)
 
 
 def policy_of(state: State) -> NewtonPolicy:

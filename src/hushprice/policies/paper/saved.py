@@ -66,8 +66,9 @@ def state_of(pricer: Pricer) -> State:
     engine: Framework = pricer.engine
     learner, quoter = engine.learner, engine.quoter
     records, release = learner.records, quoter.covariance
+    clipped = records.clipped_features, records.clipped_demands, pricer.clipped_attributes
     return State(
-        **common(pricer, (records.clipped_features, records.clipped_demands, pricer.clipped_attributes)),
+        **common(pricer, clipped, records.count),
         policy=_saved(pricer.policy),
         phi=records.phi[:, : records.count],
         demands=records.demand[: records.count],

@@ -20,12 +20,14 @@ from hushprice.privacy.certificates.certificate import OUTSIDE, Certificate
 from hushprice.privacy.certificates.facts import Count, Text, read_section
 from hushprice.privacy.certificates.statements import DELAY, STATED, costs
 from hushprice.privacy.customers import guarantee_after
-from hushprice.privacy.events import Event
+from hushprice.privacy.earlier import claimed_after, entries_after, loss_of_whole_person
+from hushprice.privacy.events import EarlierFit, Event
 from hushprice.privacy.histories import OVERLAPS, RESTORES
-from hushprice.privacy.ledger import Entry, loss_of_all
+from hushprice.privacy.loss import loss_of
 
 MOST_RECORDS = 10_000  # of a customer: a promise about more would say nothing
 LONGEST_DETAIL = 500  # characters
+ALONE = "alone"  # results of a product, where those of a fit before it are added to them
 ChangeKind = Literal[
     "freeze", "resume", "retire", "rules", "reference price", "restored backup", "overlapping histories", "lost notes"
 ]
@@ -64,13 +66,25 @@ class ServiceFacts:
 
 
 def paid_at_once(
-    event: Event, claimed: EpsilonDelta, adjacency: Adjacency, issued: datetime.date, service: ServiceFacts | None
+    event: Event,
+    claimed: EpsilonDelta,
+    adjacency: Adjacency,
+    issued: datetime.date,
+    service: ServiceFacts | None,
+    paid: EarlierFit | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """The sections after `parameters`, where all batches are this one event."""
-    allowance = (Entry(event, 1),)
-    sections = costs(allowance, allowance, claimed, adjacency, overlaps_of(service) + 1)
+    """The sections after `parameters`, where all batches are this one event, which `claimed` covers.
+
+    With a fit that customers may have paid for before, results are of both, and the product's are beside them.
+    """
+    histories, entries = overlaps_of(service) + 1, entries_after(paid, event)
+    total = claimed_after(paid, claimed)
+    sections = costs(entries, entries, total, adjacency, histories)
+    if paid is not None:
+        own = entries_after(None, event)
+        sections["result"][ALONE] = costs(own, own, claimed, adjacency, histories)["result"]
     if service is not None:
-        sections["result"]["customer"] = _customer(allowance, claimed, adjacency, service)
+        sections["result"]["customer"] = _customer(event, paid, total, adjacency, service)
         sections[OUTSIDE] = {"changes": _changes(service.changes, issued), **_trail(service)}
     return sections
 
@@ -81,14 +95,15 @@ def overlaps_of(service: ServiceFacts | None) -> int:
 
 
 def _customer(
-    allowance: tuple[Entry, ...], claimed: EpsilonDelta, adjacency: Adjacency, service: ServiceFacts
+    event: Event, paid: EarlierFit | None, claimed: EpsilonDelta, adjacency: Adjacency, service: ServiceFacts
 ) -> dict[str, Any] | None:
     """The guarantee of all records of a customer; None without a cap on them, or where that proves nothing."""
-    if service.records_per_customer is None:
+    before = loss_of_whole_person(paid)
+    if service.records_per_customer is None or before is None:
         return None
     restores = sum(change.what in RESTORES for change in service.changes)
-    of_product = (loss_of_all(allowance, adjacency), service.records_per_customer, restores)
-    found = guarantee_after([of_product], claimed.delta)
+    of_product = (loss_of(event, 1, adjacency), service.records_per_customer, restores)
+    found = guarantee_after([of_product], claimed.delta, [before])
     return asdict(found) if math.isfinite(found.epsilon) else None
 
 

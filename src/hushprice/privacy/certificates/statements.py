@@ -16,8 +16,8 @@ from hushprice.privacy import accountant
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.certificates import canonical
-from hushprice.privacy.customers import in_histories
-from hushprice.privacy.ledger import Entry, loss_of_all
+from hushprice.privacy.earlier import loss_in_histories
+from hushprice.privacy.ledger import Entry
 
 SOURCE = "exact discrete Gaussian, operating system randomness"  # the one source of noise that is certified
 
@@ -82,7 +82,7 @@ def costs(
     delta = claimed.delta
 
     def epsilon(entries: tuple[Entry, ...], times: int = 1) -> float:
-        return float(accountant.epsilon_of(in_histories(loss_of_all(entries, adjacency), times), delta))
+        return float(accountant.epsilon_of(loss_in_histories(entries, adjacency, times), delta))
 
     alone, proven, so_far = epsilon(allowance), epsilon(allowance, histories), epsilon(spent, histories)
     if not alone <= claimed.epsilon * (1.0 + canonical.CLOSE):

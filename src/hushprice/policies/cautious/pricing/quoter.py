@@ -29,6 +29,7 @@ from hushprice.policies.cautious.pricing.change import (
 from hushprice.policies.cautious.pricing.health import Health
 from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
+from hushprice.policies.cautious.pricing.warm import WarmStart, warm_start
 from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.releases import MomentRelease
 from hushprice.types import FloatArray
@@ -47,7 +48,8 @@ class CautiousQuoter:
         self.changed = 0  # times that demand was found to have changed
         self.batches: list[ReleasedBatch] = []  # since then
         self.past: list[Past] = []  # all
-        self.belief = self.origin
+        self.warm: WarmStart | None = None if rules.prior is None else warm_start(rules.prior, self.origin)
+        self.belief = self.origin if self.warm is None else self.warm.belief
         self.banked = 0.0  # what batches before `past` gained over staying, were demand to have changed, in visits
         self.earned: FloatArray = np.zeros(2)  # noisy: by the holdout and by the others, in units of the largest
         self.health = Health()
@@ -125,18 +127,20 @@ class CautiousQuoter:
         self._look(release, people, made)
         self.past.append(Past(rule=rule, theta=self.belief.theta, changes=changes_of(model, people, made, self.belief)))
         self.batches.append(made)
+        if self.warm is not None:
+            self.warm = self.warm.after(model, people, made, self.population.doubt)
         self._notice(people, made)
-        self.belief = beliefs.fitted(
-            model,
-            people,
-            self.origin,
-            self.batches,
-            self.belief.theta,
-            misfit=self.population.doubt,
-            scaled=self.changed == 0,
-        )
+        self.belief = self._fitted(people, self.origin, self.changed == 0, self.belief.theta)
+        if self.warm is not None:
+            self.warm = self.warm.fitted(functools.partial(self._fitted, people), self.belief)
+            self.belief = self.warm.belief
         self.batch = release.records
         self.version += 1
+
+    def _fitted(self, people: FloatArray, first: Belief, scaled: bool, start: FloatArray) -> Belief:
+        """The belief after all batches, from a first one."""
+        doubt = self.population.doubt
+        return beliefs.fitted(self.model, people, first, self.batches, start, misfit=doubt, scaled=scaled)
 
     def _look(self, release: MomentRelease, people: FloatArray, made: ReleasedBatch) -> None:
         slots, noise = (self.rule.count - made.rule.count, made.rule.count), self.rules.noise.earnings
@@ -162,6 +166,7 @@ class CautiousQuoter:
         self.origin = beliefs.forgetting(self.belief, self._deviations)
         self.batches = self.batches[-(len(self.past) - since) :]
         self.past = []
+        self.warm = None  # what a log said was about demand before
 
     def relative_prices(self, contexts: FloatArray, coins: FloatArray) -> FloatArray:
         """Relative prices of customers, rows of contexts; a coin of 0 leaves the price in the middle."""

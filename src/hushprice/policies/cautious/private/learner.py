@@ -32,7 +32,7 @@ class CautiousLearner:
         self._model = rules.model
         contexts = rules.model.contexts
         self.event = rules.noise.event(contexts, live=not source.simulated) if rules.drawn else NotPrivate()
-        self.ledger = open_ledger(rules.noise, self.event).spend(self.event)  # all batches are one release
+        self.ledger = open_ledger(rules.noise, self.event, rules.paid).spend(self.event)  # all batches are one release
         self.batch = _sums(rules, source, self.event)
         self.count = 0  # slots, of all batches
         self.clipped_features = 0
