@@ -23,12 +23,6 @@ _LEAST_VALUE = 0.05  # of an eigenvalue of the correlations
 _LEAST_COUNT = 10.0
 
 
-def entries(contexts: int) -> int:
-    """Numbers in a description."""
-    size = contexts + 1
-    return 1 + size + size * (size + 1) // 2
-
-
 def _radius(size: int) -> float:
     return RADIUS * math.sqrt(size)
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
-from hushprice.logs.fit import description
 from hushprice.privacy import accountant
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.certificates.fit_facts import entries
 from hushprice.privacy.events import LogFit
 from hushprice.privacy.loss import loss_of
 from hushprice.privacy.roots import brentq
@@ -48,11 +48,13 @@ def calibrate_fit(claimed: EpsilonDelta, *, contexts: int, rows: int, live: bool
     checks.positive(epsilon=claimed.epsilon)
     checks.probability(delta=claimed.delta)
 
+    descriptions, scores = entries(contexts)
+
     def noise(log_mu: float) -> FitNoise:
         mu = math.exp(log_mu)
         event = LogFit(
-            descriptions=description.entries(contexts),
-            scores=2 * (contexts + 1),
+            descriptions=descriptions,
+            scores=scores,
             description_noise=1.0 / (mu * math.sqrt(DESCRIPTION_SHARE)),
             score_noise=tuple(1.0 / (mu * math.sqrt(share)) for share in SCORE_SHARES),
             rows=rows,
