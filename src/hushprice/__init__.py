@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hushprice.live.pricer import Pricer, Quote, open_pricer
+    from hushprice.logs.fit.fit_result import Fit
+    from hushprice.logs.fit.run_fit import fit
     from hushprice.product import Product
     from hushprice.product_file import load_product
     from hushprice.research.shop_planner.plan import ShopPlan, plan_shop
@@ -25,6 +27,8 @@ _HOMES = {
     "Pricer": "hushprice.live.pricer",
     "Quote": "hushprice.live.pricer",
     "open_pricer": "hushprice.live.pricer",
+    "Fit": "hushprice.logs.fit.fit_result",
+    "fit": "hushprice.logs.fit.run_fit",
     "Product": "hushprice.product",
     "load_product": "hushprice.product_file",
     "ShopPlan": "hushprice.research.shop_planner.plan",
@@ -38,6 +42,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Fit",
     "Market",
     "Pricer",
     "Product",
@@ -45,6 +50,7 @@ __all__ = [
     "ShopPlan",
     "SimulationResult",
     "__version__",
+    "fit",
     "load_market",
     "load_product",
     "load_world",

@@ -15,7 +15,7 @@ from hushprice.product import Product
 FIELDS = tuple(field.name for field in dataclasses.fields(Product))
 REQUIRED = tuple(field.name for field in dataclasses.fields(Product) if field.default is dataclasses.MISSING)
 _KINDS = {str: "a path", bool: "true or false"}
-BESIDE = ("product", "customers", "world", "fit")  # one file may hold a product and its world
+BESIDE = ("product", "customers", "world", "fit", "log")  # one file may hold a product, its world and its log
 
 
 def load_product(path: str | Path) -> Product:

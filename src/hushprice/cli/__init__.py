@@ -12,6 +12,7 @@ from hushprice.cli.audit import audit
 from hushprice.cli.certificate import certificate, verify
 from hushprice.cli.compare import compare
 from hushprice.cli.compile_code import compile_code
+from hushprice.cli.fit import fit
 from hushprice.cli.keys import keys
 from hushprice.cli.plan import plan
 from hushprice.cli.privacy import privacy
@@ -35,6 +36,7 @@ app.command()(compare)
 app.command()(attack)
 app.command()(audit)
 app.command()(plan)
+app.command()(fit)
 app.command()(privacy)
 app.command()(certificate)
 app.command()(verify)

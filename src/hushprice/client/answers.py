@@ -39,6 +39,7 @@ class Quote(msgspec.Struct, frozen=True):
     version: int = 0  # of what is known of demand; 0: nothing is yet
     recorded: bool = True  # False: the database is away; the quote is stored when it is back, if there is room
     fallback: bool = False
+    propensity: float | None = None  # probability of this price for this customer: keep it with the sale, in your log
 
 
 class Outcome(msgspec.Struct, frozen=True):

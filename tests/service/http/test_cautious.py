@@ -57,6 +57,7 @@ def test_a_shop_declares_what_it_knows_and_prices_follow_what_is_learned(either:
     prices = {each["price"] for each in before}
     assert len(prices) == 2  # a coin around today's price
     assert all(20.0 <= price <= 30.0 for price in prices)
+    assert {each["propensity"] for each in before} == {0.5}
     told = shop.post(f"/v1/quotes/{before[0]['id']}/outcome", json={"quantity": 2})
     assert told.status_code == 200, told.text
     too_much = shop.post(f"/v1/quotes/{before[1]['id']}/outcome", json={"quantity": 3})
@@ -86,6 +87,14 @@ def test_a_frozen_product_charges_todays_price(fresh: Running) -> None:
     assert admin.post("/v1/products", json=SCARF).status_code == 201
     assert admin.post("/v1/products/scarf/freeze").json()["status"] == "frozen"
     assert {each["price"] for each in quoted(fresh)} == {25.0}
+
+
+def test_an_idempotent_quote_tells_its_propensity_again(fresh: Running) -> None:
+    fresh.client("admin").post("/v1/products", json=SCARF | {"holdout": 0.25})
+    shop, asked = fresh.client("shop"), {"product": "scarf", "context": [0.0, 0.5]}
+    first, again = (shop.post("/v1/quotes", json=asked, headers={"Idempotency-Key": "k"}).json() for _ in range(2))
+    assert first == again
+    assert first["propensity"] == (0.25 if first["price"] == 25.0 else 0.375)
 
 
 def test_what_a_shop_cannot_mean_is_refused_by_the_field(fresh: Running) -> None:

@@ -294,7 +294,7 @@ def test_a_quoter_waits_for_a_learner_to_prepare_the_database(bare_uri: str) -> 
     open_store(as_quoter(uri), "quoter").close()
     with psycopg.connect(uri, autocommit=True) as connection:
         connection.execute("UPDATE hushprice.meta SET version = 0")
-        with pytest.raises(InvalidInput, match="has version 0, needs 3; start the learner first"):
+        with pytest.raises(InvalidInput, match="has version 0, needs 4; start the learner first"):
             open_store(as_quoter(uri), "quoter")
         connection.execute("UPDATE hushprice.meta SET version = 99")
         for address, role in ((uri, "learner"), (as_quoter(uri), "quoter")):

@@ -152,6 +152,31 @@ def test_an_unheard_commit_with_an_idempotency_key_is_still_fresh(quoter: Quoter
     assert give(quoter, first) == give(quoter, first)
 
 
+def test_a_quote_keeps_the_probability_of_its_price(quoter: QuoterStore, learner: LearnerStore) -> None:
+    known = quote(idempotency=b"k", fingerprint=b"f", propensity=0.45, customer=b"ann")
+    assert [answer.propensity for answer in give(quoter, known, quote(propensity=1.0), quote())] == [0.45, 1.0, None]
+    again = quote(idempotency=b"k", fingerprint=b"f", propensity=0.1)
+    assert [answer.propensity for answer in give(quoter, again)] == [0.45]
+    found = quoter.repeated("shop", b"k", b"f")
+    assert found is not None
+    assert found.propensity == 0.45
+    assert kept(learner) == [0.45, 1.0, None]
+    quoter.forget(b"ann")
+    assert kept(learner) == [None, 1.0, None]
+
+
+def kept(learner: LearnerStore) -> list[float | None]:
+    with learner.snapshot() as rows:
+        return [each for (each,) in rows("SELECT propensity FROM quote WHERE slot > ? ORDER BY slot", 0)]
+
+
+@pytest.mark.parametrize("value", [0.0, -0.5, 1.5, float("nan")])
+def test_what_is_no_probability_is_refused(quoter: QuoterStore, learner: LearnerStore, value: float) -> None:
+    with pytest.raises(InvalidInput, match="propensity"):
+        give(quoter, quote(propensity=value))
+    assert learner.products()[0].slots == 0
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_what_is_no_number_is_refused(quoter: QuoterStore, value: float) -> None:
     (name,) = given(quoter)

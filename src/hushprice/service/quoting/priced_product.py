@@ -207,6 +207,28 @@ class PricedProduct:
             return parts.tariff.charge(self._share(parts.quoter.relative_price(read, coin_of(uniform))))
         return parts.tariff.charge(parts.quoter.price_of_checked(read, uniform))
 
+    def offer(self, context: bytes, uniform: float, *, holdout: bool) -> tuple[Charged, float | None]:
+        """The price charged to a customer, and how likely it was; None where no policy says so.
+
+        A probability given the customer and the releases so far: of the coin's two prices and of the reference price,
+        those that come out as the one charged. It tells no more than the price itself does to who knows the customer,
+        and like the price it is between the shop and that customer.
+        """
+        parts = self._parts
+        if not self.personal:
+            return parts.tariff.reference, 1.0
+        if not isinstance(parts.quoter, CautiousQuoter):  # a rounded draw of a density
+            return parts.tariff.reference if holdout else self.price(context, uniform), None
+        middle = parts.quoter.relative_price(np.frombuffer(context, dtype="<f8"), 0.0)
+        spread = parts.quoter.rule.spread
+        low, high = (parts.tariff.charge(self._share(middle + spread * coin)) for coin in (-1.0, 1.0))
+        charged = parts.tariff.reference if holdout else high if coin_of(uniform) > 0.0 else low
+        share = self.product.holdout
+        likely = share * (charged.charged == parts.tariff.reference.charged)
+        return charged, likely + 0.5 * (1.0 - share) * (
+            (charged.charged == low.charged) + (charged.charged == high.charged)
+        )
+
     @cached_property
     def range(self) -> tuple[float, float]:
         """Policy cautious: the lowest and the highest price, without the coin, of customers of all kinds."""

@@ -54,6 +54,15 @@ class Quote(msgspec.Struct, frozen=True):
     recorded: Annotated[
         bool, Meta(description="false: the store is away. The price stands; the quote is stored when the store is back")
     ]
+    propensity: (
+        Annotated[
+            float,
+            Meta(
+                gt=0, le=1, description="the probability that this customer would be charged this price; for your log"
+            ),
+        ]
+        | None
+    ) = None
 
 
 class BatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -115,6 +115,8 @@ def check_written(quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]) ->
         raise InvalidInput("demand: must be a finite number")
     if not all(math.isfinite(quote.price) and math.isfinite(quote.window) for quote in quotes):
         raise InvalidInput("price, window: must be finite numbers")
+    if not all(quote.propensity is None or 0.0 < quote.propensity <= 1.0 for quote in quotes):  # NaN fails
+        raise InvalidInput("propensity: must be a probability above 0, or none")
 
 
 def largest_demand(spec: bytes) -> float:
@@ -141,7 +143,7 @@ class _DeclaredDemand(msgspec.Struct, frozen=True):
 
 def fresh_answer(quote: NewQuote) -> QuoteAnswer:
     """The answer to a quote that is stored as it was asked."""
-    return QuoteAnswer(quote.id, quote.charged, quote.expires, quote.version, True)
+    return QuoteAnswer(quote.id, quote.charged, quote.expires, quote.version, True, propensity=quote.propensity)
 
 
 class Progress(NamedTuple):

@@ -86,7 +86,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, hushprice, pg_temp A
     SELECT CASE WHEN fingerprint IS DISTINCT FROM request
         THEN '{"id": "", "charged": "", "expires": 0.0, "version": 0, "fresh": false, "conflict": true}'
         ELSE jsonb_build_object('id', encode(id, 'hex'), 'charged', charged, 'expires', expires, 'version', version,
-            'fresh', false) END
+            'fresh', false, 'propensity', propensity) END
     FROM quote WHERE key = asker AND idempotency = used;
 $$;
 
@@ -116,7 +116,8 @@ BEGIN
     stored := ARRAY(SELECT quote.id FROM quote WHERE quote.id = ANY (asked));
     FOR q IN SELECT * FROM ROWS FROM (jsonb_to_recordset(quotes) AS (
         id text, product text, key text, context text, price float8, charged text, expires float8, version bigint,
-        holdout boolean, "window" float8, cap bigint, customer text, idempotency text, fingerprint text
+        holdout boolean, "window" float8, cap bigint, customer text, idempotency text, fingerprint text,
+        propensity float8
     )) WITH ORDINALITY ORDER BY ordinality LOOP
         IF decode(q.id, 'hex') = ANY (stored) THEN
             given := given || 'null'::jsonb;
@@ -150,7 +151,7 @@ BEGIN
             CASE WHEN q.idempotency IS NOT NULL THEN decode(q.fingerprint, 'base64') END,
             CASE WHEN q.idempotency IS NOT NULL THEN q.charged END,
             CASE WHEN q.idempotency IS NOT NULL THEN q.expires END,
-            CASE WHEN q.idempotency IS NOT NULL THEN q.version END);
+            CASE WHEN q.idempotency IS NOT NULL THEN q.version END, q.propensity);
         INSERT INTO record VALUES (numbers[place], last[place], decode(q.context, 'base64'));
         tallied := tallied || jsonb_build_object(
             'product', numbers[place], 'day', today, 'quoted', 1, 'over_cap', (NOT within)::integer,
@@ -384,7 +385,7 @@ BEGIN
     DELETE FROM record USING quote
         WHERE quote.customer = who AND record.product = quote.product AND record.slot = quote.slot;
     UPDATE quote SET status = 3, demand = NULL, counts = false, price = 0.0, customer = NULL, idempotency = NULL,
-        fingerprint = NULL, charged = NULL, expires = NULL, version = NULL WHERE customer = who;
+        fingerprint = NULL, charged = NULL, expires = NULL, version = NULL, propensity = NULL WHERE customer = who;
     PERFORM add_tally(to_jsonb(tallied));
     PERFORM note_trail(extract(epoch FROM clock_timestamp())::float8, actor, 'forget customer', '', '');
 END $$;

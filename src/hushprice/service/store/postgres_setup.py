@@ -12,7 +12,7 @@ from psycopg import sql
 from hushprice.errors import InvalidInput
 from hushprice.service.store.postgres_connection import DEADLINE, UPGRADE, BoundedConnection, PostgresConnection
 
-VERSION = 3
+VERSION = 4
 QUOTER = "hushprice_quoter"
 _LOCK = 0x68757369  # of those who prepare; not the clock's
 

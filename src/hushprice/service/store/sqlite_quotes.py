@@ -14,10 +14,10 @@ from hushprice.service.store.decisions import FORGOTTEN, LATE, RECORDED, WAITING
 from hushprice.service.store.protocol import UnknownProduct
 from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, QuoteAnswer
 
-_QUOTE = f"INSERT INTO quote VALUES (?{', ?' * 8}, 0, NULL{', ?' * 6})"
+_QUOTE = f"INSERT INTO quote VALUES (?{', ?' * 8}, 0, NULL{', ?' * 7})"
 _RECORD = "INSERT INTO record VALUES (?, ?, ?)"
 _AT_ONCE = 512  # rows of one statement at most: SQLite takes 32766 values
-REPEATED = "SELECT id, fingerprint, charged, expires, version FROM quote WHERE key = ? AND idempotency = ?"
+REPEATED = "SELECT id, fingerprint, charged, expires, version, propensity FROM quote WHERE key = ? AND idempotency = ?"
 _COUNTED_RECORDS = """SELECT
     (SELECT count(*) FROM (SELECT 1 FROM quote WHERE customer = ?1 AND product = ?2 AND counts = 1 LIMIT ?3))
     + ifnull((SELECT records FROM used_cap WHERE customer = ?1 AND product = ?2), 0)"""
@@ -83,9 +83,9 @@ def store_quotes(
         number, repeat = _id_bytes(quote), _NO_REPEAT
         if quote.idempotency is not None:
             repeat = (quote.fingerprint, quote.charged, quote.expires, quote.version)
-            earlier[key] = (number, *repeat)
+            earlier[key] = (number, *repeat, quote.propensity)
         record = (product, slot, number, quote.key, quote.price, quote.holdout, counts, clock + quote.window, day)
-        rows.append((*record, quote.customer, quote.idempotency, *repeat))
+        rows.append((*record, quote.customer, quote.idempotency, *repeat, quote.propensity))
         records.append((product, slot, quote.context))
         answers.append(decisions.fresh_answer(quote))
     _insert(connection, _QUOTE, rows)
@@ -121,10 +121,10 @@ def _id_bytes(quote: NewQuote) -> bytes:
 
 def repeated_answer(request: bytes | None, old: tuple[Any, ...], new_id: str = "") -> QuoteAnswer:
     """The answer where the Idempotency-Key has a quote already; `old` is that quote, in the columns of REPEATED."""
-    number, fingerprint, charged, expires, version = old
+    number, fingerprint, charged, expires, version, propensity = old
     if fingerprint != request:
         return QuoteAnswer("", "", 0.0, 0, False, True)
-    return QuoteAnswer(number.hex(), charged, expires, version, number.hex() == new_id)
+    return QuoteAnswer(number.hex(), charged, expires, version, number.hex() == new_id, propensity=propensity)
 
 
 def _is_within_cap(
@@ -212,7 +212,8 @@ def forget(connection: sqlite3.Connection, customer: bytes, clock: float, tally:
     connection.executemany("DELETE FROM record WHERE product = ? AND slot = ?", forgotten)
     connection.executemany(
         f"""UPDATE quote SET status = {FORGOTTEN}, demand = NULL, counts = 0, price = 0.0, customer = NULL,
-        idempotency = NULL, fingerprint = NULL, charged = NULL, expires = NULL, version = NULL
+        idempotency = NULL, fingerprint = NULL, charged = NULL, expires = NULL, version = NULL,
+        propensity = NULL
         WHERE product = ? AND slot = ?""",
         forgotten,
     )

@@ -91,6 +91,7 @@ class NewQuote(msgspec.Struct, frozen=True):
     customer: bytes | None = None  # keyed digest of the customer key
     idempotency: bytes | None = None  # keyed digest of the Idempotency-Key
     fingerprint: bytes | None = None  # keyed digest of the request that came with it
+    propensity: float | None = None  # probability of the price, given the customer and the releases so far
 
     def __repr__(self) -> str:
         return "NewQuote(<sensitive>)"
@@ -105,6 +106,7 @@ class QuoteAnswer(msgspec.Struct, frozen=True):
     version: int
     fresh: bool
     conflict: bool = False  # the Idempotency-Key came with another request before: no quote is given
+    propensity: float | None = None
 
 
 class NewOutcome(msgspec.Struct, frozen=True):

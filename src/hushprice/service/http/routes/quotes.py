@@ -119,7 +119,7 @@ def new_quote(
     if product.policy == PRODUCT_POLICY:
         coin = quote_ids.uniform_of(drawn)  # which the learner must draw again, from the quote's id
         holdout = holdout or not priced.personal  # a frozen price says nothing about the prices tried out
-    charged = priced.reference if holdout else priced.price(context, coin)
+    charged, propensity = priced.offer(context, coin, holdout=holdout)
     return NewQuote(
         quote_ids.new_id(service.customer_secret, key, drawn[:16]),
         product.name,
@@ -135,6 +135,7 @@ def new_quote(
         customer,
         used,
         fingerprint,
+        propensity,
     )
 
 
@@ -165,7 +166,8 @@ def _customer(service: Service, cap: int | None, customer: str | None) -> bytes 
 def as_quote(priced: PricedProduct, quote: NewQuote | QuoteAnswer, *, recorded: bool) -> Quote:
     """A quote as its asker sees it."""
     product, expires = priced.product, rfc3339(quote.expires)
-    return Quote(quote.id, product.name, float(quote.charged), product.currency, expires, quote.version, recorded)
+    price, likely = float(quote.charged), quote.propensity
+    return Quote(quote.id, product.name, price, product.currency, expires, quote.version, recorded, likely)
 
 
 async def batch(service: Service, request: CheckedRequest) -> Answer:

@@ -1,0 +1,174 @@
+"""How each field of a log is read: its entries as Polars expressions, when it is bad, when it was clipped.
+
+Text is parsed, since CSV files and some databases hold nothing else: numbers, and yes and no in the usual words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hushprice.demand.attributes import OTHER_LEVEL
+from hushprice.demand.schema import OTHER, Attribute, Boolean, Category, Number
+from hushprice.errors import InvalidInput
+from hushprice.product import Product
+
+if TYPE_CHECKING:
+    import polars
+
+YES, NO = ("true", "yes", "1"), ("false", "no", "0")  # whatever their case, as shops/customers.py reads them
+_SLACK = 1e-9  # of a reach: a price at floor or ceiling is inside, whatever a float makes of it
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column as it is read."""
+
+    column: str
+    rule: str  # what a value must be
+    values: tuple[polars.Expr, ...]  # entries, each a float; the customer's key as it is
+    bad: polars.Expr
+    clipped: polars.Expr | None = None
+
+
+def price(column: str, kind: Any, product: Product) -> Field:
+    """Relative to today's, in units of one reach."""
+    relative = (_number(column, kind) - product.reference_price) / product.reach
+    return Field(
+        column,
+        "a finite number",
+        (relative.clip(-1.0, 1.0),),
+        _not(relative.is_finite()),
+        relative.abs() > 1.0 + _SLACK,
+    )
+
+
+def outcome(column: str, kind: Any, most: float) -> Field:
+    """Bought or not, or how many, as a share of the most."""
+    import polars
+
+    amount = _number(column, kind, truths=True)
+    known = amount.is_finite() & (amount >= 0.0)
+    rule = "a quantity at or above 0"
+    if most == 1.0:
+        known &= (amount == 0.0) | (amount >= 1.0)
+        rule = "true or false, 1 or 0"
+    return Field(column, rule, (polars.min_horizontal(amount, most) / most,), _not(known), amount > most)
+
+
+def propensity(column: str, kind: Any) -> Field:
+    """The density, or the probability, that the price was drawn with."""
+    value = _number(column, kind)
+    return Field(column, "a positive number", (value,), _not(value.is_finite() & (value > 0.0)))
+
+
+def customer(column: str, kind: Any) -> Field:
+    """A customer's key as it is; a float that is whole, which is what a table with gaps makes of one, as an integer."""
+    import polars
+
+    key = polars.col(column)
+    if kind.is_float():
+        whole = key.cast(polars.Int64, strict=False)
+        return Field(column, "a customer's key", (whole,), _not(key == whole))
+    if not (kind.is_integer() or kind in (polars.String, polars.Categorical, polars.Enum)):
+        raise InvalidInput(f"column {column!r} must hold customers' keys, texts or whole numbers, got {kind}")
+    text = key.cast(polars.String) if not kind.is_integer() else key
+    empty = key.is_null() if kind.is_integer() else key.is_null() | (text.str.len_bytes() == 0)
+    return Field(column, "a customer's key", (text,), empty)
+
+
+def entry(column: str, kind: Any) -> Field:
+    """An entry of a context as the table has it."""
+    value = _number(column, kind)
+    return Field(column, "a finite number", (value.clip(-1.0, 1.0),), _not(value.is_finite()), value.abs() > 1.0)
+
+
+def attribute(each: Attribute, column: str, kind: Any, unknown: str | None) -> Field:
+    """An attribute's entries, those of demand/attributes.py up to a float's last digit."""
+    lenient = unknown == OTHER
+    if isinstance(each, Number):
+        return _measured(each, column, kind, lenient)
+    if isinstance(each, Category):
+        return _chosen(each, column, kind, lenient)
+    return _answered(each, column, kind, lenient)
+
+
+def _measured(each: Number, column: str, kind: Any, lenient: bool) -> Field:
+    value = _number(column, kind)
+    missing = _empty(column, kind) | value.is_nan().fill_null(False)
+    share = (value - each.low) / (each.high - each.low)  # Polars divides by multiplying: a last digit may differ
+    held = _when(missing, 0.0, (share * 2.0 - 1.0).clip(-1.0, 1.0))
+    values = (held, _float(missing)) if each.flag_missing else (held,)
+    bad = _not(value.is_finite())
+    rule = "a finite number"
+    if lenient or each.flag_missing:
+        bad, rule = bad & ~missing, "a finite number or missing"
+    return Field(column, rule, values, bad, (value < each.low) | (value > each.high))
+
+
+def _chosen(each: Category, column: str, kind: Any, lenient: bool) -> Field:
+    import polars
+
+    if not (kind in (polars.String, polars.Categorical, polars.Enum) or kind.is_integer()):
+        raise InvalidInput(f"column {column!r} must hold levels of {each.name!r}, texts or whole numbers, got {kind}")
+    level = polars.col(column).cast(polars.String)
+    known = level.is_in(list(each.levels)).fill_null(False)
+    shown = [_float((level == name).fill_null(False)) for name in each.levels[1:]]
+    if not lenient:
+        return Field(column, f"one of {', '.join(each.levels)}", tuple(shown), ~known)
+    if OTHER_LEVEL in each.levels[1:]:
+        at = each.levels.index(OTHER_LEVEL) - 1
+        shown[at] = _float((level == OTHER_LEVEL).fill_null(False) | ~known)
+    return Field(column, "a level", tuple(shown), polars.lit(False))
+
+
+def _answered(each: Boolean, column: str, kind: Any, lenient: bool) -> Field:
+    value = _number(column, kind, truths=True)
+    missing = _empty(column, kind) | value.is_nan().fill_null(False)
+    known = ((value == 0.0) | (value == 1.0)).fill_null(False)
+    entry = _when(missing, 0.0, value * 2.0 - 1.0)
+    return Field(column, "true or false", (entry,), ~known & ~missing if lenient else ~known)
+
+
+def _number(column: str, kind: Any, *, truths: bool = False) -> polars.Expr:
+    """The column as floats: null where a cell is empty or holds no number."""
+    import polars
+
+    cell = polars.col(column)
+    if kind in (polars.String, polars.Categorical, polars.Enum):
+        text = cell.cast(polars.String).str.strip_chars()
+        number = text.cast(polars.Float64, strict=False)
+        if truths:
+            word = text.str.to_lowercase()
+            number = polars.when(word.is_in(YES)).then(1.0).when(word.is_in(NO)).then(0.0).otherwise(number)
+        return number
+    if kind.is_numeric() or (truths and kind == polars.Boolean) or kind == polars.Null:
+        return cell.cast(polars.Float64)
+    wanted = "numbers, or true and false" if truths else "numbers"
+    raise InvalidInput(f"column {column!r} must hold {wanted}, got {kind}")
+
+
+def _empty(column: str, kind: Any) -> polars.Expr:
+    """Is there nothing in the cell?"""
+    import polars
+
+    cell = polars.col(column)
+    if kind in (polars.String, polars.Categorical, polars.Enum):
+        return cell.is_null() | (cell.cast(polars.String).str.strip_chars().str.len_bytes() == 0).fill_null(True)
+    return cell.is_null()
+
+
+def _not(known: polars.Expr) -> polars.Expr:
+    return ~known.fill_null(False)
+
+
+def _when(condition: polars.Expr, then: float, otherwise: polars.Expr) -> polars.Expr:
+    import polars
+
+    return polars.when(condition).then(then).otherwise(otherwise)
+
+
+def _float(flag: polars.Expr) -> polars.Expr:
+    import polars
+
+    return flag.cast(polars.Float64)

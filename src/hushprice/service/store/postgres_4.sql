@@ -1,0 +1,4 @@
+-- Version 4.
+
+-- How likely the price of a quote was, given the customer and the releases before; NULL: not known.
+ALTER TABLE hushprice.quote ADD COLUMN propensity float8;
