@@ -20,7 +20,7 @@ from hushprice.product import Product
 from hushprice.shops.world import World, chances, encoded
 
 ROWS = 50_000
-SPREAD = 0.1  # of today's price, to either side
+SPREAD = 0.2  # of today's price, to either side, as far as the product allows it
 DELTA = 1e-8
 
 

@@ -3,9 +3,10 @@
     python benchmarks/logs/warm_start.py --horizon 40000 --runs 4 --worlds designed unseen
     python benchmarks/logs/warm_start.py --horizon 40000 --runs 4 --wrong
 
-Earnings are relative to staying. "cold, later" is what the cold run earned of customers SAVED + 1 on: a warm start that
-earns as much of its own first customers is worth SAVED fresh ones. "ahead" is warm less cold over the whole horizon,
-the mean over runs and its standard error; "worst" the lowest moment of any run after 1,000 customers.
+Earnings are relative to staying. "knows" is what the prices that are believed best would earn, of all customers: of the
+warm belief before the first customer, and of the cold one after SAVED; a warm start that knows as much is worth SAVED
+fresh customers of learning. "ahead" is what warm earned more than cold over the whole horizon, the mean over runs and
+its standard error; "worst" is the lowest moment of any run after 1,000 customers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -25,8 +26,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
-from hushprice.shops.trials import run_shop
-from hushprice.shops.world import World
+from hushprice.policies.cautious.pricing.shop_model import model_of, with_constant
+from hushprice.product import Product
+from hushprice.shops import trials
+from hushprice.shops.private_strategy import PrivateStrategy
+from hushprice.shops.world import World, chances, encoded
 from hushprice.types import FloatArray
 from logs.simulated_fit import simulated_fit
 from shops.designed import Case, logit, shop
@@ -50,12 +54,37 @@ WRONG: dict[str, tuple[Case, World]] = {
 
 
 class Run(NamedTuple):
-    """Earnings of a run: all, from SAVED on, before the last SAVED, and the lowest moment; relative to staying."""
+    """Of a run, relative to staying: all earnings, what its belief was worth at 0 and SAVED customers, the worst."""
 
     whole: float
-    later: float
-    early: float
+    first: float
+    saved: float
     worst: float
+
+
+class Watched(PrivateStrategy):
+    """Policy cautious, and what it believed."""
+
+    kept: ClassVar[list[tuple[int, FloatArray]]] = []
+
+    def __init__(self, product: Product, horizon: int, noise: bool, rng: np.random.Generator) -> None:
+        super().__init__(product, horizon, noise, rng)
+        Watched.kept = [(0, self.quoter.belief.theta)]
+
+    def learn(self, contexts: FloatArray, prices: FloatArray, sales: FloatArray) -> None:
+        super().learn(contexts, prices, sales)
+        Watched.kept.append((self.learner.count, self.quoter.belief.theta))
+
+
+def worth(product: Product, world: World, theta: FloatArray) -> float:
+    """What the best prices by a belief would earn, relative to staying; of worlds that change, at the start."""
+    model, rng = model_of(product), np.random.default_rng(5)
+    customers = world.contexts(0, 8000, rng)
+    x = with_constant(encoded(product, customers, 8000))
+    prices = product.reference_price + product.reach * model.best(*model.lines(theta, x))
+    today = np.full(8000, product.reference_price)
+    earned, stayed = (((each - product.unit_cost) * chances(world, 0, customers, each)).mean() for each in (prices, today))
+    return float(earned / stayed)
 
 
 def run(job: tuple[str, str, bool, int, float, int]) -> Run:
@@ -68,15 +97,14 @@ def run(job: tuple[str, str, bool, int, float, int]) -> Run:
     if warm:
         prior = simulated_fit(product, log or case.world, epsilon=epsilon, seed=number)
         product = replace(product, prior=prior)
-    result = run_shop("cautious", product=product, world=case.world, horizon=horizon, trials=1, seed=number, workers=1)
-    earned, stayed, at = result.earnings[0], result.staying[0], result.checkpoints
-    saved, left = int(np.searchsorted(at, SAVED)), int(np.searchsorted(at, horizon - SAVED))
-
-    def share(first: int, last: int) -> float:
-        return float((earned[last] - earned[first]) / (stayed[last] - stayed[first]))
-
-    path: FloatArray = (earned / stayed)[at >= PROMISED]
-    return Run(float(earned[-1] / stayed[-1]), share(saved, -1), float(earned[left] / stayed[left]), float(path.min()))
+    trials.STRATEGIES["watched"] = Watched
+    result = trials.run_shop(
+        "watched", product=product, world=case.world, horizon=horizon, trials=1, seed=number, workers=1
+    )
+    path: FloatArray = result.earnings[0] / result.staying[0]
+    later = [theta for count, theta in Watched.kept if count <= SAVED][-1]
+    first, saved = (worth(product, case.world, theta) for theta in (Watched.kept[0][1], later))
+    return Run(float(path[-1]), first, saved, float(path[result.checkpoints >= PROMISED].min()))
 
 
 def main() -> None:
@@ -89,10 +117,12 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true", help="logs of another demand")
     parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args()
-    cells = [("wrong", name) for name in WRONG] if given.wrong else [
-        (file, name) for file in given.worlds for name in importlib.import_module(f"shops.{file}").cases(given.horizon)
-    ]  # fmt: skip
-    print("| world | cold | warm | ahead | warm, first | cold, later | worst cold | worst warm |")
+    cells = [
+        (file, name)
+        for file in (["wrong"] if given.wrong else given.worlds)
+        for name in (WRONG if file == "wrong" else importlib.import_module(f"shops.{file}").cases(given.horizon))
+    ]
+    print("| world | warm knows at 0 | cold at 20,000 | cold earned | warm earned | ahead | worst cold | worst warm |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     with ProcessPoolExecutor(given.processes) as pool:
         for file, name in cells:
@@ -106,8 +136,9 @@ def main() -> None:
             ahead = warm[:, 0] - cold[:, 0]
             error = ahead.std(ddof=1) / np.sqrt(len(ahead)) if len(ahead) > 1 else float("nan")
             print(
-                f"| {name} | {cold[:, 0].mean():.3f} | {warm[:, 0].mean():.3f} | {ahead.mean():+.3f} ± {error:.3f} "
-                f"| {warm[:, 2].mean():.3f} | {cold[:, 1].mean():.3f} | {cold[:, 3].min():.3f} | {warm[:, 3].min():.3f} |",
+                f"| {name} | {warm[:, 1].mean():.3f} | {cold[:, 2].mean():.3f} | {cold[:, 0].mean():.3f} "
+                f"| {warm[:, 0].mean():.3f} | {ahead.mean():+.3f} ± {error:.3f} "
+                f"| {cold[:, 3].min():.3f} | {warm[:, 3].min():.3f} |",
                 flush=True,
             )
 

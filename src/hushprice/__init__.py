@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hushprice.live.pricer import Pricer, Quote, open_pricer
+    from hushprice.logs.fit.fit_result import Fit
+    from hushprice.logs.fit.run_fit import fit
     from hushprice.logs.questions import check_fit, evaluate
     from hushprice.product import Product
     from hushprice.product_file import load_product
@@ -28,6 +30,8 @@ _HOMES = {
     "open_pricer": "hushprice.live.pricer",
     "check_fit": "hushprice.logs.questions",
     "evaluate": "hushprice.logs.questions",
+    "Fit": "hushprice.logs.fit.fit_result",
+    "fit": "hushprice.logs.fit.run_fit",
     "Product": "hushprice.product",
     "load_product": "hushprice.product_file",
     "ShopPlan": "hushprice.research.shop_planner.plan",
@@ -41,6 +45,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Fit",
     "Market",
     "Pricer",
     "Product",
@@ -50,6 +55,7 @@ __all__ = [
     "__version__",
     "check_fit",
     "evaluate",
+    "fit",
     "load_market",
     "load_product",
     "load_world",

@@ -55,7 +55,8 @@ class Prior:
         size = len(self.theta)
         if size % 2 or not 2 <= size <= _MOST:
             raise InvalidInput(f"prior.theta must have an even number of entries, 2 to {_MOST}, got {size}")
-        checks.vector(size, **{"prior.theta": self.theta})
+        theta = checks.vector(size, **{"prior.theta": self.theta})
+        object.__setattr__(self, "theta", tuple(theta.tolist()))
         checks.finite(**{"prior.level": self.level})
         named = ("response", "reference_price", "reach", "most")
         checks.positive(**{f"prior.{name}": getattr(self, name) for name in named})
@@ -64,7 +65,13 @@ class Prior:
         for name in ("same_people", "whole_person"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"prior.{name} must be True or False, got {checks.shown(getattr(self, name))}")
-        _check_covariance(self.covariance, size)
+        if self.schema is not None:
+            try:
+                canonical.decode(self.schema.encode())
+            except InvalidInput as problem:
+                raise InvalidInput(f"prior.schema: {problem}") from None
+        covariance = _checked_covariance(self.covariance, size)
+        object.__setattr__(self, "covariance", tuple(map(tuple, covariance.tolist())))
         self._check_cost()
 
     def _check_cost(self) -> None:
@@ -178,8 +185,21 @@ def read_prior(path: str | Path, *, same_people: bool = True) -> Prior:
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """What a fit is known by: SHA-256 of its content, however the file is indented."""
-    return hashlib.sha256(canonical.encode(dict(content))).hexdigest()
+    """What a fit is known by: SHA-256 of its content, however the file is indented and whoever wrote its numbers.
+
+    >>> digest({"a": 1, "b": [0.5]}) == digest({"b": [0.5], "a": 1.0})
+    True
+    """
+    return hashlib.sha256(canonical.encode(_as_floats(content))).hexdigest()
+
+
+def _as_floats(value: Any) -> Any:
+    """Whole numbers as floats: a browser writes 1.0 as 1."""
+    if isinstance(value, Mapping):
+        return {name: _as_floats(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_floats(each) for each in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _read(entry: object, **beside: Any) -> Prior:
@@ -191,8 +211,8 @@ def _read(entry: object, **beside: Any) -> Prior:
     return Prior(**{name: getattr(read, name) for name in read.__struct_fields__}, **beside)
 
 
-def _check_covariance(rows: tuple[tuple[float, ...], ...], size: int) -> None:
-    """Refuse what is no covariance: a quarter of it, NaN, or a direction in which nothing is uncertain."""
+def _checked_covariance(rows: tuple[tuple[float, ...], ...], size: int) -> FloatArray:
+    """The covariance; refused is what is no covariance: a quarter of it, NaN, or a direction in which nothing is uncertain."""
     if len(rows) != size or any(len(row) != size for row in rows):
         raise InvalidInput(f"prior.covariance must have {size} rows of {size} entries, as theta has")
     covariance: FloatArray = np.array([checks.vector(size, **{"prior.covariance": row}) for row in rows])
@@ -203,3 +223,4 @@ def _check_covariance(rows: tuple[tuple[float, ...], ...], size: int) -> None:
         np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:
         raise InvalidInput("prior.covariance must be positive definite") from None
+    return covariance

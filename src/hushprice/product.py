@@ -254,6 +254,15 @@ def _prior(given: object) -> Prior:
     return given
 
 
+def with_prior(product: Product | None, prior: Prior | str | Path) -> Product:
+    """The product with what a fit of a log says about it, given beside it."""
+    if product is None:
+        raise InvalidInput(f"prior is for a product, and none is given, got {checks.shown(prior)}")
+    if product.prior is not None:
+        raise InvalidInput(f"prior is the product's where it has one, got {checks.shown(prior)} beside it")
+    return replace(product, prior=_prior(prior))
+
+
 def schema_text(schema: Schema) -> str:
     """The attributes as a prior names them."""
     return canonical.encode(schema.to_dict()).decode()

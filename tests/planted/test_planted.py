@@ -18,6 +18,7 @@ from tests.planted import moment_bugs as moment
 from tests.planted import moment_checks as moments
 from tests.planted import noise_bugs as noise
 from tests.planted import pair_bugs as pair
+from tests.planted import prior_bugs, prior_checks
 from tests.planted import record_bugs as record
 from tests.planted import release_checks as release
 from tests.planted import watcher_checks as watcher
@@ -34,6 +35,8 @@ class Planted(NamedTuple):
 
 
 PLANTED = [
+    Planted("the budget of a fit forgotten", prior_bugs.fit_forgotten, prior_checks.budgets_add_up),
+    Planted("a fit counted as costing nothing", prior_bugs.fit_costs_nothing, prior_checks.budgets_add_up),
     Planted("sigma halved", noise.sigma_halved, release.ideal_toeplitz_stream),
     Planted("sigma halved in the live sampler", noise.live_sigma_halved, release.live_noise_has_its_scale),
     Planted("sigma halved in the live stream", noise.live_stream_asks_for_half, release.live_toeplitz_stream),

@@ -21,6 +21,7 @@ from hushprice.privacy.events import (
     MomentBatches,
     NotPrivate,
     PerturbedEstimate,
+    RowCounts,
     grid_of,
 )
 
@@ -43,15 +44,20 @@ MOMENTS = MomentBatches(
     scores=9, descriptions=17, largest=0.1, own=(0.0, 0.6), noise=6.0, description_noise=38.0, earnings_noise=43.0
 )
 SUMS = LogSums(rows=2, entries=9, noise=12.0)
+COUNTS = RowCounts(rows=3, noise=40.0, threshold=300.0)
 EVENTS: list[Event] = [
     *(STREAM, TREE, ESTIMATE, LIVE),
-    *(dataclasses.replace(batches, live=live) for batches in (BATCHES, MOMENTS, SUMS) for live in (False, True)),
+    *(
+        dataclasses.replace(batches, live=live)
+        for batches in (BATCHES, MOMENTS, COUNTS, SUMS)
+        for live in (False, True)
+    ),
     NotPrivate(),
 ]
 FREE = ("grid", "output_grid", "levels", "live", "descriptions", "largest")  # 0 is one of their values
 NUMBERS = [
     (event, field.name)
-    for event in (STREAM, ESTIMATE, BATCHES, MOMENTS, SUMS)
+    for event in (STREAM, ESTIMATE, BATCHES, MOMENTS, COUNTS, SUMS)
     for field in dataclasses.fields(event)
     if isinstance(getattr(event, field.name), (int, float)) and field.name not in FREE
 ]
@@ -65,12 +71,20 @@ def test_a_batch_has_a_sensible_number_of_blocks(levels: Any) -> None:
     assert dataclasses.replace(BATCHES, levels=MOST_LEVELS).levels == MOST_LEVELS
 
 
+@pytest.mark.parametrize("event", [BATCHES, COUNTS, SUMS])
 @pytest.mark.parametrize("live", [None, 1, 0.0, "yes"])
-def test_batches_say_whether_their_noise_is_live(live: Any) -> None:
+def test_batches_and_counts_say_whether_their_noise_is_live(event: Any, live: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^live must be True or False, got"):
-        dataclasses.replace(BATCHES, live=live)
-    with pytest.raises(InvalidInput, match=r"^live must be True or False, got"):
-        dataclasses.replace(SUMS, live=live)
+        dataclasses.replace(event, live=live)
+
+
+def test_counts_lie_on_the_grid_of_their_noise_and_pass_no_threshold_by_themselves() -> None:
+    with pytest.raises(InvalidInput, match=r"^noise must lie in \[0, 4\.29497e\+09\]"):
+        dataclasses.replace(COUNTS, noise=2.0**33, live=True)
+    assert grid_of(dataclasses.replace(COUNTS, noise=2.0**32, live=True).noise) == 1.0
+    with pytest.raises(InvalidInput, match=r"^threshold must be a number at or above 3, got 2\.9"):
+        dataclasses.replace(COUNTS, threshold=2.9)
+    assert dataclasses.replace(COUNTS, threshold=None).threshold is None
 
 
 def test_a_row_is_an_upper_triangle() -> None:
@@ -99,6 +113,8 @@ def test_events_are_frozen(event: Event) -> None:
 @pytest.mark.parametrize(("event", "name"), NUMBERS)
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, None, True, "1"])
 def test_every_number_of_a_private_event_is_checked(event: Any, name: str, value: Any) -> None:
+    if name == "threshold" and value is None:  # every cell is published
+        return
     with pytest.raises(InvalidInput, match=f"^{name} must"):
         dataclasses.replace(event, **{name: value})
 

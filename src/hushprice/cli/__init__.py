@@ -14,6 +14,7 @@ from hushprice.cli.check import check
 from hushprice.cli.compare import compare
 from hushprice.cli.compile_code import compile_code
 from hushprice.cli.evaluate import evaluate
+from hushprice.cli.fit import fit
 from hushprice.cli.keys import keys
 from hushprice.cli.plan import plan
 from hushprice.cli.privacy import privacy
@@ -37,6 +38,7 @@ app.command()(compare)
 app.command()(attack)
 app.command()(audit)
 app.command()(plan)
+app.command()(fit)
 app.command()(privacy)
 app.command()(certificate)
 app.command()(verify)

@@ -14,6 +14,7 @@ from hushprice.cli import options
 def certificate(
     *,
     pricer: Annotated[Path | None, typer.Option(metavar="FILE", help="A saved pricer.")] = None,
+    fit: Annotated[Path | None, typer.Option(metavar="FILE.json", help="Or what `hushprice fit` wrote.")] = None,
     key: Annotated[Path | None, typer.Option(metavar="KEYFILE", help="The key to sign with (PEM, Ed25519).")] = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE.json", help="The certificate, a new file.")] = None,
     previous: Annotated[
@@ -26,33 +27,43 @@ def certificate(
         Path | None, typer.Option(metavar="KEYFILE", help="Make a key: KEYFILE to sign, KEYFILE.pub to give away.")
     ] = None,
 ) -> None:
-    """Certify what a saved pricer has paid for and spent, or make the key for it.
+    """Certify what a saved pricer, or a fit, has paid for and spent, or make the key for it.
 
-    The saved pricer is read and left as it is. The certificate holds nothing computed from raw records.
+    The saved pricer, or fit, is read and left as it is. The certificate holds nothing computed from raw records.
 
     Examples:
 
     \b
       hushprice certificate --new-key shop.key
       hushprice certificate --pricer shop.pricer --key shop.key --output shop-2026-10.json
+      hushprice certificate --fit fit.json --key shop.key --output fit-certificate.json
     """
     from hushprice.errors import InvalidInput
     from hushprice.privacy.certificates import signing
     from hushprice.privacy.certificates.certificate import Certificate
 
     if new_key is not None:
-        if (pricer, key, output, previous, date) != (None,) * 5:
+        if (pricer, fit, key, output, previous, date) != (None,) * 6:
             raise InvalidInput("--new-key makes a key and nothing else; certify in a second call")
         typer.echo(f"wrote {new_key} (keep it secret) and {signing.new_key(new_key)}")
         return
-    if pricer is None or key is None or output is None:
-        raise InvalidInput("--pricer, --key and --output must be given, or --new-key alone")
+    if (pricer is None) == (fit is None) or key is None or output is None:
+        raise InvalidInput("--pricer or --fit, --key and --output must be given, or --new-key alone")
+    issued = None if date is None else date.date()
+    if fit is not None:
+        if previous is not None:
+            raise InvalidInput("--previous is for pricers: a fit is certified once")
+        from hushprice.logs.fit.fit_result import Fit
+
+        Fit.read(fit).certificate(signing.read_key(key), issued=issued).write(output)
+        typer.echo(f"wrote {output}")
+        return
     from hushprice.live.pricer import Pricer
 
     signer, before = signing.read_key(key), None if previous is None else Certificate.read(previous)
     # Simulated noise is for the certificate to refuse, which says why.
-    live = Pricer.load(pricer, simulation=True)
-    live.certificate(signer, issued=None if date is None else date.date(), previous=before).write(output)
+    live = Pricer.load(pricer or "", simulation=True)
+    live.certificate(signer, issued=issued, previous=before).write(output)
     typer.echo(f"wrote {output}")
 
 

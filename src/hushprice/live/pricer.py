@@ -29,8 +29,9 @@ from hushprice.policies.cautious.policy import DEMAND
 from hushprice.policies.paper.private.covariance import CovarianceReleaser
 from hushprice.policies.paper.private.estimate import EstimateReleaser
 from hushprice.policies.protocol import Engine, Learner, Policy, Quoter, part
+from hushprice.prior import Prior
 from hushprice.privacy.ledger import Ledger
-from hushprice.product import Product
+from hushprice.product import Product, with_prior
 from hushprice.settings import DEFAULT_POLICY, PRODUCT_HORIZON, PRODUCT_POLICY, PolicySettings, Settings
 from hushprice.slots import Observation, Slots
 from hushprice.types import FloatArray
@@ -201,6 +202,7 @@ class Pricer:
 def open_pricer(
     *,
     product: Product | None = None,
+    prior: Prior | str | Path | None = None,
     horizon: int | None = None,
     policy: str | None = None,
     contexts: int | None = None,
@@ -217,7 +219,8 @@ def open_pricer(
     """A pricer for a product, or for `horizon` customers of a market by context length or by schema.
 
     A product says all that a shop knows, prices are in its currency, and the policy is `cautious`; a million customers
-    are learned from unless a horizon is given. Without one, prices lie in [0, 1] and `asked` is what settings.py lists.
+    are learned from unless a horizon is given. `prior` is what a private fit of a log says about it, or the fit's file
+    (docs/guide/logs.md). Without a product, prices lie in [0, 1] and `asked` is what settings.py lists.
 
     `epsilon` and `delta` are the totals over the horizon; epsilon is 1 unless it or both of its shares are given.
     Policy noisy-newton takes `reference_price`, where prices start, and `unit_cost`, a share of the highest price: then
@@ -232,6 +235,8 @@ def open_pricer(
     >>> 8.0 <= open_pricer(product=socks).quote([0.5]).price <= 12.0
     True
     """
+    if prior is not None:
+        product = with_prior(product, prior)
     if product is not None:
         own = None if features == "main" else features
         given = {"contexts": contexts, "schema": schema, "demand": demand, "features": own}

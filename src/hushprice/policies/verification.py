@@ -8,6 +8,7 @@ that is compared, except what `stated` lists, and the claim, which may be weaker
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -15,9 +16,9 @@ import numpy as np
 
 from hushprice.errors import HushpriceError, InvalidInput, first_line
 from hushprice.policies import POLICIES
-from hushprice.policies.catalog import statements
+from hushprice.policies.catalog import statements as policy_statements
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.privacy.certificates import canonical, signing
+from hushprice.privacy.certificates import canonical, fit_facts, signing
 from hushprice.privacy.certificates.certificate import FIRST, OUTSIDE, SECTIONS, Certificate, Facts
 from hushprice.privacy.certificates.facts import Mechanism, read_section
 from hushprice.privacy.certificates.statements import versions
@@ -73,7 +74,8 @@ def verify(certificate: Certificate, *, public_key: str | None = None, previous:
     if public_key not in (None, certificate.public_key):
         raise InvalidInput(f"public_key is {certificate.public_key}, not the key given, {public_key}")
     recompute(certificate)
-    service, says = certificate.format == 2, statements(certificate.content("mechanism")["policy"])
+    policy = certificate.content("mechanism")["policy"]
+    service, says = certificate.format == 2, _statements(policy)
     holds = [*_signature(public_key is not None), *says.recomputed(certificate)]
     stated = {field: _shown(certificate, field, what) for field, what in says.stated(certificate).items()}
     changes = certificate.content(OUTSIDE)["changes"] if service else []
@@ -91,7 +93,7 @@ def verify(certificate: Certificate, *, public_key: str | None = None, previous:
         **{name: getattr(result, name) for name in result.__struct_fields__},
         holds=tuple(holds),
         stated=stated,
-        unprovable=_unprovable(service, result.customer is not None),
+        unprovable=fit_facts.UNPROVABLE if policy == fit_facts.FIT else _unprovable(service, bool(result.customer)),
         outside_the_guarantee=tuple(changes),
     )
 
@@ -104,10 +106,15 @@ def _unprovable(service: bool, capped: bool) -> tuple[str, ...]:
 def facts_of(certificate: Certificate) -> Facts:
     """The facts behind a certificate, each of its own type and within bounds, true or not."""
     policy = read_section(certificate, "mechanism", Mechanism).policy
-    if policy not in POLICIES:
+    if policy not in (*POLICIES, fit_facts.FIT):
         raise InvalidInput(f"mechanism.policy is {policy!r:.40}, which this version does not know")
-    facts: Facts = statements(policy).read(certificate)
+    facts: Facts = _statements(policy).read(certificate)
     return facts
+
+
+def _statements(policy: str) -> ModuleType:
+    """What certificates of this policy say, or those of a fit, which no policy made."""
+    return fit_facts if policy == fit_facts.FIT else policy_statements(policy)
 
 
 def recompute(certificate: Certificate) -> None:

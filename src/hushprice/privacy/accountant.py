@@ -26,6 +26,7 @@ from hushprice.types import FloatArray
 LEAST_DELTA = 1e-250  # far below any of use; below it shares of delta leave the floats
 _PER_LENGTH = 256  # grid points to one unit of a length: rounding up costs about 0.2 % of Y
 _SPARE = 1e-6  # the share of delta spent on lengths beyond the grid
+FAILED = 0.1  # the share of delta spent on losses that do not hold
 _GRIDDED = 1e-4  # the share of delta spent on discrete noise beyond the proof's reach
 _MOST_BINS = 2**21
 _MOST_EPSILON = 1e6  # beyond, digits are of no use to anybody
@@ -42,6 +43,8 @@ def epsilon_of(loss: Loss, delta: float) -> float:
     checks.at_least(LEAST_DELTA, delta=delta)
     if loss.unbounded:
         return math.inf
+    if loss.failure != 0.0:
+        return _epsilon_despite(loss, delta)
     if loss.epsilon > 0.0 or loss.delta > 0.0:  # docs/proofs/composition.md, section 6: both add to what the rest costs
         rest = replace(loss, epsilon=0.0, delta=0.0)
         left = delta - loss.delta
@@ -56,6 +59,17 @@ def epsilon_of(loss: Loss, delta: float) -> float:
     return ideal + 2.0 * eta
 
 
+def _epsilon_despite(loss: Loss, delta: float) -> float:
+    """Epsilon where the loss may fail to hold: delta(eps) <= delta_held(eps) + (1 + e^eps) failure.
+
+    docs/proofs/log_schema.md, section 3. The last term gets a fixed share of delta; infinity where it needs more.
+    """
+    held = epsilon_of(replace(loss, failure=0.0), delta * (1.0 - FAILED))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = np.logaddexp(0.0, held) + np.log(loss.failure)
+    return held if needed <= math.log(FAILED * delta) else math.inf  # NaN is more
+
+
 def fits(loss: Loss, epsilon: float, delta: float) -> bool:
     """May what has this loss be released, each kind and its noise chosen in view of what came before? A filter.
 
@@ -64,7 +78,8 @@ def fits(loss: Loss, epsilon: float, delta: float) -> bool:
     order fixed in advance do add up whatever is chosen (Feldman and Zrnic, "Individual privacy accounting via a Renyi
     filter", 2021). The order is the best one for a Gaussian release that costs the whole budget.
     """
-    if loss.unbounded or loss.coordinates > _FILTERED or epsilon == 0.0 or loss.epsilon > 0.0 or loss.delta > 0.0:
+    stated = loss.failure != 0.0 or loss.epsilon > 0.0 or loss.delta > 0.0
+    if loss.unbounded or stated or loss.coordinates > _FILTERED or epsilon == 0.0:
         return False
     ideal = delta * (1.0 - 2.0 * _GRIDDED)
     _, tilt = renyi_epsilon(Loss(mu_squared=gaussian.mu_of(epsilon, delta) ** 2), ideal)

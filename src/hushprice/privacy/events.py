@@ -19,6 +19,7 @@ TRIANGLE = "triangle"  # independent noise on the entries of the upper triangle,
 FROBENIUS = "frobenius"  # off-diagonal entries get 1/sqrt(2) of it: equally much in every direction of matrix space
 LAYOUTS = (TRIANGLE, FROBENIUS)
 MOST_LEVELS = 20  # a batch has at most 2^20 blocks
+FINENESS = 32  # a grid is the power of two 2^-32 of the noise, or the next one below
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,6 +153,59 @@ class MomentBatches:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RowCounts:
+    """How many rows of a table lie in each cell of a public partition, or have each text of a column, published once.
+
+    A record is all that one person has in the table: at most `rows` rows, each in one cell. The counts of cells get
+    N(0, noise^2) each. With a `threshold`, cells are texts that nobody has declared: those that a row has get the same
+    noise, and are published only where they pass the threshold then. `live` noise is on the grid of `grid_of`.
+    """
+
+    rows: int
+    noise: float
+    threshold: float | None = None
+    live: bool = False
+
+    def __post_init__(self) -> None:
+        checks.whole(1, rows=self.rows)
+        checks.positive(noise=self.noise)
+        if self.threshold is not None:
+            checks.at_least(self.rows, threshold=self.threshold)
+        if not isinstance(self.live, bool):
+            raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
+        if self.live:
+            checks.within(0.0, 2.0**FINENESS, noise=self.noise)  # its grid holds every whole number then
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogFit:
+    """A fit of a log (logs/fit): a description of all its rows, then as many scores as `score_noise` has entries.
+
+    A unit is a row, or, where `rows` is above 1, a customer with at most so many rows, who adds the mean of what the
+    rows would add. Each sum is divided by what one unit can move it by, so that no unit moves it by more than 1; it has
+    `descriptions` or `scores` numbers. Noise has the deviation given there. What a score is made of is settled by the
+    releases before it. `live` noise is on the grids that `grid_of` gives.
+    """
+
+    descriptions: int
+    scores: int
+    description_noise: float
+    score_noise: tuple[float, ...]
+    rows: int = 1
+    live: bool = False
+
+    def __post_init__(self) -> None:
+        checks.whole(1, descriptions=self.descriptions, scores=self.scores, rows=self.rows)
+        checks.positive(description_noise=self.description_noise)
+        for noise in self.score_noise:
+            checks.positive(score_noise=noise)
+        if not self.score_noise:
+            raise InvalidInput("score_noise must have an entry a score, got none")
+        if not isinstance(self.live, bool):
+            raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class EarlierFit:
     """A private fit of a log that prices start from, released before the first customer, who may be in the log too.
 
@@ -202,9 +256,17 @@ class NotPrivate:
     """A release without noise: no finite epsilon covers it."""
 
 
-Event = CovarianceStream | PerturbedEstimate | Batches | MomentBatches | EarlierFit | LogSums | NotPrivate
-
-FINENESS = 32  # a grid is the power of two 2^-32 of the noise, or the next one below
+Event = (
+    CovarianceStream
+    | PerturbedEstimate
+    | Batches
+    | MomentBatches
+    | RowCounts
+    | LogFit
+    | LogSums
+    | EarlierFit
+    | NotPrivate
+)
 
 
 def grid_of(noise: float) -> float:

@@ -2,7 +2,8 @@
 
 The loss of everything together is at most G + sum_i (shift_i + scale_i R_i), where G is the loss of one mu-GDP release,
 N(mu^2/2, mu^2), and the R_i are independent lengths of a standard normal vector in one or two dimensions, independent
-of G. Releases may be chosen one after the other, each in view of those before (docs/proofs/composition.md).
+of G. Releases may be chosen one after the other, each in view of those before (docs/proofs/composition.md). In either
+world this may fail to hold with the probability `failure` (docs/proofs/log_schema.md, section 3).
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+from scipy.special import ndtr
 
 from hushprice.errors import InvalidInput
 from hushprice.privacy import sensitivity
@@ -19,10 +22,12 @@ from hushprice.privacy.events import (
     CovarianceStream,
     EarlierFit,
     Event,
+    LogFit,
     LogSums,
     MomentBatches,
     NotPrivate,
     PerturbedEstimate,
+    RowCounts,
     grid_of,
 )
 
@@ -50,6 +55,7 @@ class Loss:
     radials: tuple[Radial, ...] = ()
     coordinates: int = 0  # noise numbers drawn on a grid rather than from the real line
     unbounded: bool = False  # something was released without noise
+    failure: float = 0.0  # the probability, in each world, that all this does not hold
     epsilon: float = 0.0  # of releases of which nothing but (epsilon, delta) is known, together
     delta: float = 0.0
 
@@ -69,6 +75,10 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
             return _of_batches(event, count, adjacency)
         case MomentBatches():
             return _of_moments(event, count, adjacency)
+        case RowCounts():
+            return _of_counts(event, count, adjacency)
+        case LogFit():
+            return _of_log_fit(event, count)
         case EarlierFit():
             return _of_fit(event, count)
         case LogSums():
@@ -86,6 +96,7 @@ def compose(losses: Iterable[Loss]) -> Loss:
         radials=tuple(radial for loss in losses for radial in loss.radials),
         coordinates=sum(loss.coordinates for loss in losses),
         unbounded=any(loss.unbounded for loss in losses),
+        failure=math.fsum(loss.failure for loss in losses),
         epsilon=math.fsum(loss.epsilon for loss in losses),
         delta=math.fsum(loss.delta for loss in losses),
     )
@@ -175,6 +186,43 @@ def _of_moments(event: MomentBatches, count: int, adjacency: Adjacency) -> Loss:
         * (_square(scored) + _square(described / event.description_noise) + _square(earned / event.earnings_noise)),
         coordinates=count * (event.scores + event.descriptions + 2) if event.live else 0,
     )
+
+
+def _of_counts(event: RowCounts, count: int, adjacency: Adjacency) -> Loss:
+    """One person moves at most `rows` counts down and as many up (docs/proofs/log_schema.md, sections 2 to 4).
+
+    Counts are whole and so on the noise's grid: nothing is rounded. A text that only this person has, at most `rows` of
+    them, passes the threshold with at most the probability that noise passes threshold - rows, less two grid steps for
+    noise on a grid. Counts that nobody of the two moves have the same law in both worlds: their noise costs nothing.
+    """
+    moved = (1.0 + _ROUNDING) * sensitivity.of_counts(event.rows, adjacency)
+    grid = grid_of(event.noise) if event.live else 0.0
+    failure = 0.0
+    if event.threshold is not None:
+        beyond = (event.threshold - event.rows - 2.0 * grid) / event.noise
+        failure = (1.0 + _ROUNDING) * event.rows * float(ndtr(-beyond))
+    return Loss(
+        mu_squared=count * _square(moved / event.noise),
+        coordinates=count * 2 * event.rows if event.live else 0,
+        failure=count * failure,
+    )
+
+
+def _of_log_fit(event: LogFit, count: int) -> Loss:
+    """One unit moves every sum of a fit by 1 at most, replaced or left out (docs/proofs/log_fit.md).
+
+    Live, every number of every row is cut to 2^-40, and each sum rounded to the noise's grid.
+    """
+    total = 0.0
+    for noise, numbers in [(event.description_noise, event.descriptions)] + [
+        (noise, event.scores) for noise in event.score_noise
+    ]:
+        moved = 1.0 + _ROUNDING
+        if event.live:
+            moved += (2.0 * grid_of(noise) + _CUT * event.rows) * math.sqrt(numbers)
+        total += _square(moved / noise)
+    numbers = event.descriptions + event.scores * len(event.score_noise)
+    return Loss(mu_squared=count * total, coordinates=count * numbers if event.live else 0)
 
 
 def _of_fit(event: EarlierFit, count: int) -> Loss:

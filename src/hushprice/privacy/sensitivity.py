@@ -129,6 +129,20 @@ def of_log_sums(rows: int, adjacency: Adjacency) -> float:
     raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
 
 
+def of_counts(rows: int, adjacency: Adjacency) -> float:
+    """How far a person with at most so many rows moves the counts of cells, each row in one cell.
+
+    Zeroed out: counts fall by c_1, c_2, ... with sum c <= rows, a vector of length at most rows. Replaced: by the
+    difference of two such vectors, c'c* >= 0, so of length at most sqrt(2) rows (docs/proofs/log_schema.md, section 2).
+    """
+    match adjacency:
+        case Adjacency.REPLACE_ONE:
+            return math.sqrt(2.0) * rows
+        case Adjacency.ZERO_OUT:
+            return float(rows)
+    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+
+
 @functools.lru_cache(maxsize=64)
 def logistic_difference(slope: float) -> float:
     """A bound on ||grad - grad'|| of two logistic losses on the ball, y in [0, 1]; below 2 sup ||grad||.

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Unpack, overload
 
 import numpy as np
@@ -17,8 +18,9 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.baselines import FixedPrice
 from hushprice.policies.catalog import PlainFactory, build, check_read, plain
 from hushprice.policies.protocol import Policy
+from hushprice.prior import Prior
 from hushprice.privacy.adjacency import Adjacency
-from hushprice.product import Product
+from hushprice.product import Product, with_prior
 from hushprice.settings import DEFAULT_POLICY, PolicySettings, Settings
 from hushprice.shops.result import ShopResult
 from hushprice.shops.trials import DEFAULT as DEFAULT_STRATEGY
@@ -43,6 +45,7 @@ def simulate(
     *,
     product: Product,
     world: World,
+    prior: Prior | str | Path | None = ...,
     horizon: int,
     trials: int = ...,
     seed: int = ...,
@@ -76,19 +79,23 @@ def simulate(
     progress: Progress | None = None,
     product: Product | None = None,
     world: World | None = None,
+    prior: Prior | str | Path | None = None,
     **setting: Any,
 ) -> SimulationResult | ShopResult:
     """Run `trials` trials and summarize them.
 
     They run on all cores, on `workers` of them, or with device "gpu" on a GPU (docs/guide/gpu.md): "auto" takes one
     where there is one. `precision` is "double", or on a GPU "single". `setting` is what `prepare` takes, `horizon`
-    first of all. With a `product` and a `world` the trials are those of a shop (docs/guide/worlds.md). The default
-    policy is noisy-newton, and cautious in a shop.
+    first of all. With a `product` and a `world` the trials are those of a shop (docs/guide/worlds.md), from a
+    cold start or from what a fit of a log says, the `prior`. The default policy is noisy-newton, and cautious in a
+    shop.
 
     >>> result = simulate("fixed", price=1.0, horizon=1000, trials=2, workers=1)
     >>> result.trials, result.claimed
     (2, EpsilonDelta(epsilon=0.0, delta=0.0))
     """
+    if prior is not None:
+        product = with_prior(product, prior)
     if product is not None or world is not None:
         if product is None or world is None:
             missing = "product" if product is None else "world"

@@ -77,7 +77,7 @@ CHOICES = [
     ("tree", "toeplitz"),
     ("triangle", "frobenius"),
     ("replace-one", "zero-out"),
-    ("CovarianceStream", "PerturbedEstimate", "Batches", "MomentBatches", "LogSums", "NotPrivate"),
+    ("CovarianceStream", "PerturbedEstimate", "Batches", "MomentBatches", "RowCounts", "LogSums", "NotPrivate"),
     ("Tree", "Toeplitz"),
     ("2026-10-01", "2026-10-02"),
     ("2026-09-01", "2026-09-02"),

@@ -6,7 +6,7 @@ The belief is fitted anew to all batches, so all of them are kept; the plan in f
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import msgspec
@@ -21,7 +21,9 @@ from hushprice.policies.cautious.pricing.belief import Belief, ReleasedBatch, Ru
 from hushprice.policies.cautious.pricing.change import CHANGES, Change
 from hushprice.policies.cautious.pricing.health import Health
 from hushprice.policies.cautious.pricing.planning import Past
+from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.pricing.shop_model import ShopModel
+from hushprice.policies.cautious.pricing.warm import TRUST, WarmStart
 from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.policies.saved_pricer import Pricer, SavedPricer, common, restore_slots, sound_slots
 from hushprice.privacy.budget import EpsilonDelta
@@ -71,6 +73,13 @@ class _Released(msgspec.Struct, forbid_unknown_fields=True):
     priced: int | None
 
 
+class _Warm(msgspec.Struct, forbid_unknown_fields=True):
+    """The beliefs of a warm start, and the logarithms of their weights. The first ones follow from the rules."""
+
+    beliefs: list[_Normal]
+    weighed: list[float]
+
+
 class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A CautiousEngine, whoever drives it."""
 
@@ -93,6 +102,7 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     earned: np.ndarray
     clipped: tuple[int, int]  # features, demands
     health: Health
+    warm: _Warm | None = None  # there is a prior, and demand has not changed since
 
     def __repr__(self) -> str:
         return "EngineState(<sensitive>)"
@@ -144,13 +154,20 @@ def engine_state(engine: CautiousEngine) -> EngineState:
         earned=quoter.earned,
         clipped=(learner.clipped_features, learner.clipped_demands),
         health=quoter.health,
+        warm=None if quoter.warm is None else _warm(quoter.warm),
     )
+
+
+def _warm(warm: WarmStart) -> _Warm:
+    return _Warm([_Normal(each.theta, each.covariance) for each in warm.beliefs], list(warm.weighed))
 
 
 def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
     """Make an engine that nothing happened to the one that was saved."""
-    _refuse(_sound(state, engine.quoter.model))
     learner, quoter = engine.learner, engine.quoter
+    _refuse(_sound(state, quoter.model) | {"warm": _sound_warm(state, quoter)})
+    if quoter.warm is not None:
+        quoter.warm = None if state.warm is None else _restored(quoter.warm, state.warm)
     engine.key = state.key
     quoter.version, quoter.batch, quoter.rule, quoter.changed = state.version, state.follows, state.rule, state.changed
     quoter.belief = Belief(state.belief.theta, state.belief.covariance)
@@ -253,6 +270,24 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         "clipped": min(state.clipped) >= 0,
         "health": state.health.sound and state.health.batches == state.version,
     }
+
+
+def _sound_warm(state: EngineState, quoter: CautiousQuoter) -> bool:
+    """A warm start is there where the rules have a prior, until demand changes."""
+    warm, expected = state.warm, quoter.warm is not None and state.changed == 0
+    if warm is None:
+        return not expected
+    return (
+        expected
+        and len(warm.weighed) == len(warm.beliefs) == len(TRUST)
+        and abs(sum(math.exp(min(each, 1.0)) for each in warm.weighed) - 1.0) < 1e-9
+        and all(_normal(each, quoter.model.size) for each in warm.beliefs)
+    )
+
+
+def _restored(first: WarmStart, saved: _Warm) -> WarmStart:
+    beliefs = tuple(Belief(each.theta, each.covariance) for each in saved.beliefs)
+    return replace(first, beliefs=beliefs, weighed=tuple(saved.weighed))
 
 
 def _possible(rule: Rule, model: ShopModel) -> bool:

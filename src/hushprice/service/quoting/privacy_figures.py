@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from hushprice.privacy.customers import CustomerGuarantee
 from hushprice.service.quoting.priced_product import PricedProduct
-from hushprice.service.shared.certificates import customer_of, customers_of, proven_of
+from hushprice.service.shared.certificates import customer_of, customers_of, paid_before, proven_of
 from hushprice.service.shared.report_messages import AllPrivacy, CustomerLevel, Label, Left, Pair, Privacy
 
 _NOTE = (
@@ -16,6 +16,14 @@ _NOTE = (
 _OVERLAP = (
     "Backups of the store were restored in such a way that {} histories may have released the same records: proven is "
     "for a record in all of them, and above what was claimed."
+)
+_PRIOR = (
+    "Prices start from a private fit of a log, {}..., in which customers may be: its budget, epsilon {:g} at delta {:g}, "
+    "is in these figures."
+)
+_APART = (
+    "Prices start from a private fit of a log, {}..., of which the shop says that no customer is in it: its budget is "
+    "not in these figures."
 )
 _FIXED = "Every customer gets the reference price: no record is read, so nothing is revealed or spent."
 _FIELDS = ("claimed", "proven", "spent", "left", "customer", "quotes", "learned")
@@ -28,7 +36,9 @@ def privacy_of(priced: PricedProduct) -> Privacy:
     assert policy.claimed is not None
     claimed, found = Pair(policy.claimed.epsilon, policy.claimed.delta), proven_of(product, priced.stored.overlaps)
     proven = Pair(found.epsilon, found.delta)
-    spent = proven if priced.release is not None else Pair(0.0, 0.0)
+    paid = paid_before(product)
+    before = Pair(0.0, 0.0) if paid is None else Pair(paid.epsilon, paid.delta)
+    spent = proven if priced.release is not None else before
     return Privacy(
         product=product.name,
         policy=product.policy,
@@ -54,8 +64,14 @@ def privacy_of(priced: PricedProduct) -> Privacy:
 def _note(priced: PricedProduct) -> str:
     if priced.quoter is None:
         return _FIXED
-    overlaps = priced.stored.overlaps
-    return f"{_NOTE} {_OVERLAP.format(overlaps + 1)}" if overlaps else _NOTE
+    overlaps, paid, prior = priced.stored.overlaps, paid_before(priced.product), priced.product.prior
+    notes = [_NOTE]
+    if prior is not None:
+        digest = prior["fit"][:16]
+        notes.append(_APART.format(digest) if paid is None else _PRIOR.format(digest, paid.epsilon, paid.delta))
+    if overlaps:
+        notes.append(_OVERLAP.format(overlaps + 1))
+    return " ".join(notes)
 
 
 def _next_release(priced: PricedProduct) -> int | None:

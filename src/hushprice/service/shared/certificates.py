@@ -19,12 +19,14 @@ from hushprice.policies.cautious.policy import CautiousPolicy
 from hushprice.policies.cautious.statements import CautiousFacts, facts_of_policy
 from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.statements import NewtonFacts
+from hushprice.prior import prior_of
 from hushprice.privacy.accountant import epsilon_of
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.certificates.batch_facts import LONGEST_DETAIL, ManualChange, ServiceFacts
 from hushprice.privacy.certificates.statements import versions
-from hushprice.privacy.customers import CustomerGuarantee, guarantee_after, in_histories
-from hushprice.privacy.events import Event
+from hushprice.privacy.customers import CustomerGuarantee, guarantee_after
+from hushprice.privacy.earlier import entries_after, loss_in_histories, loss_of_whole_person
+from hushprice.privacy.events import EarlierFit, Event
 from hushprice.privacy.ledger import Ledger
 from hushprice.privacy.loss import Loss, loss_of
 from hushprice.service.shared.product import Product, delta_of, demand_of, features_of, learning_policy_of, policy_of
@@ -54,8 +56,16 @@ def _event_of(product: Product, policy: NewtonPolicy | CautiousPolicy) -> Event:
 @functools.lru_cache(maxsize=1024)
 def _proven(spec: bytes, overlaps: int) -> EpsilonDelta:
     product = msgspec.json.decode(spec, type=Product)
-    delta = delta_of(product)
-    return EpsilonDelta(epsilon_of(in_histories(loss_of_product(product), overlaps + 1), delta), delta)
+    policy = learning_policy_of(product)
+    assert policy is not None
+    assert policy.claimed is not None
+    entries, delta = entries_after(paid_before(product), _event_of(product, policy)), policy.claimed.delta
+    return EpsilonDelta(epsilon_of(loss_in_histories(entries, policy.adjacency, overlaps + 1), delta), delta)
+
+
+def paid_before(product: Product) -> EarlierFit | None:
+    """What a customer may have paid before the first price: the fit that prices start from."""
+    return None if product.prior is None else prior_of(product.prior).paid
 
 
 def proven_of(product: Product, overlaps: int) -> EpsilonDelta:
@@ -71,7 +81,8 @@ def customer_of(product: Product, restores: int = 0) -> CustomerGuarantee | None
     After `restores` restored backups: each time the records of a customer were counted anew (docs/proofs/operation.md,
     section 9).
     """
-    return customers_of([(product, restores)], None if product.policy == "fixed" else delta_of(product))
+    claimed = policy_of(product).claimed
+    return customers_of([(product, restores)], None if product.policy == "fixed" or claimed is None else claimed.delta)
 
 
 def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = None) -> CustomerGuarantee | None:
@@ -83,8 +94,12 @@ def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = 
     known = [(loss_of_product(each), cap, restores) for each, cap, restores in capped if cap is not None]
     if len(known) < len(capped) or not known:
         return None
+    fits = {paid_before(each) for each, _, _ in capped}  # a fit that several products start from was released once
+    before = [loss_of_whole_person(fit) for fit in fits]
+    if None in before:
+        return None
     stated = min(delta_of(product) for product, _, _ in capped) if delta is None else delta
-    guarantee = guarantee_after(known, stated)
+    guarantee = guarantee_after(known, stated, [loss for loss in before if loss is not None])
     return guarantee if math.isfinite(guarantee.epsilon) else None
 
 

@@ -26,6 +26,7 @@ from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, first_rul
 from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
 from hushprice.policies.protocol import Policy
+from hushprice.prior import prior_of
 from hushprice.privacy.delta import parse_delta
 from hushprice.product import Product as ShopProduct
 from hushprice.service.shared.contexts import ContextReader
@@ -120,8 +121,18 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         int, Meta(description="how long price, outcome and digests of a learned quote are kept; then they are erased")
     ] = 400
     rules: Annotated[PriceRules, Meta(description="what is done to a price before it is charged")] = PriceRules()
+    prior: Annotated[
+        dict[str, Any] | None,
+        Meta(
+            description="cautious: what a private fit of a log says, the content of the file that `hushprice fit` "
+            "wrote; prices start from it. Beside it, same_people says whether who is in the log may be a customer "
+            "(default: true); then the budgets of both add up"
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
+        if self.prior is not None:  # of a fit's file, what prices start from is kept, with the file's digest
+            msgspec.structs.force_setattr(self, "prior", prior_of(self.prior).to_dict())
         if self.policy is None:
             named = "noisy-newton" if self.conversion is None else PRODUCT_POLICY
             msgspec.structs.force_setattr(self, "policy", named)
@@ -182,6 +193,7 @@ def shop_product_of(product: Product) -> ShopProduct:
         delta=product.delta,
         holdout=product.holdout,
         risk=product.risk,
+        prior=None if product.prior is None else prior_of(product.prior),
     )
 
 

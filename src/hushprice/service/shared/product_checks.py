@@ -81,9 +81,9 @@ def _check_words(product: Product) -> None:
 def _check_shop(product: Product) -> None:
     """What a shop knows is for policy cautious, which needs it; a family of demand is for the others."""
     if product.policy != PRODUCT_POLICY:
-        for field in ("conversion", "floor", "elasticity", "most"):
+        for field in ("conversion", "floor", "elasticity", "most", "prior"):
             if getattr(product, field) is not None:
-                given = f"got {getattr(product, field)!r} for policy {product.policy!r}"
+                given = f"got {checks.shown(getattr(product, field))} for policy {product.policy!r}"
                 raise InvalidInput(f"{field} is for policy {PRODUCT_POLICY!r}, {given}")
         return
     for field, unset in (("slope", None), ("bound", None), ("family", "logistic")):

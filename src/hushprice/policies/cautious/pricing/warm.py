@@ -1,20 +1,22 @@
 """A warm start: what a log says beside what the shop says, each fitted to all releases, weighed by what these say.
 
-A log may be of other customers, another season, or prices that followed demand. So what it says is made less sure by a
-share of what the shop leaves open, and it is one of two first beliefs: the other is the shop's own, as without a log.
-Every release is more or less likely under each of them (from releases alone: nothing is paid for it), and prices are
-set by the mixture, as one normal belief with its mean and covariance. While releases have not spoken, that belief
-leaves open what the shop's does, and `risk` is guarded by it: prices do not leave today's on the log's word alone. A
-log that was right is soon believed, and one that was wrong is forgotten.
+A log may be of other customers or another season; and where its prices followed demand, it may be right about who buys
+and wrong about what a price does. So what it says is made less sure by a share of what the shop leaves open, and there
+are three first beliefs: all that the log says; what it says about who buys, with the shop's own view of prices; and the
+shop's own, as without a log. Every release is more or less likely under each of them (from releases alone: nothing is
+paid for it), and prices are set by the mixture, as one normal belief with its mean and covariance. While releases have
+not spoken, that belief leaves open what the shop's does, and `risk` is guarded by it: prices do not leave today's on
+the log's word alone. A log that was right is soon believed, and one that was wrong is forgotten.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import logsumexp
 
 from hushprice.policies.cautious.pricing.belief import (
     MISFIT,
@@ -29,10 +31,10 @@ from hushprice.prior import Prior
 from hushprice.types import FloatArray
 
 # Chosen on the worlds of benchmarks/shops/designed.py (docs/lab/warm_start.md).
-TRUSTED = 0.8  # how likely a log is to be of this demand, before the first release
-WIDER = 1.5  # times the log's own covariance
+TRUST = (0.45, 0.45, 0.1)  # before the first release: in all that the log says, in who buys, in the shop alone
+WIDER = 1.2  # times the log's own covariance
 DOUBT = 0.2  # and this share of each deviation that the shop leaves open
-_MOST = 30.0  # log-odds either way: a belief that is out never comes back by rounding alone
+_LEAST = -30.0  # of a log-weight: a belief that is out never comes back by rounding alone
 
 # A first belief, may its deviations be scaled, and where to begin: the belief after all batches.
 Refit = Callable[[Belief, bool, FloatArray], Belief]
@@ -40,32 +42,33 @@ Refit = Callable[[Belief, bool, FloatArray], Belief]
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class WarmStart:
-    """Both first beliefs, what became of them, and the log-odds of the log's."""
+    """The first beliefs by the log, what became of them and, last, of the shop's; and the logarithms of weights."""
 
-    log: Belief
-    first_log: Belief
-    shop: Belief
-    odds: float = math.log(TRUSTED / (1.0 - TRUSTED))
+    first: tuple[Belief, ...]
+    beliefs: tuple[Belief, ...]
+    weighed: tuple[float, ...] = tuple(math.log(each) for each in TRUST)
 
     @property
-    def weight(self) -> float:
-        """How likely the log's belief is."""
-        return 1.0 / (1.0 + math.exp(-self.odds))
+    def weights(self) -> FloatArray:
+        """How likely each belief is."""
+        return np.exp(np.array(self.weighed))
 
     @property
     def belief(self) -> Belief:
         """The mixture's mean and covariance."""
-        return mixed(self.log, self.shop, self.weight)
+        return mixed(self.beliefs, self.weights)
 
     def after(self, model: ShopModel, people: FloatArray, batch: ReleasedBatch, misfit: float) -> WarmStart:
-        """With one more batch's say on which of the two is right. They are as they were before it."""
-        likelier = [log_likelihood(model, people, batch, each, misfit) for each in (self.log, self.shop)]
-        odds = self.odds + likelier[0] - likelier[1]
-        return replace(self, odds=min(max(odds, -_MOST), _MOST))
+        """With one more batch's say on which of them is right. They are as they were before it."""
+        likely = np.array([log_likelihood(model, people, batch, each, misfit) for each in self.beliefs])
+        raw = np.array(self.weighed) + likely
+        weighed = np.maximum(raw - logsumexp(raw), _LEAST)
+        return replace(self, weighed=tuple((weighed - logsumexp(weighed)).tolist()))
 
     def fitted(self, refit: Refit, shop: Belief) -> WarmStart:
-        """With both fitted to all batches; the shop's is given."""
-        return replace(self, log=refit(self.first_log, False, self.log.theta), shop=shop)
+        """With all of them fitted to all batches; the shop's is given."""
+        logs = [refit(first, False, now.theta) for first, now in zip(self.first, self.beliefs[:-1], strict=True)]
+        return replace(self, beliefs=(*logs, shop))
 
 
 def warm_start(prior: Prior, first: Belief) -> WarmStart:
@@ -73,20 +76,28 @@ def warm_start(prior: Prior, first: Belief) -> WarmStart:
 
     The fit's own covariance is that of its estimate alone, without any belief of the shop's.
     """
-    unsure = WIDER * np.array(prior.covariance) + DOUBT * DOUBT * first.covariance
-    gain = np.linalg.solve(unsure + first.covariance, first.covariance).T
-    covariance = first.covariance - gain @ first.covariance
-    log = Belief(first.theta + gain @ (np.array(prior.theta) - first.theta), 0.5 * (covariance + covariance.T))
-    return WarmStart(log=log, first_log=log, shop=first)
+    said, doubt = np.array(prior.theta), WIDER * np.array(prior.covariance) + DOUBT * DOUBT * first.covariance
+    logs = tuple(_observed(first, said[:entries], doubt[:entries, :entries]) for entries in (said.size, said.size // 2))
+    return WarmStart(first=logs, beliefs=(*logs, first))
 
 
-def mixed(one: Belief, other: Belief, weight: float) -> Belief:
-    """One normal belief with the mean and the covariance of a mixture, `weight` of it the first."""
-    apart = one.theta - other.theta
-    return Belief(
-        weight * one.theta + (1.0 - weight) * other.theta,
-        weight * one.covariance + (1.0 - weight) * other.covariance + weight * (1.0 - weight) * np.outer(apart, apart),
-    )
+def _observed(first: Belief, said: FloatArray, doubt: FloatArray) -> Belief:
+    """The belief after the first entries of theta were seen, with errors of this covariance."""
+    entries = said.size
+    seen = first.covariance[:, :entries]
+    gain = np.linalg.solve(doubt + seen[:entries], seen.T).T
+    covariance = first.covariance - gain @ seen.T
+    return Belief(first.theta + gain @ (said - first.theta[:entries]), 0.5 * (covariance + covariance.T))
+
+
+def mixed(beliefs: Sequence[Belief], weights: FloatArray) -> Belief:
+    """One normal belief with the mean and the covariance of a mixture."""
+    theta = np.sum([weight * each.theta for weight, each in zip(weights, beliefs, strict=True)], axis=0)
+    covariance = np.zeros((theta.size, theta.size))
+    for weight, each in zip(weights, beliefs, strict=True):
+        apart = each.theta - theta
+        covariance += weight * (each.covariance + np.outer(apart, apart))
+    return Belief(theta, covariance)
 
 
 def log_likelihood(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief, misfit: float) -> float:

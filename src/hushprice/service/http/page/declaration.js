@@ -32,6 +32,17 @@ export function elasticity(text) {
   return parts.length === 2 ? parts : parts[0];
 }
 
+// The content of a file that hushprice fit wrote.
+export function fitted(text) {
+  try {
+    const content = JSON.parse(text);
+    if (content?.prior) return content;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new Unclear("prior", "Paste the whole content of the file that hushprice fit wrote.");
+}
+
 export const number = (field) => (text) => {
   const value = Number(text);
   if (text.trim() === "" || !Number.isFinite(value)) throw new Unclear(field, "Give a number.");

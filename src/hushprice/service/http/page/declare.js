@@ -1,7 +1,7 @@
 // The form that declares a product, in a shop's words. Everything in it is public and fixed from then on.
 
 import * as api from "./api.js";
-import { attributes, declaration, elasticity, number, share, Unclear } from "./declaration.js";
+import { attributes, declaration, elasticity, fitted, number, share, Unclear } from "./declaration.js";
 import { byId, h, setText, show } from "./dom.js";
 
 const field = (name, title, read, more = {}) => ({ name, title, read, ...more });
@@ -41,6 +41,11 @@ const ADVANCED = [
   amount("horizon", "Visits learned from", { hint: "then prices stay as they are" }),
   amount("most", "The most that one visitor can buy", { hint: "1 unless given" }),
   amount("records_per_customer", "Visits of a customer that count", { hint: "then every quote needs a customer key" }),
+  field("prior", "What a log says", fitted, {
+    lines: 3,
+    hint: "the content of the file that hushprice fit wrote: prices start from it. Its budget is added to the "
+      + "product's, since who is in the log may come again",
+  }),
   amount("quote_seconds", "Seconds that a price holds", { value: "900" }),
   amount("outcome_seconds", "Seconds in which a purchase can be told", { value: "3600" }),
 ];

@@ -6,7 +6,7 @@ from hushprice.service.http import metrics
 from hushprice.service.http.call import Answer, Call, CheckedRequest
 from hushprice.service.quoting.product_health import health_of, status_of
 from hushprice.service.quoting.service_state import Service
-from hushprice.service.shared.certificates import proven_of
+from hushprice.service.shared.certificates import paid_before, proven_of
 from hushprice.service.shared.messages import Health, LearningReadiness, Readiness
 
 _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
@@ -43,7 +43,9 @@ async def prometheus(service: Service, request: CheckedRequest) -> Answer:
     figures = []
     for name, priced in service.product_table.products.items():
         claimed = priced.policy.claimed
-        spent = 0.0 if priced.release is None else proven_of(priced.product, priced.stored.overlaps).epsilon
+        paid = paid_before(priced.product)
+        before = 0.0 if paid is None else paid.epsilon
+        spent = before if priced.release is None else proven_of(priced.product, priced.stored.overlaps).epsilon
         epsilon = 0.0 if claimed is None else claimed.epsilon
         left = 0 if priced.ended else priced.product.horizon - priced.slots
         counted = (priced.slots, priced.sequence, priced.learned)

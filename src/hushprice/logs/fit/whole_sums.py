@@ -1,0 +1,69 @@
+"""From rows to a release: whole numbers all the way, so that a release does not depend on where or how it was added.
+
+Every number a row adds is cut to a multiple of 2^-40, and these are added without rounding. The sum is rounded once, to
+the noise's grid. What cutting and rounding can move is charged (loss._of_fit).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushprice.errors import InvalidInput
+from hushprice.logs.fit.description import described
+from hushprice.logs.fit.score_plan import ScorePlan
+from hushprice.logs.rows import LogRows
+from hushprice.mechanisms.whole_numbers import UNIT_BITS, round_bits
+from hushprice.noise import NoiseSource, Normals, System
+from hushprice.numerics import tape
+from hushprice.privacy.events import grid_of
+from hushprice.types import FloatArray, IntArray
+
+_MOST_ROWS = 1 << 20  # added in 64 bits: no number is above 1, so sums stay below 2^60
+
+
+@dataclass(frozen=True, slots=True)
+class Adding:
+    """What one pass adds up of a block of rows; may be sent to another process."""
+
+    rows: int  # of a customer, at most; 1 where every row is a unit of its own
+    plan: ScorePlan | None = None  # None: the description
+
+    def __call__(self, block: LogRows) -> IntArray:
+        """The block's sums, in units of 2^-40."""
+        x, z, y = np.clip(block.contexts, -1.0, 1.0), np.clip(block.prices, -1.0, 1.0), np.clip(block.demands, 0.0, 1.0)
+        weights = self.unit_weights(block)
+        if len(z) > _MOST_ROWS:
+            raise InvalidInput(f"a block must have at most {_MOST_ROWS} rows, got {len(z)}")
+        # What is not a number adds nothing, whatever let it pass; a reader refuses it.
+        known = np.isfinite(x).all(axis=1) & np.isfinite(z) & np.isfinite(y)
+        x, z, y, weights = x[known], z[known], y[known], weights[known]
+        given = described(x, z) if self.plan is None else self.plan.contributions(x, z, y)
+        cut = np.trunc(np.ldexp(given * weights[:, None], UNIT_BITS)).astype(np.int64)
+        return np.asarray(cut.sum(axis=0))
+
+    def unit_weights(self, block: LogRows) -> FloatArray:
+        """1 over the number of rows of the row's customer, who thus adds a mean; all of them are in this block."""
+        if block.customers is None:
+            if self.rows != 1:
+                raise InvalidInput(f"rows_per_customer is {self.rows}, but a part of the log has no customers")
+            return np.ones(len(block.prices))
+        _, inverse, counts = np.unique(block.customers, return_inverse=True, return_counts=True)
+        if counts.size and int(counts.max()) > self.rows:
+            raise InvalidInput(f"a customer may have {self.rows} rows in a block, and one has more")
+        return np.asarray(1.0 / counts[inverse])
+
+
+def published(total: list[int], noise: float, source: NoiseSource, number: int) -> FloatArray:
+    """The sums of pass `number` with noise of this deviation: exact and live, or from a simulation's tape."""
+    if isinstance(source, System):
+        shift = 1 - math.frexp(grid_of(noise))[1]
+        drawn = source.integers(noise / grid_of(noise), len(total))
+        values = [round_bits(value, UNIT_BITS - shift) + each for value, each in zip(total, drawn, strict=True)]
+        return np.array([math.ldexp(value, -shift) for value in values], dtype=np.float64)
+    if not isinstance(source, Normals):
+        raise InvalidInput(f"source {source.label!r} gives no normals, which a fit needs")
+    sums = np.array([math.ldexp(value, -UNIT_BITS) for value in total])
+    return np.asarray(sums + noise * source.normals(tape.ESTIMATE_NOISE, number, len(total)))

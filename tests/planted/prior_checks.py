@@ -1,0 +1,22 @@
+"""What a product that starts from a fit must state: at least what a second formula makes of both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from tests.policies.cautious.product_runs import PRODUCT, opened
+from tests.priors import CLAIMED, MU, prior_for
+
+from hushprice.privacy import gaussian
+
+
+def budgets_add_up() -> None:
+    """Oracle: both are Gaussian, so their mu add up in squares; the claim is the sum of both."""
+    ledger = opened(replace(PRODUCT, prior=prior_for(PRODUCT)), horizon=1000).ledger
+    assert ledger.claimed is not None
+    assert ledger.proven is not None
+    assert ledger.claimed.epsilon >= PRODUCT.epsilon + CLAIMED.epsilon
+    alone = gaussian.mu_of(PRODUCT.epsilon, 1e-6)  # which the noise is calibrated to
+    together = gaussian.epsilon_of(ledger.claimed.delta, math.hypot(alone, MU))
+    assert ledger.proven.epsilon >= together * (1.0 - 1e-6)
