@@ -9,7 +9,7 @@ import typer
 
 from hushprice.cli import options
 from hushprice.cli import store as stores
-from hushprice.cli.evaluate import LogDelta, LogEpsilon, OnBad, RowsPerCustomer
+from hushprice.cli.evaluate import LogDelta, LogEpsilon, RowsPerCustomer, SkipBad
 from hushprice.cli.serve import Config, Store
 
 
@@ -27,7 +27,7 @@ def check(
     epsilon: LogEpsilon = None,
     delta: LogDelta = 1e-6,
     rows_per_customer: RowsPerCustomer = 1,
-    on_bad: OnBad = "refuse",
+    skip_bad: SkipBad = False,
     format: options.Printed = options.Format.table,
     where: Store = None,
     config: Config = None,
@@ -60,7 +60,8 @@ def check(
     with show.progress("reading the log", rated=False) as advance:
         answer = check_fit(
             log, fit, product=product, epsilon=epsilon, delta=delta, rows_per_customer=rows_per_customer,
-            on_bad=on_bad, progress=lambda task, rows: advance(rows, 0),
+            on_bad="skip" if skip_bad else "refuse",
+            progress=lambda task, rows: advance(rows, 0),
         )  # fmt: skip
     if format is options.Format.json:
         show.json(show_log_answers.plain(answer))

@@ -25,7 +25,7 @@ LogDelta = Annotated[float, typer.Option(parser=options.number, metavar="D", hel
 RowsPerCustomer = Annotated[
     int, typer.Option(parser=options.count, metavar="N", help="In a release: rows of one customer that count.")
 ]
-OnBad = Annotated[str, typer.Option(metavar="WHAT", help="About rows that cannot be read: refuse, or skip and count.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip and count rows that cannot be read.")]
 
 
 def evaluate(
@@ -58,7 +58,7 @@ def evaluate(
         float, typer.Option(parser=options.number, metavar="W", help="In a release: larger weights are cut.")
     ] = 20.0,
     rows_per_customer: RowsPerCustomer = 1,
-    on_bad: OnBad = "refuse",
+    skip_bad: SkipBad = False,
     format: options.Printed = options.Format.table,
 ) -> None:
     """Say what a policy's prices would have earned a visit, by a log of other prices, and whether the log can tell.
@@ -78,7 +78,8 @@ def evaluate(
         answer = ask(
             log, product=product, policy=policy, propensity=propensity, bandwidth=bandwidth, level=level,
             epsilon=epsilon, delta=delta, prices=named, randomized=randomized, most_weight=most_weight,
-            rows_per_customer=rows_per_customer, on_bad=on_bad, progress=lambda task, rows: advance(rows, 0),
+            rows_per_customer=rows_per_customer, on_bad="skip" if skip_bad else "refuse",
+            progress=lambda task, rows: advance(rows, 0),
         )  # fmt: skip
     if format is options.Format.json:
         show.json(show_log_answers.plain(answer))

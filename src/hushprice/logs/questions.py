@@ -9,6 +9,7 @@ from typing import Any
 from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.logs.evaluation import Evaluation, evaluate_log
+from hushprice.logs.fit.fit_result import Fit
 from hushprice.logs.model_check import ModelCheck, check_model, release_check
 from hushprice.logs.price_policy import PricePolicy, common_price, fitted_prices
 from hushprice.logs.read import open_log
@@ -26,7 +27,7 @@ def evaluate(
     log: object,
     *,
     product: Product | str | Path,
-    policy: Prior | Product | str | Path | float = TODAY,
+    policy: Fit | Prior | Product | str | Path | float = TODAY,
     epsilon: float | None = None,
     delta: float = 1e-6,
     propensity: str = "auto",
@@ -41,7 +42,7 @@ def evaluate(
 ) -> Evaluation | ReleasedValues:
     """What a policy's prices would have earned a visit, by a log of other prices.
 
-    `policy` is a fit (a `Prior`, or a fit.json), a product (a .toml: its fit's prices, or today's), "today", or one
+    `policy` is a fit (a `Fit`, a `Prior`, or a fit.json), a product (a .toml: its fit's prices, or today's), "today", or one
     price for everybody. Without an epsilon the answer is exact and for the operator alone; with one it is a charged
     release. `prices`, `randomized`, `most_weight` and `rows_per_customer` are a release's
     (logs/release_values.py), since nothing of the log may be looked at to find them.
@@ -83,7 +84,7 @@ def evaluate(
 
 def check_fit(
     log: object,
-    fit: Prior | str | Path,
+    fit: Fit | Prior | str | Path,
     *,
     product: Product | str | Path,
     epsilon: float | None = None,
@@ -94,7 +95,7 @@ def check_fit(
 ) -> ModelCheck:
     """Does a fit describe a log? Exact and for the operator alone, or with an epsilon a charged release."""
     opened = open_log(log, product=product, on_bad=on_bad)
-    asked = fitted_prices(opened.product, fit if isinstance(fit, Prior) else read_prior(fit))
+    asked = fitted_prices(opened.product, _prior(fit))
     if epsilon is None:
         return check_model(opened, opened.product, asked, progress=progress)
     return release_check(
@@ -102,10 +103,10 @@ def check_fit(
     )
 
 
-def policy_of(given: Prior | Product | str | Path | float, product: Product) -> PricePolicy:
+def policy_of(given: Fit | Prior | Product | str | Path | float, product: Product) -> PricePolicy:
     """The policy that was meant."""
-    if isinstance(given, Prior):
-        return fitted_prices(product, given)
+    if isinstance(given, (Fit, Prior)):
+        return fitted_prices(product, _prior(given))
     if isinstance(given, Product):
         return _of_product(given, product)
     if isinstance(given, (int, float)) and not isinstance(given, bool):
@@ -122,6 +123,12 @@ def policy_of(given: Prior | Product | str | Path | float, product: Product) -> 
     except ValueError:
         choices = "a fit.json, a product.toml, a price or 'today'"
         raise InvalidInput(f"policy must be {choices}, got {checks.shown(given)}") from None
+
+
+def _prior(fit: Fit | Prior | str | Path) -> Prior:
+    if isinstance(fit, Prior):
+        return fit
+    return fit.prior() if isinstance(fit, Fit) else read_prior(fit)
 
 
 def _of_product(asked: Product, product: Product) -> PricePolicy:
