@@ -54,7 +54,7 @@ def test_a_fit_means_the_same_demand_for_a_product_with_other_numbers() -> None:
 
 @pytest.mark.parametrize("given", ["dear", True, Path("fit.yaml")])
 def test_what_is_no_policy_is_refused(given: object) -> None:
-    with pytest.raises(InvalidInput, match="policy must be a fit.json"):
+    with pytest.raises(InvalidInput, match=r"policy must be a fit\.json"):
         policy_of(given, PRODUCT)  # type: ignore[arg-type]
 
 

@@ -61,7 +61,7 @@ def check(
         answer = check_fit(
             log, fit, product=product, epsilon=epsilon, delta=delta, rows_per_customer=rows_per_customer,
             on_bad="skip" if skip_bad else "refuse",
-            progress=lambda task, rows: advance(rows, 0),
+            progress=advance,
         )  # fmt: skip
     if format is options.Format.json:
         show.json(show_log_answers.plain(answer))

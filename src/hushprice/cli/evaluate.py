@@ -79,7 +79,7 @@ def evaluate(
             log, product=product, policy=policy, propensity=propensity, bandwidth=bandwidth, level=level,
             epsilon=epsilon, delta=delta, prices=named, randomized=randomized, most_weight=most_weight,
             rows_per_customer=rows_per_customer, on_bad="skip" if skip_bad else "refuse",
-            progress=lambda task, rows: advance(rows, 0),
+            progress=advance,
         )  # fmt: skip
     if format is options.Format.json:
         show.json(show_log_answers.plain(answer))

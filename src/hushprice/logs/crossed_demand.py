@@ -42,7 +42,7 @@ def fit_crossed(model: ShopModel, reader: Reader) -> CrossedDemand:
     thetas = np.zeros((2, model.size))
     for _ in range(_STEPS):
         gradient, curvature = np.zeros((2, model.size)), np.zeros((2, model.size, model.size))
-        for rows in reader.rows("demand"):
+        for rows in reader.rows():
             _add(model, rows, thetas, gradient, curvature)
         steps = np.zeros_like(thetas)
         for half in (0, 1):

@@ -83,7 +83,7 @@ def evaluate_log(
     sums = ValueSums(product, held, weighting, demand.expected)
     if weighting.way == "exact":
         sums.least = _least(reader, held, weighting)
-    for rows in reader.rows("values"):
+    for rows in reader.rows():
         sums.add(rows)
     return _answer(product, held, weighting, sums, level)
 
@@ -119,7 +119,7 @@ def _end(charged: float, bound: float, width: float) -> float:
 def _least(reader: Reader, policy: PricePolicy, weighting: Weighting) -> float:
     """The least propensity of a row that was charged the policy's price: every replayed row is as rare as that one."""
     largest = 1.0
-    for rows in reader.rows("replay"):
+    for rows in reader.rows():
         weights = weighting.weights(rows, policy.prices(rows.contexts))
         largest = max(largest, float(weights.max()))
     return 1.0 / largest

@@ -59,7 +59,7 @@ def check_model(log: Log, product: Product, fit: PricePolicy, *, progress: Progr
     """The fit held against a log. Exact: for the operator alone."""
     reader, cells = Reader(log, progress), Cells(fit, product.contexts)
     sums = BucketSums(3 * cells.count)
-    for rows in reader.rows("calibration"):
+    for rows in reader.rows():
         sums.add(buckets_of(rows), _numbers(cells, rows, residual=True))
     by_cell = sums.sums.reshape(len(sums.sums), cells.count, 3)
     totals = by_cell.sum(axis=0).T

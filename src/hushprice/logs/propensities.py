@@ -90,7 +90,7 @@ def fit_choices(found: Survey, reader: Reader) -> ChosenPropensities:
     made = ChosenPropensities(found.choices, np.zeros((entries, prices)))
     for _ in range(_STEPS if prices > 1 else 0):
         gradient, curvature = np.zeros((entries, prices - 1)), np.zeros((size, size))
-        for rows in reader.rows("propensities"):
+        for rows in reader.rows():
             _add_choices(made, rows, gradient, curvature)
         penalty = np.full((entries, prices - 1), _RIDGE)
         penalty[0] = 1e-6  # how often a price is charged at all is not held back
@@ -139,12 +139,12 @@ class SpreadPropensities:
 def fit_spread(found: Survey, reader: Reader) -> SpreadPropensities:
     """Two more passes: how far prices are from the line, and how often how far."""
     low, high = np.inf, -np.inf
-    for rows in reader.rows("propensities"):
+    for rows in reader.rows():
         left = rows.prices - with_constant(rows.contexts) @ found.mean_price
         low, high = min(low, float(left.min())), max(high, float(left.max()))
     edges = (low, max(high, low + 1e-9))
     counts = np.full(_BINS, _SPARE)
-    for rows in reader.rows("propensities"):
+    for rows in reader.rows():
         left = rows.prices - with_constant(rows.contexts) @ found.mean_price
         counts += np.bincount(_bins(left, edges), minlength=_BINS)
     width = (edges[1] - edges[0]) / _BINS

@@ -42,8 +42,8 @@ def evaluate(
 ) -> Evaluation | ReleasedValues:
     """What a policy's prices would have earned a visit, by a log of other prices.
 
-    `policy` is a fit (a `Fit`, a `Prior`, or a fit.json), a product (a .toml: its fit's prices, or today's), "today", or one
-    price for everybody. Without an epsilon the answer is exact and for the operator alone; with one it is a charged
+    `policy` is a fit (a `Fit`, a `Prior`, or a fit.json), a product (a .toml: its fit's prices, or today's), "today",
+    or one price for everybody. Without an epsilon the answer is exact and for the operator alone; with one it is a charged
     release. `prices`, `randomized`, `most_weight` and `rows_per_customer` are a release's
     (logs/release_values.py), since nothing of the log may be looked at to find them.
 

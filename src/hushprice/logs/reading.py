@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from hushprice.logs.rows import Log, LogRows
 
-Progress = Callable[[str, int], None]  # what is read for, and how many rows of the log so far
+Progress = Callable[[int, int], None]  # rows read so far in this pass, and rows in all
 
 
-def silent(task: str, rows: int) -> None:
+def silent(rows: int, whole: int) -> None:
     """Progress that nobody watches."""
 
 
@@ -21,12 +21,12 @@ class Reader:
     log: Log
     progress: Progress = silent
 
-    def rows(self, task: str) -> Iterator[LogRows]:
+    def rows(self) -> Iterator[LogRows]:
         """All blocks of all parts that hold a row."""
-        read = 0
+        read, whole = 0, int(getattr(self.log, "rows", 0))
         for part in range(self.log.partitions):
             for rows in self.log.blocks(part):
                 if len(rows.prices) > 0:
                     yield rows
                     read += len(rows.prices)
-                    self.progress(task, read)
+                    self.progress(read, max(read, whole))

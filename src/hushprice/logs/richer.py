@@ -48,7 +48,7 @@ def richer_test(model: ShopModel, reader: Reader) -> RicherTest:
     theta = likeliest(model, reader)
     size, extras = model.size, 0
     cross, sums = np.zeros((0, 0)), BucketSums(0)
-    for rows in reader.rows("richer"):
+    for rows in reader.rows():
         plain, added, residual, curve = _terms(model, rows, theta)
         if extras == 0:
             extras = added.shape[1]
@@ -77,7 +77,7 @@ def likeliest(model: ShopModel, reader: Reader) -> FloatArray:
     theta = np.zeros(model.size)
     for _ in range(_STEPS):
         gradient, curvature = np.zeros(model.size), _RIDGE * np.eye(model.size)
-        for rows in reader.rows("demand"):
+        for rows in reader.rows():
             plain, _, residual, curve = _terms(model, rows, theta)
             gradient += plain.T @ residual
             curvature += (plain * curve[:, None]).T @ plain

@@ -37,7 +37,7 @@ def survey(reader: Reader, contexts: int) -> Survey:
     size, count, kept = contexts + 1, 0, True
     low, high, seen = np.inf, -np.inf, np.array([])
     squares, products, total = np.zeros((size, size)), np.zeros(size), 0.0
-    for rows in reader.rows("prices"):
+    for rows in reader.rows():
         customers = with_constant(rows.contexts)
         count += len(rows.prices)
         low, high = min(low, float(rows.prices.min())), max(high, float(rows.prices.max()))
