@@ -43,9 +43,9 @@ def evaluate(
     """What a policy's prices would have earned a visit, by a log of other prices.
 
     `policy` is a fit (a `Fit`, a `Prior`, or a fit.json), a product (a .toml: its fit's prices, or today's), "today",
-    or one price for everybody. Without an epsilon the answer is exact and for the operator alone; with one it is a charged
-    release. `prices`, `randomized`, `most_weight` and `rows_per_customer` are a release's
-    (logs/release_values.py), since nothing of the log may be looked at to find them.
+    or one price for everybody. Without an epsilon the answer is exact and for the operator alone; with one it is a
+    charged release. `prices`, `randomized`, `most_weight` and `rows_per_customer` are a release's (logs/release_values.py),
+    since nothing of the log may be looked at to find them.
 
     >>> import polars
     >>> product = Product(floor=20, ceiling=30, reference_price=25, conversion=0.5)
