@@ -30,7 +30,7 @@ NAMES = ("inverse_propensity", "self_normalized", "doubly_robust", "replay")
 PRODUCT = Product(floor=15.0, ceiling=35.0, reference_price=25.0, conversion=0.1, contexts=2)
 FEW = np.array([-0.8, -0.4, 0.0, 0.4, 0.8])
 THETA = np.array([0.1, 0.3, -0.2, 0.6, 0.4, -0.2])  # of the policy: right about none of the worlds
-ROWS = 5000
+ROWS = 3000
 WAYS = (("few", "auto"), ("few", "estimate"), ("even", "auto"), ("even", "estimate"))  # prices, propensities
 _TASTE = {"reference_price": 25.0, "attributes": (0.5, -0.3)}
 _LOGIT = Logit(conversion=0.1, elasticity=2.0, interactions=(0.8, 0.3), **_TASTE)
@@ -65,7 +65,7 @@ def worlds(runs: int) -> None:
     fit = PricePolicy(label="fit", model=model_of(PRODUCT), theta=THETA)
     print(f"{runs} logs of {ROWS} rows each; bias in standard errors, spread over stated error, coverage at 95 %")
     for number, (name, world) in enumerate(WORLDS.items()):
-        contexts = world.contexts(0, 2_000_000, np.random.default_rng(1))
+        contexts = world.contexts(0, 500_000, np.random.default_rng(1))
         for way, (kind, propensity) in enumerate(WAYS):
             held = fit.among(tuple(FEW.tolist())) if kind == "few" else fit
             prices = 25.0 + 10.0 * held.prices(contexts)

@@ -44,8 +44,8 @@ def evaluate(
 
     `policy` is a fit (a `Fit`, a `Prior`, or a fit.json), a product (a .toml: its fit's prices, or today's), "today",
     or one price for everybody. Without an epsilon the answer is exact and for the operator alone; with one it is a
-    charged release. `prices`, `randomized`, `most_weight` and `rows_per_customer` are a release's (logs/release_values.py),
-    since nothing of the log may be looked at to find them.
+    charged release. `prices`, `randomized`, `most_weight` and `rows_per_customer` are a release's, since nothing of the
+    log may be looked at to find them (logs/release_values.py).
 
     >>> import polars
     >>> product = Product(floor=20, ceiling=30, reference_price=25, conversion=0.5)
@@ -119,10 +119,11 @@ def policy_of(given: Fit | Prior | Product | str | Path | float, product: Produc
     if text.endswith(".json"):
         return fitted_prices(product, read_prior(text), f"fit {text}")
     try:
-        return common_price(product, float(text))
+        price = float(text)
     except ValueError:
         choices = "a fit.json, a product.toml, a price or 'today'"
         raise InvalidInput(f"policy must be {choices}, got {checks.shown(given)}") from None
+    return common_price(product, price)
 
 
 def _prior(fit: Fit | Prior | str | Path) -> Prior:

@@ -206,7 +206,7 @@ class _Sums:
 
     def estimate(self, value: float, variance: float) -> Estimate:
         error = math.sqrt(variance) * self.unit
-        value *= self.unit
+        value = float(value) * self.unit
         return Estimate(value=value, error=error, low=value - self._away * error, high=value + self._away * error)
 
     def square(self, place: int) -> float:
