@@ -19,6 +19,7 @@ from hushprice.cli.keys import keys
 from hushprice.cli.plan import plan
 from hushprice.cli.privacy import privacy
 from hushprice.cli.reproduce import reproduce
+from hushprice.cli.schema import schema
 from hushprice.cli.serve import serve
 from hushprice.cli.simulate import simulate
 from hushprice.cli.store import store
@@ -46,6 +47,7 @@ app.command()(evaluate)
 app.command()(sweep)
 app.command()(theory)
 app.command()(reproduce)
+app.command()(schema)
 app.command()(serve)
 app.command(name="compile")(compile_code)
 app.command()(trail)

@@ -33,7 +33,7 @@ class Field:
 
 def price(column: str, kind: Any, product: Product) -> Field:
     """Relative to today's, in units of one reach."""
-    relative = (_number(column, kind) - product.reference_price) / product.reach
+    relative = (number(column, kind) - product.reference_price) / product.reach
     return Field(
         column,
         "a finite number",
@@ -47,7 +47,7 @@ def outcome(column: str, kind: Any, most: float) -> Field:
     """Bought or not, or how many, as a share of the most."""
     import polars
 
-    amount = _number(column, kind, truths=True)
+    amount = number(column, kind, truths=True)
     known = amount.is_finite() & (amount >= 0.0)
     rule = "a quantity at or above 0"
     if most == 1.0:
@@ -58,7 +58,7 @@ def outcome(column: str, kind: Any, most: float) -> Field:
 
 def propensity(column: str, kind: Any) -> Field:
     """The density, or the probability, that the price was drawn with."""
-    value = _number(column, kind)
+    value = number(column, kind)
     return Field(column, "a positive number", (value,), _not(value.is_finite() & (value > 0.0)))
 
 
@@ -79,7 +79,7 @@ def customer(column: str, kind: Any) -> Field:
 
 def entry(column: str, kind: Any) -> Field:
     """An entry of a context as the table has it."""
-    value = _number(column, kind)
+    value = number(column, kind)
     return Field(column, "a finite number", (value.clip(-1.0, 1.0),), _not(value.is_finite()), value.abs() > 1.0)
 
 
@@ -94,8 +94,8 @@ def attribute(each: Attribute, column: str, kind: Any, unknown: str | None) -> F
 
 
 def _measured(each: Number, column: str, kind: Any, lenient: bool) -> Field:
-    value = _number(column, kind)
-    missing = _empty(column, kind) | value.is_nan().fill_null(False)
+    value = number(column, kind)
+    missing = empty(column, kind) | value.is_nan().fill_null(False)
     share = (value - each.low) / (each.high - each.low)  # Polars divides by multiplying: a last digit may differ
     held = _when(missing, 0.0, (share * 2.0 - 1.0).clip(-1.0, 1.0))
     values = (held, _float(missing)) if each.flag_missing else (held,)
@@ -123,32 +123,32 @@ def _chosen(each: Category, column: str, kind: Any, lenient: bool) -> Field:
 
 
 def _answered(each: Boolean, column: str, kind: Any, lenient: bool) -> Field:
-    value = _number(column, kind, truths=True)
-    missing = _empty(column, kind) | value.is_nan().fill_null(False)
+    value = number(column, kind, truths=True)
+    missing = empty(column, kind) | value.is_nan().fill_null(False)
     known = ((value == 0.0) | (value == 1.0)).fill_null(False)
     entry = _when(missing, 0.0, value * 2.0 - 1.0)
     return Field(column, "true or false", (entry,), ~known & ~missing if lenient else ~known)
 
 
-def _number(column: str, kind: Any, *, truths: bool = False) -> polars.Expr:
+def number(column: str, kind: Any, *, truths: bool = False) -> polars.Expr:
     """The column as floats: null where a cell is empty or holds no number."""
     import polars
 
     cell = polars.col(column)
     if kind in (polars.String, polars.Categorical, polars.Enum):
         text = cell.cast(polars.String).str.strip_chars()
-        number = text.cast(polars.Float64, strict=False)
+        parsed = text.cast(polars.Float64, strict=False)
         if truths:
             word = text.str.to_lowercase()
-            number = polars.when(word.is_in(YES)).then(1.0).when(word.is_in(NO)).then(0.0).otherwise(number)
-        return number
+            parsed = polars.when(word.is_in(YES)).then(1.0).when(word.is_in(NO)).then(0.0).otherwise(parsed)
+        return parsed
     if kind.is_numeric() or (truths and kind == polars.Boolean) or kind == polars.Null:
         return cell.cast(polars.Float64)
     wanted = "numbers, or true and false" if truths else "numbers"
     raise InvalidInput(f"column {column!r} must hold {wanted}, got {kind}")
 
 
-def _empty(column: str, kind: Any) -> polars.Expr:
+def empty(column: str, kind: Any) -> polars.Expr:
     """Is there nothing in the cell?"""
     import polars
 
