@@ -77,7 +77,7 @@ def test_a_warm_start_believes_the_log_where_it_is_surer_than_the_shop() -> None
 
 
 def test_a_mixture_has_the_mean_and_the_covariance_of_its_draws() -> None:
-    """A million draws: means and covariances within five of their standard errors; the false-alarm rate is below 1e-4."""
+    """A million draws: means within five standard errors, a false alarm below 1e-4; covariances within a fiftieth."""
     one, other = belief(3, 1), belief(3, 2, 0.5)
     draws, count = np.random.default_rng(3), 1_000_000
     both = [draws.multivariate_normal(each.theta, each.covariance, count) for each in (one, other)]
@@ -109,7 +109,7 @@ def test_the_likelihood_of_a_release_is_a_normal_density() -> None:
     assert log_likelihood(MODEL, PEOPLE, batch, held, 0.3) == pytest.approx(density + constant, rel=1e-9)
 
 
-WRONG_PRICES = np.array([*THETA[:2], *(THETA[2:] + [1.5, 0.0])])
+WRONG_PRICES = THETA + np.array([0.0, 0.0, 1.5, 0.0])
 
 
 @pytest.mark.parametrize(("truth", "right"), [(THETA, 0), (WRONG_PRICES, 1), (-3.0 * THETA, 2)])
@@ -267,8 +267,8 @@ def test_a_certificate_that_forgets_the_fits_budget_is_refused() -> None:
     with pytest.raises(InvalidInput, match="ledger"):
         issue(Forgetful(no_event), pricer.ledger, KEY)  # type: ignore[arg-type]
     apart = replace(WARM.prior, same_people=False)  # type: ignore[type-var]
+    forgotten = replace(pricer.policy.rules, prior=apart)  # type: ignore[attr-defined]
     with pytest.raises(InvalidInput, match="rules must count what the product's prior cost"):
-        forgotten = replace(pricer.policy.rules, prior=apart)  # type: ignore[attr-defined]
         cautious_policy(WARM, forgotten)
 
 

@@ -105,9 +105,7 @@ def mixed(beliefs: Sequence[Belief], weights: FloatArray) -> Belief:
     return Belief(theta, covariance)
 
 
-def log_likelihood(
-    model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief, misfit: float
-) -> float:
+def log_likelihood(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief, misfit: float) -> float:
     """Of a batch's score under a belief about its customers, up to a constant that no belief changes."""
     found = score_model(model, people, batch.rule, batch.theta, belief.theta, batch.rule.count)
     used = used_entries(model.contexts, batch.rule.choice)
