@@ -139,7 +139,7 @@ def test_a_log_of_other_attributes_is_refused() -> None:
         replace(here, prior=replace(prior, schema=other))
     with pytest.raises(InvalidInput, match="prior must be about the product's 2 contexts, got 1"):
         replace(SHOP, prior=prior)
-    with pytest.raises(InvalidInput, match="prior must be about quantities up to most, 1.0, got 3.0"):
+    with pytest.raises(InvalidInput, match=r"prior must be about quantities up to most, 1\.0, got 3\.0"):
         replace(here, prior=replace(prior, most=3.0))
     with pytest.raises(InvalidInput, match="prior must be a Prior or the path of a fit's file, got 3"):
         replace(here, prior=3)  # type: ignore[arg-type]

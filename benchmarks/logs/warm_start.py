@@ -25,6 +25,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
+from logs.simulated_fit import simulated_fit
+from shops.designed import Case, logit, shop
 
 from hushprice.policies.cautious.pricing.shop_model import model_of, with_constant
 from hushprice.product import Product
@@ -32,8 +34,6 @@ from hushprice.shops import trials
 from hushprice.shops.private_strategy import PrivateStrategy
 from hushprice.shops.world import World, chances, encoded
 from hushprice.types import FloatArray
-from logs.simulated_fit import simulated_fit
-from shops.designed import Case, logit, shop
 
 SAVED = 20_000
 PROMISED = 1000
@@ -83,7 +83,9 @@ def worth(product: Product, world: World, theta: FloatArray) -> float:
     x = with_constant(encoded(product, customers, 8000))
     prices = product.reference_price + product.reach * model.best(*model.lines(theta, x))
     today = np.full(8000, product.reference_price)
-    earned, stayed = (((each - product.unit_cost) * chances(world, 0, customers, each)).mean() for each in (prices, today))
+    earned, stayed = (
+        ((each - product.unit_cost) * chances(world, 0, customers, each)).mean() for each in (prices, today)
+    )
     return float(earned / stayed)
 
 

@@ -1,7 +1,7 @@
 """What a private fit of a log says about demand: a first belief for a product, with what it cost.
 
 A fit.json holds at least an entry "prior" with the fields of `Prior` but `fit` and `same_people`: the first is the
-digest of the file's content, the second is for whoever declares a product to say (docs/guide/logs.md).
+digest of the file's content, the second is for whoever declares a product to say (docs/guide/warm_start.md).
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _read(entry: object, **beside: Any) -> Prior:
 
 
 def _checked_covariance(rows: tuple[tuple[float, ...], ...], size: int) -> FloatArray:
-    """The covariance; refused is what is no covariance: a quarter of it, NaN, or a direction in which nothing is uncertain."""
+    """The covariance; refused are a part of one, NaN, and a direction in which nothing is uncertain."""
     if len(rows) != size or any(len(row) != size for row in rows):
         raise InvalidInput(f"prior.covariance must have {size} rows of {size} entries, as theta has")
     covariance: FloatArray = np.array([checks.vector(size, **{"prior.covariance": row}) for row in rows])

@@ -8,7 +8,16 @@ from typing import NamedTuple
 import pytest
 from tests.planted import batch_bugs as batch
 from tests.planted import batch_checks as batches
-from tests.planted import coin_bugs, coin_checks, link_bugs, link_checks, service_bugs, service_checks
+from tests.planted import (
+    coin_bugs,
+    coin_checks,
+    link_bugs,
+    link_checks,
+    prior_bugs,
+    prior_checks,
+    service_bugs,
+    service_checks,
+)
 from tests.planted import count_bugs as count
 from tests.planted import count_checks as counts
 from tests.planted import customer_bugs as customer
@@ -20,7 +29,6 @@ from tests.planted import moment_bugs as moment
 from tests.planted import moment_checks as moments
 from tests.planted import noise_bugs as noise
 from tests.planted import pair_bugs as pair
-from tests.planted import prior_bugs, prior_checks
 from tests.planted import record_bugs as record
 from tests.planted import release_checks as release
 from tests.planted import watcher_checks as watcher

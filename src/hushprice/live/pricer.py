@@ -220,7 +220,7 @@ def open_pricer(
 
     A product says all that a shop knows, prices are in its currency, and the policy is `cautious`; a million customers
     are learned from unless a horizon is given. `prior` is what a private fit of a log says about it, or the fit's file
-    (docs/guide/logs.md). Without a product, prices lie in [0, 1] and `asked` is what settings.py lists.
+    (docs/guide/warm_start.md). Without a product, prices lie in [0, 1] and `asked` is what settings.py lists.
 
     `epsilon` and `delta` are the totals over the horizon; epsilon is 1 unless it or both of its shares are given.
     Policy noisy-newton takes `reference_price`, where prices start, and `unit_cost`, a share of the highest price: then

@@ -1,7 +1,7 @@
 """What customers paid before the first price: the budget of a fit that a product starts from, and of both together.
 
-Where nobody in the log can be a customer there is no such fit (`None`), and nothing adds up. docs/proofs/composition.md,
-section 6, has the proof.
+Where nobody in the log can be a customer there is no such fit (`None`), and nothing adds up. The proof is in
+docs/proofs/composition.md, section 6.
 """
 
 from __future__ import annotations

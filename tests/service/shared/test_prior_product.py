@@ -79,12 +79,15 @@ def test_prices_start_from_the_fit_and_a_restart_changes_nothing(shop: Shop) -> 
     cold = msgspec.structs.replace(declared(), prior=None)
     assert priced(shop).product != cold
     assert np.abs(priced(shop).quoter.belief.theta).max() > 0.1  # type: ignore[union-attr]
+    first = priced(shop).quoter.warm.weighed  # type: ignore[union-attr]
     serve(shop, 60)
     learn(shop)
     before: Any = shop.learner()._engine
     after: Any = shop.learner()._engine
-    assert before.quoter.warm.odds == after.quoter.warm.odds
-    np.testing.assert_array_equal(before.quoter.warm.log.theta, after.quoter.warm.log.theta)
+    assert before.quoter.warm.weighed == after.quoter.warm.weighed != first
+    for one, other in zip(before.quoter.warm.beliefs, after.quoter.warm.beliefs, strict=True):
+        np.testing.assert_array_equal(one.theta, other.theta)
+        np.testing.assert_array_equal(one.covariance, other.covariance)
     np.testing.assert_array_equal(before.quoter.belief.theta, priced(shop).quoter.belief.theta)  # type: ignore[union-attr]
 
 

@@ -1,7 +1,8 @@
 """Worlds that a product's own numbers make likely, one a shop: what a plan is tried out in.
 
 What attributes matter is drawn from what policy cautious believes before the first customer. Conversion and elasticity
-are those of all visitors together, near what the shop declares, and demand falls in price for everybody.
+are those of all visitors together, near what the shop declares, and demand falls in price for everybody. Where the
+product starts from a fit of a log, all of it is drawn from what the fit says instead.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scipy.special import expit, ndtri
 from scipy.stats import qmc
 
 from hushprice.policies.cautious.rules import ATTRIBUTES, PERSONAL, RESPONSE
+from hushprice.prior import Prior
 from hushprice.product import Product
 from hushprice.shops.customers import DeclaredCustomers
 from hushprice.shops.fitted import Fitted
@@ -40,6 +42,8 @@ class LikelyWorlds:
         # Conversions and elasticities of few shops are spread out more evenly than luck would.
         spread = qmc.Halton(2, scramble=True, seed=np.random.default_rng((self.seed, 0))).random(number + 1)[-1]
         rng = np.random.default_rng((self.seed, 1, number))
+        if product.prior_here is not None:
+            return self._by_log(product.prior_here, rng)
         conversion = float(expit(product.level + CONVERSION * float(ndtri(spread[0]))))
         attributes = ATTRIBUTES * rng.standard_normal(k)
         personal = PERSONAL * rng.standard_normal(k)
@@ -52,6 +56,15 @@ class LikelyWorlds:
         )
         scale = drawn_elasticity(product, float(spread[1])) / unit.elasticity(self.rows)
         return replace(unit, response=scale * unit.response)
+
+    def _by_log(self, prior: Prior, rng: np.random.Generator) -> Fitted:
+        product, half = self.product, self.product.contexts + 1
+        drawn = rng.multivariate_normal(np.array(prior.theta), np.array(prior.covariance), method="cholesky")
+        level, response = drawn[:half], drawn[half:]
+        level[0] += product.level
+        middle = max(product.response + float(response[0]), LEAST * product.response)
+        personal = response[1:] * _falling_for_all(self.rows @ response[1:] / middle)
+        return Fitted(product=product, level=level, response=np.array([middle, *personal]), rows=self.rows)
 
 
 def likely_worlds(product: Product, crowd: Crowd | None, seed: int) -> LikelyWorlds:

@@ -35,8 +35,8 @@ class ShopRun:
 
     @property
     def without_attributes(self) -> ShopRun:
-        """The same visitors, of whom nothing is known."""
-        product = replace(self.product, contexts=0, schema=None)
+        """The same visitors, of whom nothing is known; what a log says about attributes is then of no use."""
+        product = replace(self.product, contexts=0, schema=None, prior=None)
         return replace(self, product=product, world=UnseenAttributes(self.world))
 
 

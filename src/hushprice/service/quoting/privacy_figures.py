@@ -18,8 +18,8 @@ _OVERLAP = (
     "for a record in all of them, and above what was claimed."
 )
 _PRIOR = (
-    "Prices start from a private fit of a log, {}..., in which customers may be: its budget, epsilon {:g} at delta {:g}, "
-    "is in these figures."
+    "Prices start from a private fit of a log, {}..., in which customers may be: its budget, epsilon {:g} at delta "
+    "{:g}, is in these figures."
 )
 _APART = (
     "Prices start from a private fit of a log, {}..., of which the shop says that no customer is in it: its budget is "

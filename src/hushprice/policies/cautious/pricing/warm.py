@@ -72,22 +72,27 @@ class WarmStart:
 
 
 def warm_start(prior: Prior, first: Belief) -> WarmStart:
-    """Before any release. What the log says is an observation of the shop's demand: where it says little, the shop does.
-
-    The fit's own covariance is that of its estimate alone, without any belief of the shop's.
-    """
-    said, doubt = np.array(prior.theta), WIDER * np.array(prior.covariance) + DOUBT * DOUBT * first.covariance
-    logs = tuple(_observed(first, said[:entries], doubt[:entries, :entries]) for entries in (said.size, said.size // 2))
+    """Before any release; `first` is the shop's own belief, in which levels and responses are independent."""
+    half = first.theta.size // 2
+    said, unsure = np.array(prior.theta), WIDER * np.array(prior.covariance) + DOUBT * DOUBT * first.covariance
+    who = _believed(Belief(first.theta[:half], first.covariance[:half, :half]), said[:half], unsure[:half, :half])
+    buying = Belief(first.theta.copy(), first.covariance.copy())
+    buying.theta[:half], buying.covariance[:half, :half] = who.theta, who.covariance
+    logs = (_believed(first, said, unsure), buying)
     return WarmStart(first=logs, beliefs=(*logs, first))
 
 
-def _observed(first: Belief, said: FloatArray, doubt: FloatArray) -> Belief:
-    """The belief after the first entries of theta were seen, with errors of this covariance."""
-    entries = said.size
-    seen = first.covariance[:, :entries]
-    gain = np.linalg.solve(doubt + seen[:entries], seen.T).T
-    covariance = first.covariance - gain @ seen.T
-    return Belief(first.theta + gain @ (said - first.theta[:entries]), 0.5 * (covariance + covariance.T))
+def _believed(first: Belief, said: FloatArray, unsure: FloatArray) -> Belief:
+    """What is said, in the directions in which it is surer than the shop; elsewhere the shop's word counts.
+
+    In units of the shop's own deviations: a direction that is w times as unsure, w > 1, moves by 1/w of what is said.
+    """
+    root = np.linalg.cholesky(first.covariance)
+    scaled = np.linalg.solve(root, np.linalg.solve(root, unsure).T)
+    variances, directions = np.linalg.eigh(0.5 * (scaled + scaled.T))
+    back = root @ directions
+    moved = np.minimum(1.0, 1.0 / variances) * np.linalg.solve(back, said - first.theta)
+    return Belief(first.theta + back @ moved, (back * np.minimum(variances, 1.0)) @ back.T)
 
 
 def mixed(beliefs: Sequence[Belief], weights: FloatArray) -> Belief:
