@@ -16,7 +16,9 @@ from hushprice.privacy.events import (
     MOST_LEVELS,
     Batches,
     CovarianceStream,
+    EarlierFit,
     Event,
+    LogFit,
     LogSums,
     MomentBatches,
     NotPrivate,
@@ -52,6 +54,8 @@ EVENTS: list[Event] = [
         for batches in (BATCHES, MOMENTS, COUNTS, SUMS)
         for live in (False, True)
     ),
+    LogFit(descriptions=17, scores=6, description_noise=9.0, score_noise=(8.0, 6.0), rows=3),
+    EarlierFit(fit="0" * 64, epsilon=1.0, delta=1e-6),
     NotPrivate(),
 ]
 FREE = ("grid", "output_grid", "levels", "live", "descriptions", "largest")  # 0 is one of their values
