@@ -85,7 +85,9 @@ def _sample(source: Source, wanted: Wanted, most: int, secret: bytes) -> Iterato
                 yield chunk.frame.gather_every(stride, offset=-chunk.first % stride)
                 continue
             known = fields.customer(wanted.customer, chunk.frame.schema[wanted.customer])
-            frame = chunk.frame.filter(~known.bad)  # whose row it is nobody knows: in no sample
+            frame = (
+                chunk.frame if known.bad is None else chunk.frame.filter(~known.bad)
+            )  # whose row it is nobody knows: in no sample
             customers = digests(frame.select(known.values[0].alias("who"))["who"], secret)
             chosen = (customers.view(np.uint64) // np.uint64(2**32)) % np.uint64(stride) == 0
             frame = frame.filter(chosen)
