@@ -122,7 +122,7 @@ def judged(runs: list[FloatArray], best: FloatArray, features: FloatArray, bough
 
 
 def measure(name: str, folder: Path, python: str) -> list[dict[str, Any]]:
-    """The cells of one log."""
+    """The cells of one log. Rivals that were run before are not run again."""
     table, features, bought, guess = encoded(name, folder)
     delta = 2.0 / len(bought) ** 2
     np.savez(
@@ -133,7 +133,8 @@ def measure(name: str, folder: Path, python: str) -> list[dict[str, Any]]:
         epsilons=EPSILONS,
         mus=[gaussian.mu_of(epsilon, delta) for epsilon in EPSILONS],
     )
-    subprocess.run([python, str(Path(__file__).with_name("rival_fits.py")), str(folder), name], check=True)
+    if not (folder / f"{name}.json").exists():
+        subprocess.run([python, str(Path(__file__).with_name("rival_fits.py")), str(folder), name], check=True)
     answers = json.loads((folder / f"{name}.json").read_text())
     best = np.array(answers["maximum likelihood"])
     cells = [

@@ -70,11 +70,19 @@ class Moments(NamedTuple):
     covariance: FloatArray
 
 
-def read_description(released: FloatArray, contexts: int, noise: float) -> Moments:
-    """The moments of a released sum; `noise` is the deviation of its entries."""
+def read_description(released: FloatArray, contexts: int, noise: float, known: int | None = None) -> Moments:
+    """The moments of a released sum; `noise` is the deviation of its entries, `known` the count where it is public.
+
+    Where it is not, a count that may be noise is taken lower: too many units would make noise look like evidence.
+    """
     size = contexts + 1
     scale = largest_change(size)
-    count = max(scale * float(released[0]) / _kappa(size), _LEAST_COUNT)
+    if known is None:
+        counted, doubt = scale * float(released[0]) / _kappa(size), 2.0 * scale * noise / _kappa(size)
+        count = max(counted, _LEAST_COUNT)
+        count = max(count / (1.0 + (doubt / count) ** 2), _LEAST_COUNT)
+    else:
+        count = max(float(known), _LEAST_COUNT)
     unit = noise * scale / count  # deviation of an entry, for one unit
     first = scale * released[1 : 1 + size] / (math.sqrt(2.0) * count)
     mean = np.clip(first, -0.95, 0.95) * (_CENTRE / (_CENTRE + 0.5 * unit * unit))

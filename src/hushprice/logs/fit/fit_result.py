@@ -31,7 +31,6 @@ from hushprice.types import FloatArray
 
 FORMAT = "hushprice fit 1"
 ROW, CUSTOMER = "row", "customer"  # whose protection a fit's budget is
-CLOSE = 1e-6  # relative to the first belief's deviations: what another machine's last digits may make of a fit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +40,8 @@ class Fit:
     names: tuple[str, ...]  # of theta's entries
     theta: tuple[float, ...]
     covariance: tuple[tuple[float, ...], ...]
-    count: float  # units of the log, with noise
+    count: float  # units of the log: with noise, unless
+    known: int | None  # their number is public, as that of rows is where neighbours replace one
     unit: str  # row or customer
     event: LogFit  # what was released, with its noise
     claimed: EpsilonDelta
@@ -117,7 +117,8 @@ class Fit:
         def no_row(*given: object) -> FloatArray:
             raise InvalidInput(f"releases must be all {1 + len(self.event.score_noise)} of a fit")
 
-        return played(product, noise, no_row, [checks.vector(len(each), releases=each) for each in self.releases])
+        before = [checks.vector(len(each), releases=each) for each in self.releases]
+        return played(product, noise, no_row, known=self.known, before=before)
 
     def to_dict(self) -> dict[str, Any]:
         """The file's content."""
@@ -125,7 +126,7 @@ class Fit:
         plain = asdict(self)
         return {
             "format": FORMAT,
-            **{name: plain[name] for name in ("names", "count", "unit", "releases", "simulated")},
+            **{name: plain[name] for name in ("names", "count", "known", "unit", "releases", "simulated")},
             "event": plain["event"],
             "proven": plain["proven"],
             "standard_errors": self.standard_errors,
@@ -170,6 +171,7 @@ class Fit:
             theta=prior.theta,
             covariance=prior.covariance,
             count=read.count,
+            known=read.known,
             unit=read.unit,
             event=read.event,
             claimed=prior.claimed,
@@ -186,6 +188,7 @@ class _Content(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     format: str
     names: tuple[str, ...]
     count: float
+    known: int | None
     unit: str
     releases: tuple[tuple[float, ...], ...]
     simulated: bool

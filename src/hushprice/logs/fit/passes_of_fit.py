@@ -18,22 +18,24 @@ from hushprice.policies.cautious.rules import ATTRIBUTES, LEVEL, PERSONAL, RESPO
 from hushprice.product import Product
 from hushprice.types import FloatArray
 
+WIDER = 1.5  # times policy cautious' first doubt about level and response: a log comes before any price rests on it
 Releaser = Callable[[Adding, int, float, int], FloatArray]  # what is added, how many numbers, noise, number of the pass
 
 
 def first_deviations(product: Product) -> FloatArray:
-    """Of the first belief, as policy cautious has them: the shop is right, give or take."""
+    """Of the first belief: the shop is right, give or take."""
     doubt = RESPONSE if product.response_doubt is None else product.response_doubt
     half = np.full(product.contexts, ATTRIBUTES), np.full(product.contexts, PERSONAL * product.response)
-    return np.concatenate([[LEVEL], half[0], [doubt * product.response], half[1]])
+    return np.concatenate([[WIDER * LEVEL], half[0], [WIDER * doubt * product.response], half[1]])
 
 
 class FitState:
     """What the releases so far say. Public: it sees no row."""
 
-    def __init__(self, product: Product, noise: FitNoise) -> None:
+    def __init__(self, product: Product, noise: FitNoise, known: int | None = None) -> None:
         self.model: ShopModel = model_of(product)
         self.noise = noise
+        self.known = known  # units of the log, where that is public
         self.deviations = first_deviations(product)
         self.belief: Belief = first_belief(self.deviations)
         self.scores: list[ReleasedScore] = []
@@ -75,7 +77,7 @@ class FitState:
     def take(self, released: FloatArray, plan: ScorePlan | None) -> None:
         """One more release, of the plan that `next_plan` gave."""
         if plan is None or self.likeness is None:
-            self.moments = read_description(released, self.model.contexts, self.next_noise())
+            self.moments = read_description(released, self.model.contexts, self.next_noise(), self.known)
             self.likeness = likeness_of(self.moments)
             return
         scale = 1.0 + plan.largest
@@ -87,11 +89,13 @@ def played(
     product: Product,
     noise: FitNoise,
     release: Releaser,
+    *,
+    known: int | None = None,
     before: Sequence[FloatArray] = (),
     keep: Callable[[FloatArray], None] = lambda released: None,
 ) -> FitState:
     """The fit. Releases `before` are taken as they are; `keep` makes each new one durable before anything uses it."""
-    state = FitState(product, noise)
+    state = FitState(product, noise, known)
     for number in range(state.passes):
         plan = state.next_plan()
         if number < len(before):

@@ -68,6 +68,8 @@ def fit(
     kept = bounded(log, most=rows_per_customer)  # type: ignore[arg-type]
     unit = CUSTOMER if isinstance(kept, BoundedLog) else ROW
     rows = rows_per_customer if unit == CUSTOMER else 1
+    # Rows that are skipped keep their place in no sum: then the number of those that are left is not public.
+    known = getattr(log, "rows", None) if unit == ROW and getattr(log, "on_bad", REFUSE) == REFUSE else None
     claimed = _claimed(described, epsilon, delta, getattr(log, "rows", _USUAL) if unit == ROW else _USUAL)
     noise = calibrate_fit(claimed, contexts=described.contexts, rows=rows, live=not source.simulated)
     path = None if output is None else Path(output)
@@ -77,7 +79,8 @@ def fit(
         part = None if path is None else Unfinished(path, _asked(log, described, noise, source))
         before = [] if part is None else part.releases
         work = _Work(kept, source, run, progress, 1 + len(noise.event.score_noise))
-        state = played(described, noise, work.release, before, work.nothing if part is None else part.keep)
+        keep = work.nothing if part is None else part.keep
+        state = played(described, noise, work.release, known=known, before=before, keep=keep)
         found = _found(state, described, unit, [*before, *work.made], simulated=source.simulated)
         if path is not None and part is not None:
             found.write(path)
@@ -117,6 +120,7 @@ def _found(state: FitState, product: Product, unit: str, releases: list[FloatArr
         theta=tuple(belief.theta.tolist()),
         covariance=tuple(tuple(row) for row in belief.covariance.tolist()),
         count=0.0 if state.moments is None else state.moments.count,
+        known=state.known,
         unit=unit,
         event=noise.event,
         claimed=noise.claimed,

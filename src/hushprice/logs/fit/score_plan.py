@@ -28,6 +28,7 @@ _ROOM = 1.5  # times its odds: L
 _LEAST_LARGEST = 0.02
 _WIDTH = 0.8  # of own, in deviations of the root of its squared length, where noise is as large as sampling
 _WIDTHS = (0.2, 0.9)
+_PRICED = 2.0  # times as bad as any other doubt is one about the price response
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +122,8 @@ def plan_score(
     deviation = noise * (1.0 + largest)
     doubt = np.diag(_turned(plain) @ covariance @ _turned(plain).T)
     alpha = (deviation / (likeness.count * slope)) ** 2
-    shares = poured(doubt, alpha, spread / (slope * slope * likeness.count))
+    matters = np.where(np.arange(size) == k + 1, _PRICED, 1.0)
+    shares = poured(doubt, alpha, spread / (slope * slope * likeness.count), matters)
     ratio = deviation * math.sqrt(size / (likeness.count * spread))
     width = min(max(_WIDTH * math.sqrt(ratio), _WIDTHS[0]), _WIDTHS[1])
     constant = max(math.sqrt(float(shares[0])), math.sqrt(max(0.0, 1.0 - (0.5 * (1.0 + largest)) ** 2)))
@@ -139,15 +141,15 @@ def _turned(plan: ScorePlan) -> FloatArray:
     return np.block([[people, -middle * people], [np.zeros((k + 1, k + 1)), -scale * people]])
 
 
-def poured(doubt: FloatArray, alpha: float, beta: float) -> FloatArray:
+def poured(doubt: FloatArray, alpha: float, beta: float, matters: FloatArray) -> FloatArray:
     """Shares of squared length, 1 in all, that leave the least variance in all: directions nobody can learn get none.
 
     With share x, doubt tau^2 before and noise alpha / x + beta, tau^2 (alpha + beta x) / ((tau^2 + beta) x + alpha) is
-    left; its slope in x is the same wherever x > 0, at a level found by halving.
+    left, times how much that `matters`; its slope in x is the same wherever x > 0, at a level found by halving.
     """
 
     def at(log_level: float) -> FloatArray:
-        given = (doubt * math.sqrt(alpha) * math.exp(-0.5 * log_level) - alpha) / (doubt + beta)
+        given = (doubt * np.sqrt(matters * alpha) * math.exp(-0.5 * log_level) - alpha) / (doubt + beta)
         return np.asarray(np.maximum(given, 0.0))
 
     low, high = -200.0, 200.0

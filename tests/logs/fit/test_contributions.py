@@ -1,0 +1,183 @@
+"""What a row, or a customer, adds to the sums of a fit: bounded, and the same whoever comes with it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from tests.logs.fit.fit_logs import PRODUCT, ArrayLog, drawn, noise_of, state_of
+
+from hushprice.errors import InvalidInput
+from hushprice.logs.fit import description
+from hushprice.logs.fit.fit_noise import DESCRIPTION_SHARE, SCORE_SHARES
+from hushprice.logs.fit.passes_of_fit import FitState
+from hushprice.logs.fit.score_plan import ScorePlan, poured
+from hushprice.logs.fit.whole_sums import Adding
+from hushprice.logs.passes import run_pass
+from hushprice.logs.rows import LogRows
+from hushprice.noise import Tape
+from hushprice.privacy.certificates.fit_facts import entries
+from hushprice.product import Product
+from hushprice.types import FloatArray
+
+
+def plans_of(product: Product, seed: int = 0) -> list[ScorePlan]:
+    """The plans of a fit of a log that is nothing like the model."""
+    random = np.random.default_rng(seed)
+    count, k = 400, product.contexts
+    log = ArrayLog(
+        random.choice([-1.0, 0.2, 1.0], (count, k)), random.normal(size=count) * 0.2, random.choice([0.0, 0.5, 1.0], count)
+    )
+    return [each.plan for each in state_of(log, 3.0, seed, product).scores]
+
+
+def test_shares_of_the_budget_are_all_of_it() -> None:
+    assert math.isclose(DESCRIPTION_SHARE + sum(SCORE_SHARES), 1.0)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 5, 12, 32])
+def test_two_descriptions_differ_by_at_most_one_and_one_is_no_longer_than_that(k: int) -> None:
+    random = np.random.default_rng(k)
+    count = 60
+    x, z = random.choice([-1.0, 1.0, 0.3], (count, k)), random.uniform(-1.0, 1.0, count)
+    rows = description.described(x, z)
+    assert rows.shape == (count, entries(k)[0])
+    between = np.linalg.norm(rows[:, None, :] - rows[None, :, :], axis=2)
+    assert between.max() <= 1.0 + 1e-12
+    assert np.linalg.norm(rows, axis=1).max() <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8])
+def test_the_largest_change_of_a_description_is_what_a_search_finds(size: int) -> None:
+    """|vv' - ww'|^2 + 2 |v - w|^2 over the ball, by many starts of an optimizer."""
+    radius, random = description.RADIUS * math.sqrt(size), np.random.default_rng(size)
+
+    def apart(both: FloatArray) -> float:
+        v, w = (part * min(1.0, radius / max(np.linalg.norm(part), 1e-12)) for part in np.split(both, 2))
+        return -float(np.sum((np.outer(v, v) - np.outer(w, w)) ** 2) + 2.0 * np.sum((v - w) ** 2))
+
+    best = min(minimize(apart, random.normal(size=2 * size) * radius, method="Nelder-Mead").fun for _ in range(12))
+    found = math.sqrt(-best)
+    assert found <= description.largest_change(size) * (1.0 + 1e-9)
+    assert found >= 0.98 * description.largest_change(size)
+
+
+@pytest.mark.parametrize(("k", "conversion"), list(itertools.product([0, 1, 3], [0.02, 0.4, 0.9])))
+def test_two_rows_of_a_score_are_at_most_one_apart(k: int, conversion: float) -> None:
+    product = Product(floor=20.0, ceiling=30.0, reference_price=25.0, conversion=conversion, elasticity=1.5, contexts=k)
+    random = np.random.default_rng(1)
+    for plan in plans_of(product):
+        x, z = random.choice([-1.0, 0.98, 1.0], (200, k)), random.choice([-1.0, 0.98, 1.0], 200)
+        y = random.choice([0.0, 0.5, 1.0], 200)
+        for theta in (plan.theta, 30.0 * random.normal(size=product.contexts * 2 + 2)):
+            rows = _at(plan, theta).contributions(x, z, y)
+            assert np.linalg.norm(rows[:, None, :] - rows[None, :, :], axis=2).max() <= 1.0 + 1e-12
+            assert np.linalg.norm(rows, axis=1).max() <= 1.0 + 1e-12
+        assert float(plan.weights[0]) ** 2 + plan.own**2 == pytest.approx(1.0)
+        assert 2.0 * plan.own <= 1.0 + plan.largest + 1e-12
+
+
+def _at(plan: ScorePlan, theta: FloatArray) -> ScorePlan:
+    return ScorePlan(
+        plan.model, theta, plan.centre, plan.whitening, plan.price_scale, plan.weights, plan.largest, plan.mirrored
+    )
+
+
+def test_a_belief_beyond_all_floats_keeps_to_the_bounds() -> None:
+    plan = plans_of(PRODUCT)[0]
+    wild = _at(plan, np.full(6, 1e308))
+    with np.errstate(all="ignore"):
+        rows = wild.contributions(np.ones((2, 2)), np.ones(2), np.array([0.0, 1.0]))
+    assert np.isfinite(rows).all()
+    assert np.linalg.norm(rows, axis=1).max() <= 1.0 + 1e-12
+
+
+def test_what_a_row_adds_it_adds_alone_bit_for_bit() -> None:
+    log = drawn(37, 3)
+    for plan in (None, *plans_of(PRODUCT)):
+        adding = Adding(1, plan)
+        (block,) = log.blocks(0)
+        alone = [adding(LogRows(*(part[i : i + 1] for part in block[:3]), None, None, i)) for i in range(37)]
+        assert np.array_equal(np.sum(alone, axis=0), adding(block))
+
+
+def test_sums_do_not_depend_on_the_pieces_a_log_comes_in() -> None:
+    whole, plan = drawn(1000, 5), plans_of(PRODUCT)[-1]
+    cut = drawn(1000, 5, ends=(1, 300, 301, 777))
+    for adding, size in ((Adding(1), entries(2)[0]), (Adding(1, plan), entries(2)[1])):
+        assert run_pass(whole, adding, size) == run_pass(cut, adding, size)
+
+
+def test_a_customer_adds_the_mean_of_their_rows_and_no_more() -> None:
+    plan = plans_of(PRODUCT)[0]
+    x, z, y = np.ones((4, 2)), np.ones(4), np.ones(4)
+    one = Adding(1, plan)(LogRows(x[:1], z[:1], y[:1], None, None, 0))
+    four = Adding(4, plan)(LogRows(x, z, y, np.zeros(4, dtype=np.int64), None, 0))
+    assert np.abs(four - one).max() <= 4  # each row is cut on its own
+    with pytest.raises(InvalidInput, match="may have 3 rows"):
+        Adding(3, plan)(LogRows(x, z, y, np.zeros(4, dtype=np.int64), None, 0))
+    with pytest.raises(InvalidInput, match="has no customers"):
+        Adding(3, plan)(LogRows(x, z, y, None, None, 0))
+
+
+def test_rows_out_of_bounds_are_held_to_them_and_what_is_no_number_adds_nothing() -> None:
+    for plan in (None, plans_of(PRODUCT)[0]):
+        far = LogRows(np.full((1, 2), 50.0), np.array([-9.0]), np.array([7.0]), None, None, 0)
+        near = LogRows(np.ones((1, 2)), -np.ones(1), np.ones(1), None, None, 0)
+        assert np.array_equal(Adding(1, plan)(far), Adding(1, plan)(near))
+        for wrong in range(3):
+            parts = [np.ones((1, 2)), np.ones(1), np.ones(1)]
+            parts[wrong] = np.full_like(parts[wrong], math.nan)
+            assert not Adding(1, plan)(LogRows(*parts, None, None, 0)).any()
+
+
+def test_a_block_that_could_pass_64_bits_is_refused() -> None:
+    count = (1 << 20) + 1
+    with pytest.raises(InvalidInput, match="at most 1048576 rows"):
+        Adding(1)(LogRows(np.zeros((count, 0)), np.zeros(count), np.zeros(count), None, None, 0))
+
+
+def test_length_is_poured_where_the_least_variance_is_left() -> None:
+    doubt, alpha, beta = np.array([1.0, 0.3, 0.01, 1e-6]), 0.02, 0.001
+    matters = np.array([1.0, 2.0, 1.0, 1.0])
+
+    def left(shares: FloatArray) -> float:
+        kept = np.maximum(shares, 1e-12)
+        noise = alpha / kept + beta
+        return float(np.sum(matters * doubt * noise / (doubt + noise)))
+
+    shares = poured(doubt, alpha, beta, matters)
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares[3] == 0.0
+    random = np.random.default_rng(0)
+    assert all(left(shares) <= left(random.dirichlet(np.ones(4))) + 1e-9 for _ in range(500))
+
+
+def test_a_description_without_noise_is_read_back() -> None:
+    log = drawn(20_000, 2)
+    total = run_pass(log, Adding(1), entries(2)[0])
+    released = np.array([math.ldexp(value, -40) for value in total])
+    found = description.read_description(released, 2, 1e-9)
+    v = np.column_stack([log.contexts, log.prices])
+    held = v * np.minimum(1.0, description.RADIUS * math.sqrt(3) / np.linalg.norm(v, axis=1))[:, None]
+    assert found.count == pytest.approx(20_000, rel=1e-6)
+    np.testing.assert_allclose(found.mean, held.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(found.covariance, np.cov(held.T, bias=True), atol=1e-4)
+
+
+def test_a_description_that_is_noise_alone_still_gives_a_population() -> None:
+    for seed in range(20):
+        noise = 1e7
+        released = noise * Tape(seed, 0).normals(0, 0, entries(2)[0])
+        found = description.read_description(released, 2, noise)
+        assert found.count >= 10.0
+        assert np.linalg.eigvalsh(found.covariance).min() > 0.0
+
+
+def test_a_state_says_how_far_it_is() -> None:
+    state = FitState(PRODUCT, noise_of(1.0))
+    assert (state.done, state.passes) == (0, 5)
+    assert state_of(drawn(500), 1.0).done == 5
