@@ -168,6 +168,16 @@ def test_prices_known_by_probability_that_differ_between_customers_are_matched_n
     assert found.self_normalized is not None
     assert found.logged is not None
     assert found.self_normalized.value == pytest.approx(found.logged.value, rel=0.02)
+    away = np.where(np.arange(4000) % 4 == 0, prices, 0.5 * prices - 0.5)
+    found = evaluate_log(
+        log_of(rows._replace(prices=away, propensities=np.full(4000, 0.5))),
+        PRODUCT,
+        fit_of(),
+        propensity="probability",
+        bandwidth=0.3,
+    )
+    assert not found.answerable
+    assert "of its customers or more: no price of theirs is near" in found.verdict
 
 
 def test_a_replay_of_even_chances_is_the_mean_of_matched_rows() -> None:

@@ -127,7 +127,8 @@ def _least(reader: Reader, policy: PricePolicy, weighting: Weighting) -> float:
 
 def _answer(product: Product, policy: PricePolicy, weighting: Weighting, sums: ValueSums, level: float) -> Evaluation:
     overlap = sums.overlap
-    verdict, answerable = judge(overlap, weighting.way)
+    met = float(sums.sums.total[values.WEIGHT]) / overlap.rows
+    verdict, answerable = judge(overlap, weighting.way, met)
     exact = weighting.way == "exact"
     return Evaluation(
         policy=policy.label,
@@ -148,13 +149,21 @@ def _answer(product: Product, policy: PricePolicy, weighting: Weighting, sums: V
     )
 
 
-def judge(overlap: Overlap, way: Way) -> tuple[str, bool]:
-    """A plain sentence on whether the log can answer, and whether it can."""
+def judge(overlap: Overlap, way: Way, met: float = 1.0) -> tuple[str, bool]:
+    """A plain sentence on whether the log can answer, and whether it can.
+
+    `met` is the mean weight. Its mean over logs is how many prices near the wanted one a customer could be charged.
+    """
     rows, never = overlap.rows, overlap.never / overlap.rows
     if overlap.weighted == 0:
         return "This log cannot answer: nobody in it was charged a price that the policy wants.", False
     if never > _MOST_NEVER:
         return f"This log cannot answer for {never:.0%} of its rows: nobody was charged the price wanted there.", False
+    if way == "near" and met < 1.0 - _MOST_NEVER:
+        return (
+            f"This log cannot answer for {1.0 - met:.0%} of its customers or more: no price of theirs is near.",
+            False,
+        )
     if overlap.effective < _LEAST_EFFECTIVE:
         count = f"{overlap.effective:.0f} of {rows:,}"
         return f"This log cannot answer: it says as much as {count} rows with equal weight would.", False
