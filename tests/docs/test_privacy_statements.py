@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.priors import CLAIMED, prior_for
 
-from hushprice import Pricer, open_pricer, simulate
+from hushprice import Pricer, Product, open_pricer, simulate
 from hushprice.demand.families import Gaussian, Poisson
 from hushprice.errors import BudgetExhausted, DidNotConverge, InvalidInput, RepeatedOutcome
 from hushprice.noise import System, Tape
@@ -248,3 +249,13 @@ def test_two_loads_of_one_file_are_not_prevented(tmp_path):
     pricer.save(tmp_path / "shop.pricer")
     one, two = Pricer.load(tmp_path / "shop.pricer"), Pricer.load(tmp_path / "shop.pricer")
     assert one.ledger == two.ledger == pricer.ledger  # each believes that it has all of what is left
+
+
+def test_a_fit_and_a_product_add_up():
+    product = Product(floor=8.0, ceiling=12.0, reference_price=10.0, conversion=0.1, delta=1e-6)
+    alone, both = (open_pricer(product=product, prior=prior).ledger for prior in (None, prior_for(product)))
+    assert both.claimed.epsilon == alone.claimed.epsilon + CLAIMED.epsilon
+    assert both.claimed.delta >= alone.claimed.delta + CLAIMED.delta
+    assert alone.epsilon(both.claimed.delta) < both.proven.epsilon <= both.claimed.epsilon
+    apart = prior_for(product, same_people=False)
+    assert open_pricer(product=product, prior=apart).ledger.proven == alone.proven

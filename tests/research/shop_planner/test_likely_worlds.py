@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import ndtr
 from scipy.stats import kstest
+from tests.priors import prior_for
 
 from hushprice import Product
 from hushprice.demand.schema import Boolean, Category, Schema
@@ -69,3 +71,17 @@ def test_visitors_are_those_given_or_those_the_schema_allows() -> None:
     product = Product(**GIVEN, contexts=1)
     given = likely_worlds(product, lambda start, count, rng: np.full((count, 1), 0.25), 0).world(2)
     assert (given.contexts(0, 50, np.random.default_rng(0)) == 0.25).all()
+
+
+def test_where_a_log_says_more_worlds_are_drawn_from_it() -> None:
+    """400 worlds: means and deviations within four standard errors, a false alarm below 1e-3."""
+    product = Product(**GIVEN, contexts=1, unit_cost=5.0)
+    theta = np.array([0.5, -0.3, 0.8 * product.response, 0.05])
+    likely = likely_worlds(replace(product, prior=prior_for(product, theta=theta, deviation=0.1)), None, 4)
+    worlds = [likely.world(number) for number in range(400)]
+    level = np.array([world.level for world in worlds]) - [product.level, 0.0]
+    np.testing.assert_allclose(level.mean(axis=0), theta[:2], atol=4 * 0.1 / 20)
+    np.testing.assert_allclose(level.std(axis=0), 0.1, atol=4 * 0.1 / math.sqrt(800))
+    response = np.array([world.response[0] for world in worlds])
+    assert response.mean() == pytest.approx(1.8 * product.response, abs=4 * 0.1 / 20)
+    assert min(world.responses(likely.rows).min() for world in worlds) > 0.0
