@@ -32,7 +32,8 @@ def test_what_is_declared_costs_nothing_and_is_a_product_file(folder: Path, call
 def test_what_is_asked_is_charged_and_said(folder: Path, call: Callable) -> None:
     code, out, err = call(f"schema visits.parquet {DECLARED.replace('--conversion 0.2', '')} --epsilon 0.2")
     assert code == 0
-    assert err.startswith("hushprice: charged: epsilon 0.2 at delta 1e-09 for one row replaced by any other (proven 0.1")
+    expected = "hushprice: charged: epsilon 0.2 at delta 1e-09 for one row replaced by any other (proven 0.1"
+    assert err.startswith(expected)
     assert "# conversion =  # charged: noise hides how many are bought: declare it" in out
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -62,7 +63,9 @@ class ProcessParts:
 
 
 def _begin(log: Log, add: Add, size: int) -> None:
+    """A worker's start. Ctrl-C reaches every process of a terminal: the one that asked decides."""
     global _work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _work = (log, add, size)
 
 
