@@ -180,7 +180,7 @@ class Product:
         return self.relative_of(self.dearest)
 
     def relative_of(self, price: float) -> float:
-        """z of a price."""
+        """A price as the policy sees it: its distance from today's price in units of the reach."""
         return (price - self.reference_price) / self.reach
 
     def price_of(self, relative: float) -> float:

@@ -65,7 +65,7 @@ class SavedPricer(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_
 
 
 def common(pricer: Pricer, clipped: tuple[int, int, int]) -> dict[str, Any]:
-    """The fields of `SavedPricer`."""
+    """What every policy's saved pricer holds, as fields of `SavedPricer`."""
     slots = pricer.slots
     return {
         "horizon": pricer.horizon,

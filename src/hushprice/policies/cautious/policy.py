@@ -45,7 +45,7 @@ class CautiousPolicy(Policy):
 
     @property
     def learns(self) -> bool:
-        """It does."""
+        """True: it has an Engine, so a live pricer can run it."""
         return True
 
     @property

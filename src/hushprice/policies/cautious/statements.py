@@ -65,7 +65,7 @@ class CautiousFacts:
         }
 
     def check_follows(self, before: CautiousFacts) -> None:
-        """Nothing in it counts."""
+        """Nothing to check: no number in it may only grow."""
 
 
 def _parameters(facts: CautiousFacts) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class NewtonPolicy(Policy):
 
     @property
     def learns(self) -> bool:
-        """It does."""
+        """True: it has an Engine, so a live pricer can run it."""
         return True
 
     @property

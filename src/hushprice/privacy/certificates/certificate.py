@@ -67,11 +67,11 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         return self.sections[-1].hash
 
     def content(self, name: str) -> dict[str, Any]:
-        """One section."""
+        """The content of the section of that name."""
         return self.sections[FORMATS[self.format].index(name)].content
 
     def to_json(self) -> str:
-        """The file's text."""
+        """The certificate as the text of its file."""
         return canonical.render(msgspec.to_builtins(self))
 
     def write(self, path: str | Path) -> None:

@@ -19,7 +19,7 @@ _TRIAL = 1 << 30  # of the random tape: customers that no forecast meets
 
 
 class Yardsticks(NamedTuple):
-    """Expected revenue a customer."""
+    """Expected revenue a customer by each yardstick."""
 
     clairvoyant: float
     one_price: float

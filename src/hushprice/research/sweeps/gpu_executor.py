@@ -56,7 +56,7 @@ class Work:
         return self.batches[0][0].cell.horizon
 
     def give(self, pool: MemoryPool) -> None:
-        """Its memory, to others."""
+        """Give the job's memory back to the pool."""
         if self.memory is not None:
             pool.give([self.memory])
 
@@ -242,7 +242,7 @@ class Gpu:
                 yield piece, Block.holding(own, first=numbers.start, seconds=seconds)
 
     def close(self) -> None:
-        """Compile no more."""
+        """End the processes that compile."""
         self._compiler.close()
 
 
@@ -262,5 +262,5 @@ def _next_of(news: queue.SimpleQueue[tuple[int, Any]]) -> tuple[int, Any]:
 
 
 def _largest(batches: Batches) -> int:
-    """Trials of a cell."""
+    """The most trials that a cell of these batches has."""
     return max(len(batch[0].numbers) for batch in batches)

@@ -70,7 +70,7 @@ class Allowances:
         self._visitors = RateLimits(rate * _VISITORS)
 
     def of_quotes(self, key: ApiKey) -> Bucket:
-        """For quotes."""
+        """The bucket that a key's quotes take tokens from."""
         return Bucket(self._quotes, key.name)
 
     def of_outcome(self, key: ApiKey, quote: str) -> Bucket:

@@ -110,7 +110,7 @@ def aligned(size: int) -> int:
 
 
 def _joined(holes: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """In order, neighbours made one."""
+    """Holes in order, those side by side made one."""
     joined: list[tuple[int, int]] = []
     for start, stop in sorted(holes):
         if joined and joined[-1][1] == start:
