@@ -133,7 +133,7 @@ class Product:
 
     @property
     def _share(self) -> float:
-        """Of the largest quantity, what a visitor is expected to buy at today's price."""
+        """The share of the largest quantity that a visitor is expected to buy at today's price."""
         return self.conversion / self.most
 
     @property

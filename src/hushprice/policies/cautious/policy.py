@@ -50,7 +50,7 @@ class CautiousPolicy(Policy):
 
     @property
     def reads_budget(self) -> bool:
-        """Its noise follows from it, drawn or not."""
+        """True: noise follows from the budget, drawn or not."""
         return True
 
     @property

@@ -47,7 +47,7 @@ class NewtonPolicy(Policy):
 
     @property
     def reads_budget(self) -> bool:
-        """Its noise follows from it, drawn or not."""
+        """True: noise follows from the budget, drawn or not."""
         return True
 
     @property

@@ -75,7 +75,7 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         return canonical.render(msgspec.to_builtins(self))
 
     def write(self, path: str | Path) -> None:
-        """To a new file: certificates are kept, the next one refers to this."""
+        """Write the certificate to a new file: it is kept, the next one refers to it."""
         signing.write_once(Path(path), self.to_json().encode(), 0o644, "certificate")
 
     @classmethod

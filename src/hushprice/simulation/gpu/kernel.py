@@ -69,7 +69,7 @@ class KernelFiles:
             os.replace(file.name, path)
 
     def path(self, name: str, types: tuple[Any, ...]) -> Path:
-        """Of a kernel for arguments of these types."""
+        """The file of a kernel for arguments of these types."""
         return self.folder / f"{self._prefix(name)}-{_digest(str(types))}"
 
     def _prefix(self, name: str) -> str:

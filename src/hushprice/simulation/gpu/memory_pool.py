@@ -105,7 +105,7 @@ class MemoryPool:
 
 
 def aligned(size: int) -> int:
-    """So many bytes, rounded up."""
+    """A number of bytes, rounded up to what arrays are aligned to."""
     return -(-size // ALIGNED) * ALIGNED
 
 

@@ -103,7 +103,7 @@ class CompileSession(GpuSession):
         self._name, self._given = kernel, files
 
     def kernels(self, kind: str, makers: KernelMakers, shape: KernelShape) -> dict[str, Kernel]:
-        """By role; whoever launches them compiles that one and launches nothing."""
+        """The kernels by role; whoever launches them compiles that one and launches nothing."""
         names = {role: kernel_name(role, kind, shape) for role in makers}
         return {
             role: CompiledKernel(
