@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class HushpriceError(Exception):
-    """Base of the tree."""
+    """The base of all errors that this package raises on purpose."""
 
 
 class InvalidInput(HushpriceError, ValueError):

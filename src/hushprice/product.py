@@ -165,7 +165,7 @@ class Product:
 
     @property
     def _share(self) -> float:
-        """Of the largest quantity, what a visitor is expected to buy at today's price."""
+        """The share of the largest quantity that a visitor is expected to buy at today's price."""
         return self.conversion / self.most
 
     @property
@@ -212,7 +212,7 @@ class Product:
         return self.relative_of(self.dearest)
 
     def relative_of(self, price: float) -> float:
-        """z of a price."""
+        """A price as the policy sees it: its distance from today's price in units of the reach."""
         return (price - self.reference_price) / self.reach
 
     def price_of(self, relative: float) -> float:

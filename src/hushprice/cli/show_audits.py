@@ -95,7 +95,7 @@ def _interval(seen: Separation) -> str:
 
 
 def _grouped(watched: Sequence[Runs]) -> list[Runs]:
-    """By policy, in the order asked for, prices last."""
+    """The runs by policy, in the order asked for, prices last."""
     labels = list(dict.fromkeys(each.label for each in watched))
     return sorted(watched, key=lambda each: (labels.index(each.label), each.watcher == "prices"))
 

@@ -56,7 +56,7 @@ def _worst_moment(result: ShopResult) -> str:
 
 
 def _conclusion(result: ShopResult, product: Product) -> str:
-    """One honest sentence."""
+    """One sentence: what was gained or lost, and how surely."""
     gain, error = 100.0 * (result.gain - 1.0), result.gain_error
     known = "(one run)" if error is None else f"(+- {100.0 * error:.2f} %)"
     if error is not None and abs(gain) <= 200.0 * error:

@@ -159,7 +159,7 @@ class SlotsDue(Protocol):
         ...
 
     def close(self) -> None:
-        """Learn no more."""
+        """Learn no further record, and forget those that wait."""
         ...
 
 
@@ -226,5 +226,5 @@ class PlainPolicy(Protocol):
         ...
 
     def learn(self, context: FloatArray, price: float, demand: float) -> None:
-        """What came of it."""
+        """Take note of what a customer did at a price."""
         ...

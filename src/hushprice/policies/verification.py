@@ -60,7 +60,7 @@ class Verified:
     outside_the_guarantee: tuple[dict[str, str], ...] = ()  # changes by hand, as stated
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines."""
+        """The finding as plain values, for JSON."""
         return asdict(self)
 
 

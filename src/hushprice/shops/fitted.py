@@ -39,7 +39,7 @@ class Fitted:
         return np.asarray(self.response[0] + contexts @ self.response[1:])
 
     def elasticity(self, contexts: FloatArray) -> float:
-        """Of these customers' demand at today's price."""
+        """The elasticity of these customers' demand at today's price."""
         today = self.product.reference_price
         chance = self.probabilities(0, contexts, np.full(len(contexts), today))
         fall = (chance * (1.0 - chance) * self.responses(contexts)).sum() / self.product.reach

@@ -16,7 +16,7 @@ class Strategy(Protocol):
         ...
 
     def prices(self, contexts: FloatArray) -> FloatArray:
-        """In currency, for at most `due` customers."""
+        """Prices in currency, for at most `due` customers."""
         ...
 
     def learn(self, contexts: FloatArray, prices: FloatArray, sales: FloatArray) -> None:

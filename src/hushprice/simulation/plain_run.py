@@ -151,7 +151,7 @@ def _learning(job: Job, policy: Policy, source: Tape) -> tuple[Quote, Learn, Pri
 
 
 def _forget(x: FloatArray, price: float, demand: float) -> None:
-    """Baselines learn nothing."""
+    """Nothing: baselines do not learn."""
 
 
 def _line(market: Market, x: FloatArray) -> tuple[float, float]:

@@ -81,7 +81,7 @@ class Trials:
         )
 
     def part(self, rows: slice) -> Trials:
-        """Some of them, without prices."""
+        """The trials of these rows, without prices."""
         return Trials(
             totals=self.totals[rows], regret_at=self.regret_at[rows], estimate_periods=self.estimate_periods[rows]
         )

@@ -31,7 +31,7 @@ class OnePrice(Policy):
 
     @property
     def learns(self) -> bool:
-        """It does."""
+        """True: it has an Engine, so a live pricer can run it."""
         return True
 
     @property

@@ -41,7 +41,7 @@ class PricedRecords(NamedTuple):
 
 
 class CautiousEngine:
-    """Policy 'cautious'."""
+    """Quoter and learner of policy 'cautious', joined."""
 
     def __init__(self, *, policy: CautiousPolicy, source: NoiseSource) -> None:
         self.product = policy.product

@@ -32,7 +32,7 @@ from hushprice.releases import MomentRelease
 
 
 class _Normal(msgspec.Struct, forbid_unknown_fields=True):
-    """A belief."""
+    """A belief as it is written: centre and covariance."""
 
     theta: np.ndarray
     covariance: np.ndarray
@@ -129,7 +129,7 @@ class State(SavedPricer, kw_only=True, forbid_unknown_fields=True, tag="cautious
 
 
 def engine_state(engine: CautiousEngine) -> EngineState:
-    """All of an engine."""
+    """The engine's state as it is written."""
     learner, quoter = engine.learner, engine.quoter
     last, people = learner.last, quoter.population
     return EngineState(
@@ -191,7 +191,7 @@ def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
 
 
 def state_of(pricer: Pricer) -> State:
-    """All of a pricer."""
+    """The pricer's state as it is written."""
     state, policy = engine_state(pricer.engine), pricer.policy
     product = {name: value for name, value in asdict(policy.product).items() if name != "schema"}
     saved = _Policy(name=policy.name, product=product, rules=policy.rules, claimed=policy.claimed, proven=policy.proven)

@@ -93,7 +93,7 @@ class CautiousFacts:
         return None if self.prior is None else self.prior.paid
 
     def check_follows(self, before: CautiousFacts) -> None:
-        """Nothing in it counts."""
+        """Nothing to check: no number in it may only grow."""
 
 
 def _parameters(facts: CautiousFacts) -> dict[str, Any]:

@@ -42,12 +42,12 @@ class NewtonPolicy(Policy):
 
     @property
     def learns(self) -> bool:
-        """It does."""
+        """True: it has an Engine, so a live pricer can run it."""
         return True
 
     @property
     def reads_budget(self) -> bool:
-        """Its noise follows from it, drawn or not."""
+        """True: noise follows from the budget, drawn or not."""
         return True
 
     @property

@@ -79,7 +79,7 @@ class State(SavedPricer, kw_only=True, forbid_unknown_fields=True, tag="noisy-ne
 
 
 def engine_state(engine: NewtonEngine) -> EngineState:
-    """All of an engine."""
+    """The engine's state as it is written."""
     learner, quoter = engine.learner, engine.quoter
     curvature, score = learner.last_curvature, learner.last_score
     return EngineState(
@@ -122,7 +122,7 @@ def restore_engine(state: EngineState, engine: NewtonEngine) -> None:
 
 
 def state_of(pricer: Pricer) -> State:
-    """All of a pricer."""
+    """The pricer's state as it is written."""
     state, policy = engine_state(pricer.engine), pricer.policy
     saved = _Policy(
         name=policy.name,

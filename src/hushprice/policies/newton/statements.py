@@ -76,7 +76,7 @@ class NewtonFacts:
         }
 
     def check_follows(self, before: NewtonFacts) -> None:
-        """Nothing in it counts."""
+        """Nothing to check: no number in it may only grow."""
 
 
 def _parameters(facts: NewtonFacts) -> dict[str, Any]:

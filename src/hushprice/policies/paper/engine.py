@@ -18,7 +18,7 @@ from hushprice.types import FloatArray
 
 
 class Framework:
-    """Policies 'paper' and 'nonprivate'."""
+    """Quoter and learner of policies 'paper' and 'nonprivate', joined."""
 
     def __init__(
         self,

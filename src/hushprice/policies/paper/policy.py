@@ -60,7 +60,7 @@ class PaperPolicy(Policy):
 
     @property
     def learns(self) -> bool:
-        """On noisy contexts it runs in simulation alone."""
+        """Has it an Engine? Not on noisy contexts, which are for simulation alone."""
         return self.input_noise == 0.0
 
     @property

@@ -62,7 +62,7 @@ class State(SavedPricer, kw_only=True, forbid_unknown_fields=True, tag="framewor
 
 
 def state_of(pricer: Pricer) -> State:
-    """All of a pricer."""
+    """The pricer's state as it is written."""
     engine: Framework = pricer.engine
     learner, quoter = engine.learner, engine.quoter
     records, release = learner.records, quoter.covariance

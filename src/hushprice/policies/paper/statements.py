@@ -83,7 +83,7 @@ class PaperFacts:
         }
 
     def check_follows(self, before: PaperFacts) -> None:
-        """Estimates are never unmade."""
+        """Refuse fewer estimates than the certificate before stated."""
         if self.estimates < before.estimates:
             raise InvalidInput(
                 f"events.spent counts {self.estimates} estimates, the previous certificate {before.estimates}"

@@ -112,7 +112,7 @@ def _trail(service: ServiceFacts) -> dict[str, str]:
 
 
 def _changes(changes: tuple[ManualChange, ...], issued: datetime.date) -> list[dict[str, str]]:
-    """As stated; in order, and none of a date to come."""
+    """The changes as stated; refused unless in order, and none of a date to come."""
     for index, (date, following) in enumerate(pairwise([*(each.date for each in changes), issued])):
         if date > following:
             raise InvalidInput(f"{OUTSIDE}.changes[{index}].date is {date}, after what follows it, of {following}")

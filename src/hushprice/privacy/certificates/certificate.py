@@ -67,15 +67,15 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         return self.sections[-1].hash
 
     def content(self, name: str) -> dict[str, Any]:
-        """One section."""
+        """The content of the section of that name."""
         return self.sections[FORMATS[self.format].index(name)].content
 
     def to_json(self) -> str:
-        """The file's text."""
+        """The certificate as the text of its file."""
         return canonical.render(msgspec.to_builtins(self))
 
     def write(self, path: str | Path) -> None:
-        """To a new file: certificates are kept, the next one refers to this."""
+        """Write the certificate to a new file: it is kept, the next one refers to it."""
         signing.write_once(Path(path), self.to_json().encode(), 0o644, "certificate")
 
     @classmethod

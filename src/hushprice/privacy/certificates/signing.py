@@ -60,7 +60,7 @@ def write_once(path: Path, content: bytes, mode: int, what: str) -> None:
 
 
 def _name(beside: Path, path: Path) -> None:
-    """As one step that refuses a name which is taken; some disks know no second names, and there it is two."""
+    """Name the file in one step that refuses a taken name; some disks know no second names, and there it is two."""
     try:
         os.link(beside, path)
     except FileExistsError:

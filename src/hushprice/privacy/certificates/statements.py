@@ -113,6 +113,6 @@ def plain(value: Any) -> Any:
 
 
 def _typed(value: Any, field: dataclasses.Field[Any]) -> Any:
-    """Of the field's own type: 10 and NumPy's 10.0 are 10.0 where a float belongs."""
+    """The value in the field's own type: 10 and NumPy's 10.0 are 10.0 where a float belongs."""
     kind = {"float": float, "int": int}.get(str(field.type), plain)
     return kind(value)

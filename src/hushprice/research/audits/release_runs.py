@@ -144,7 +144,7 @@ def release_watches(policies: Sequence[str | Policy | PlainFactory], runs: int, 
 
 
 def _moment_watches(runs: int, **setting: Any) -> list[PlayedReleases]:
-    """On a product of its own, whatever the market is."""
+    """The watched runs of policy cautious, on a product of its own, whatever the market is."""
     given: dict[str, Any] = {
         "rules": rules_of(**setting),
         "horizon": setting["horizon"],

@@ -67,7 +67,7 @@ class ScriptedReleases:
         return np.stack([self.normals(stream, first + n, count) for n in range(periods)], axis=1)
 
     def next(self) -> None:
-        """The script goes on."""
+        """Nothing changes: one script is read through all trials."""
 
     def add(self, values: FloatArray, noise: float, stream: int, period: int) -> FloatArray:
         raise NotImplementedError
@@ -93,11 +93,11 @@ class NumberedTape:
         self._tape = Tape(self._seed, 2 * self._played + self._world)
 
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
-        """The trial's."""
+        """Standard normals from the tape of the trial at hand."""
         return self._tape.normals(stream, period, count)
 
     def normals_many(self, stream: int, first: int, periods: int, count: int) -> FloatArray:
-        """The trial's."""
+        """Standard normals from the tape of the trial at hand, a column a period."""
         return self._tape.normals_many(stream, first, periods, count)
 
 

@@ -163,7 +163,7 @@ def thinned(values: Sequence[float], *, quick: bool) -> list[float]:
 
 
 def shown_horizon(horizon: int) -> str:
-    """As the paper writes it.
+    """A horizon as the paper writes it.
 
     >>> shown_horizon(10**5), shown_horizon(500000), shown_horizon(2000)
     ('T = 1e5', 'T = 5e5', 'T = 2e3')

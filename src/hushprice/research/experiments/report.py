@@ -64,7 +64,7 @@ KNOWN = (
 
 
 def report(plan: ReproductionPlan, outcomes: Sequence[Outcome], *, seconds: float) -> str:
-    """The page as HTML."""
+    """The page of all experiments as HTML."""
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>The paper's numbers, run again</title>",
         f"<style>{_STYLE}</style></head><body><h1>The paper's numbers, run again</h1>",

@@ -33,7 +33,7 @@ class ReproducedEntry:
 
     @property
     def error(self) -> float:
-        """Its standard error; NaN for a single trial."""
+        """The mean's standard error; NaN for a single trial."""
         return math.nan if self.measured.standard_error is None else self.measured.standard_error
 
     @property

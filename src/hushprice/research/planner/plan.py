@@ -210,7 +210,7 @@ class _Forecasts:
         return float(np.mean(losses < self.revenues[:, 0] - self.revenues[:, 1]))
 
     def bought(self, epsilon: float, customers: int) -> EpsilonOutcome:
-        """What that epsilon buys."""
+        """Regret, revenue and releases with that epsilon after so many customers."""
         own = self.by_epsilon[epsilon]
         regret, _ = own.average_regret(customers)
         return EpsilonOutcome(

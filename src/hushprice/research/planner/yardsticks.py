@@ -19,7 +19,7 @@ _TRIAL = 1 << 30  # of the random tape: customers that no forecast meets
 
 
 class Yardsticks(NamedTuple):
-    """Expected revenue a customer."""
+    """Expected revenue a customer by each yardstick."""
 
     clairvoyant: float
     one_price: float
@@ -27,7 +27,7 @@ class Yardsticks(NamedTuple):
 
 
 def yardsticks(market: Market, reference_price: float, seed: int, index: int) -> Yardsticks:
-    """Of the market of that index. One price is the best for theta*, which no shop knows."""
+    """The yardsticks of the market of that index. One price is the best for theta*, which no shop knows."""
     world, trial = market.world(CUSTOMERS), _TRIAL + index
     given = TrialInput(seed, trial, CUSTOMERS, np.zeros(1, dtype=np.int64), 0)
 

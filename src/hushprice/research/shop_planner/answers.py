@@ -13,7 +13,7 @@ def answers(plan: ShopPlan) -> list[str]:
 
 
 def per_cent(share: float) -> str:
-    """With a sign: +1.20 %."""
+    """A share in per cent, with its sign: +1.20 %."""
     return f"{100.0 * share:+.2f} %"
 
 

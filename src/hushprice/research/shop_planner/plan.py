@@ -79,7 +79,7 @@ class EpsilonPrice:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedHoldout:
-    """Until a difference can be seen, with a power of 80 % at 5 %."""
+    """Visitors and days until a difference can be seen, with a power of 80 % at 5 %."""
 
     share: float
     difference: float
@@ -334,7 +334,7 @@ def _way(name: str, main: str, runs: dict[str, list[DailyEarnings]]) -> PricingW
 
 
 def _epsilon_prices(product: Product, runs: dict[str, list[DailyEarnings]]) -> list[EpsilonPrice]:
-    """In order of epsilon, noise off last."""
+    """What each epsilon costs, in order of epsilon, noise off last."""
     count, off = len(runs[OFF]), _ends(runs[OFF])
     found = {product.epsilon: _ends(runs[_main(product)][:count])}
     found.update({float(name.split()[1]): _ends(some) for name, some in runs.items() if name.startswith("epsilon ")})

@@ -94,7 +94,7 @@ def shop_runs(
 
 
 def play(run: ShopRun) -> DailyEarnings:
-    """Run it."""
+    """Earnings by day of one shop, from the policy run in its world."""
     result = run_shop(
         run.policy,
         product=run.product,

@@ -61,7 +61,7 @@ class Cell(PolicySettings):
 
     @property
     def prepared(self) -> bool:
-        """Is that work done?"""
+        """Has `prepare` been called?"""
         return "_job" in self.__dict__
 
     def prepare_with(self, built: Policy) -> Job:

@@ -56,7 +56,7 @@ class Work:
         return self.batches[0][0].cell.horizon
 
     def give(self, pool: MemoryPool) -> None:
-        """Its memory, to others."""
+        """Give the job's memory back to the pool."""
         if self.memory is not None:
             pool.give([self.memory])
 
@@ -86,7 +86,7 @@ class Gpu:
             self._compiler.need(jobs)
 
     def cut(self, missing: Missing) -> list[TrialRange]:
-        """As few pieces as memory allows, in the order of the cells."""
+        """The batches: as few pieces as memory allows, in the order of the cells."""
         pieces: list[TrialRange] = []
         free = self._session.free_bytes()  # once: for thousands of cells the driver would take seconds to say it
         for cell, ranges in missing.items():
@@ -180,7 +180,7 @@ class Gpu:
             return {urgent: self._session.streams(count, urgent=urgent) for urgent in (False, True)}
 
     def _next(self, waiting: list[Work], running: Collection[Work]) -> Work | None:
-        """Of what waits the first that can begin: compiled, and with memory set aside for it.
+        """The first of what waits that can begin: compiled, and with memory set aside for it.
 
         Where the first that is compiled has to wait for memory, small ones may go before it, and of the others one at a
         time that is much shorter: it takes what would lie idle. More at once might take turns, and the first wait
@@ -242,7 +242,7 @@ class Gpu:
                 yield piece, Block.holding(own, first=numbers.start, seconds=seconds)
 
     def close(self) -> None:
-        """Compile no more."""
+        """End the processes that compile."""
         self._compiler.close()
 
 
@@ -262,5 +262,5 @@ def _next_of(news: queue.SimpleQueue[tuple[int, Any]]) -> tuple[int, Any]:
 
 
 def _largest(batches: Batches) -> int:
-    """Trials of a cell."""
+    """The most trials that a cell of these batches has."""
     return max(len(batch[0].numbers) for batch in batches)

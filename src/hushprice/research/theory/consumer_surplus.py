@@ -101,7 +101,7 @@ def epsilons_of(size: CheckSize) -> tuple[float, ...]:
 
 
 def changes(size: CheckSize, runs_by_policy: dict[str, list[SurplusRun]], field: str) -> list[Interval]:
-    """From the smallest to the largest epsilon along a line in ln(epsilon), fitted trial by trial, for each policy."""
+    """Each policy's change over all epsilons, along a line in ln(epsilon) that is fitted trial by trial."""
     logs = np.log(np.array(epsilons_of(size)))
     centred = logs - logs.mean()
     weights = centred * (logs[-1] - logs[0]) / float(centred @ centred)

@@ -76,5 +76,5 @@ def first_horizon(binds: Callable[[float], bool]) -> float:
 
 
 def from_horizon(horizon: float) -> str:
-    """In words, such as 'from T = 3.2e+09', or that it never happens."""
+    """A horizon in words, such as 'from T = 3.2e+09', or that it never happens."""
     return f"from T = {horizon:.1e}" if math.isfinite(horizon) else f"at no T up to {FARTHEST:.0e}"

@@ -10,7 +10,7 @@ _CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
 
 
 class AnswerCounts:
-    """Counted by the event loop."""
+    """Answers by class of status, and refused keys; for the event loop alone."""
 
     def __init__(self) -> None:
         self._answers, self._of_records = [0] * len(_CLASSES), [0] * len(_CLASSES)
@@ -18,7 +18,7 @@ class AnswerCounts:
         self.wrong_roles = 0
 
     def add(self, status: int, *, of_records: bool) -> None:
-        """One more answer."""
+        """Count an answer with this status."""
         counts = self._of_records if of_records else self._answers
         counts[status // 100 - 1] += 1
 

@@ -46,7 +46,7 @@ class Place(Protocol):
         """Is a request being answered? Such a connection is left alone."""
 
     def make_room(self) -> None:
-        """End now."""
+        """End the connection now, to leave its place to another."""
 
 
 class Kind:
@@ -85,7 +85,7 @@ class Connections:
         return self._enter(self.with_key, place, key)
 
     def lost(self, place: Place) -> None:
-        """A connection that ended."""
+        """Take a connection that ended off the counts."""
         if place.kind is not None:
             place.kind.members.pop(place, None)
             place.kind.by_key[place.key] -= 1

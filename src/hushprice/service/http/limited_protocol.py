@@ -24,7 +24,7 @@ _PIECE = 1024  # bytes parsed at a time: so few that not many requests can be in
 
 
 class _Refused(Exception):
-    """Ends the parser's work."""
+    """Raised inside the parser to end its work on a refused request."""
 
 
 class _HeldFlow(FlowControl):
@@ -38,7 +38,7 @@ class _HeldFlow(FlowControl):
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """One connection."""
+    """One connection of uvicorn's, held to the limits of this service."""
 
     flow: _HeldFlow
 
@@ -196,7 +196,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._end()
 
     def make_room(self) -> None:
-        """End now, for somebody else."""
+        """End the connection now, to leave its place to another."""
         with contextlib.suppress(RuntimeError):  # it has just ended, and was not told so yet
             if (self._in_head or self._in_body) and self._refusal is None and not self._answers_due():
                 self.transport.write(refusals.DISPLACED.answer())

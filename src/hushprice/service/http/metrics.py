@@ -41,13 +41,13 @@ class Latencies:
         self._seconds = 0.0
 
     def add(self, seconds: float) -> None:
-        """One more quote."""
+        """Count a quote that took so many seconds."""
         self._counts[bisect_left(_BOUNDS, seconds)] += 1
         self._seconds += seconds
 
     @property
     def count(self) -> int:
-        """Quotes so far."""
+        """How many quotes were counted so far."""
         return sum(self._counts)
 
     def lines(self, name: str) -> list[str]:

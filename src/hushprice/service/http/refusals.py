@@ -20,7 +20,7 @@ class Refusal:
     logged: bool = True
 
     def answer(self) -> bytes:
-        """The whole answer."""
+        """The answer's bytes, head and body."""
         body = msgspec.json.encode(ErrorBody(Complaint(self.code, self.message)))
         again = "retry-after: 1\r\n" if self.status == 503 else ""
         head = (

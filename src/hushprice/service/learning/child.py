@@ -22,7 +22,7 @@ class Parent:
         self.ended: Callable[[], None] = lambda: os._exit(1)  # replaced once there is something to end cleanly
 
     def watch(self) -> None:
-        """In a thread of its own, until the pipe closes; the last line may be half a line."""
+        """Read lines in a thread of its own, until the pipe closes; the last may be half a line."""
         try:
             for line in sys.stdin.buffer:
                 if line.endswith(b"\n"):

@@ -143,7 +143,7 @@ def _when_orphaned(
 
 
 def run_child(line: bytes, parent: Parent) -> None:
-    """As a child: settings came over the pipe, with the operator's socket."""
+    """Learn as a child: settings came over the pipe, with the operator's socket."""
     child = child_settings.decode(line)
     assert child.listening is not None
     try:

@@ -51,7 +51,7 @@ class FitSeconds(msgspec.Struct):
     largest: float = 0.0
 
     def add(self, seconds: float) -> None:
-        """One more chunk."""
+        """Count a chunk that took so many seconds."""
         self.count += 1
         self.total += seconds
         self.largest = max(self.largest, seconds)

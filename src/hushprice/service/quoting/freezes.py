@@ -39,7 +39,7 @@ class FreezeFile:
         self._path = path
 
     def read(self) -> dict[str, Asked]:
-        """What is in it."""
+        """The freezes in the file, by product."""
         if not self._path.exists():
             return {}
         try:
@@ -55,7 +55,7 @@ class FreezeFile:
 
 
 class Freezes:
-    """Belongs to one event loop."""
+    """Freezes asked for while the store is away, brought to it later; for one event loop."""
 
     def __init__(self, product_table: ProductTable, reader: Reader, writer: Writer, file: FreezeFile) -> None:
         self._product_table, self._reader, self._writer, self._file = product_table, reader, writer, file

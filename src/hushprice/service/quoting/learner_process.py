@@ -73,7 +73,7 @@ class LearnerProcess:
         self.stopped = False  # has it died too often, and is not started again?
 
     def start(self) -> None:
-        """Start it, and keep it."""
+        """Start the process, and start it again where it dies."""
         self._task = asyncio.create_task(self._keep_running())
 
     async def _keep_running(self) -> None:

@@ -24,7 +24,7 @@ _PAUSE = 4.0  # times as long as a row took
 
 
 class MapCache:
-    """Belongs to one event loop."""
+    """Price maps as they were drawn, the last few of them; for one event loop."""
 
     def __init__(self) -> None:
         self._drawn: dict[tuple[object, ...], bytes] = {}
@@ -56,7 +56,7 @@ class MapCache:
                 del self._drawn[next(iter(self._drawn))]
 
     def close(self) -> None:
-        """Draw nothing more."""
+        """End the thread that draws; maps that wait are given up."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 

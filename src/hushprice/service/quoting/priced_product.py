@@ -126,7 +126,7 @@ class PricedProduct:
 
     @property
     def status(self) -> Status:
-        """As the store has it, unless this process has frozen it."""
+        """The product's status as the store has it, unless this process has frozen it."""
         return "frozen" if self.frozen_here and self.stored.status == "open" else self.stored.status
 
     @property

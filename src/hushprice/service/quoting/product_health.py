@@ -18,7 +18,7 @@ _SURE = 2.0  # deviations above zero: what is divided by must be
 
 
 def status_of(priced: PricedProduct) -> HealthStatus | None:
-    """In a word; None for other policies, which release nothing that would tell."""
+    """The status in a word; None for other policies, which release nothing that would tell."""
     if priced.product.policy != PRODUCT_POLICY:
         return None
     if priced.status == "frozen":

@@ -70,19 +70,19 @@ class Allowances:
         self._visitors = RateLimits(rate * _VISITORS)
 
     def of_quotes(self, key: ApiKey) -> Bucket:
-        """For quotes."""
+        """The bucket that a key's quotes take tokens from."""
         return Bucket(self._quotes, key.name)
 
     def of_outcome(self, key: ApiKey, quote: str) -> Bucket:
-        """For a call about one quote."""
+        """The bucket that a call about one quote takes from."""
         if quote_ids.is_given(self._secret, key.identity, quote):
             return Bucket(self._prepaid, quote, prepaid=True)
         return Bucket(self._unknown, key.name)
 
     def of_others(self, key: ApiKey) -> Bucket:
-        """For whatever else a key asks."""
+        """The bucket that a key's other calls take from."""
         return Bucket(self._others, key.name)
 
     def of_visitor(self, address: str) -> Bucket:
-        """For who reads without a key."""
+        """The bucket that readers without a key take from, by address."""
         return Bucket(self._visitors, address)

@@ -127,7 +127,7 @@ def check_version(version: int, at_least: int = VERSION) -> None:
 
 
 def check_ready(connection: psycopg.Connection[Any]) -> None:
-    """For a quoter, which may create nothing."""
+    """Refuse a database that is not ready for a quoter, which may create nothing."""
     stored = stored_version(connection)
     if stored is None:
         raise InvalidInput("store: the database has no schema hushprice; start the learner first")

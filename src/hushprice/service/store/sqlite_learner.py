@@ -202,7 +202,7 @@ def list_for_all(connection: sqlite3.Connection, now: float, what: str, detail: 
 
 
 def list_changes(connection: sqlite3.Connection, product: int, now: float, charges: Sequence[Charge]) -> None:
-    """Write changes down."""
+    """Store changes of a product that certificates must list."""
     connection.executemany(
         "INSERT INTO change (product, at, what, detail) VALUES (?, ?, ?, ?)",
         [(product, now, *charge) for charge in charges],

@@ -52,7 +52,7 @@ _heads = msgspec.json.Decoder(list[ProductHead]).decode
 
 
 def heads(text: str) -> list[ProductHead]:
-    """In the order products were made."""
+    """Products in the order they were made."""
     return sorted(_heads(text), key=lambda head: head.id)
 
 

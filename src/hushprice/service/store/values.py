@@ -143,7 +143,7 @@ class StoredRelease(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> ReleaseSummary:
-        """Without the numbers."""
+        """What may be shown of the release: everything but its numbers and belief."""
         return ReleaseSummary(self.sequence, self.version, self.kind, self.records, self.at)
 
 

@@ -53,7 +53,7 @@ def revenue_kernel(shape: KernelShape) -> KernelDefinition:
 
 
 def best_prices(workspace: Workspace, kernel: Kernel, given: tuple[Any, ...], asked: Any, totals: Any) -> FloatArray:
-    """Of every trial. The host narrows them down, and the kernel says what they earn, `given` its first arguments."""
+    """Every trial's best price: the host narrows, the kernel says what prices earn, `given` its first arguments."""
     launch = kernel.prepare(workspace.team_each(asked.shape[0]), *given, asked, totals)
 
     def earned(prices: FloatArray) -> Any:

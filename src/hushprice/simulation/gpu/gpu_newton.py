@@ -219,7 +219,7 @@ class NewtonBatch:
 
     @staticmethod
     def most_trials(job: Job) -> int:
-        """Of a batch: with more, a large GPU gets no faster."""
+        """The trials of a batch: with more, a large GPU gets no faster."""
         return 131_072
 
 

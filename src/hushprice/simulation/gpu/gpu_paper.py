@@ -273,7 +273,7 @@ class PaperBatch:
 
     @staticmethod
     def most_trials(job: Job) -> int:
-        """Of a batch: with more a large GPU gets no faster, and with estimates it was slower by a fortieth."""
+        """Trials of a batch: with more a large GPU gets no faster, and with estimates it was slower by a fortieth."""
         return 32_768 if isinstance(built_policy(job), PaperPolicy) else 131_072
 
 

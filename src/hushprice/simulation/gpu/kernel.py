@@ -60,7 +60,7 @@ class KernelFiles:
         return None
 
     def write(self, name: str, types: tuple[Any, ...], code: bytes) -> None:
-        """Whole or not at all."""
+        """Keep compiled code on disk, whole or not at all."""
         with suppress(OSError):  # a full or read-only disk: it is compiled again next time
             path = self.path(name, types)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ class KernelFiles:
             os.replace(file.name, path)
 
     def path(self, name: str, types: tuple[Any, ...]) -> Path:
-        """Of a kernel for arguments of these types."""
+        """The file of a kernel for arguments of these types."""
         return self.folder / f"{self._prefix(name)}-{_digest(str(types))}"
 
     def _prefix(self, name: str) -> str:

@@ -21,7 +21,7 @@ class LaunchLock:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """With others."""
+        """Launch beside others, while no kernel is being loaded."""
         with self._changed:
             self._changed.wait_for(lambda: not self._exclusive and not self._waiting)
             self._sharing += 1
@@ -34,7 +34,7 @@ class LaunchLock:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Without anybody else."""
+        """Load a kernel while nobody else launches."""
         with self._changed:
             self._waiting += 1
             try:

@@ -105,12 +105,12 @@ class MemoryPool:
 
 
 def aligned(size: int) -> int:
-    """So many bytes, rounded up."""
+    """A number of bytes, rounded up to what arrays are aligned to."""
     return -(-size // ALIGNED) * ALIGNED
 
 
 def _joined(holes: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """In order, neighbours made one."""
+    """Holes in order, those side by side made one."""
     joined: list[tuple[int, int]] = []
     for start, stop in sorted(holes):
         if joined and joined[-1][1] == start:

@@ -58,11 +58,11 @@ class Precompiler:
         return all(self._compiled[kernel].done() for kernel in kernels if kernel in self._compiled)
 
     def wait(self) -> None:
-        """Until all are there."""
+        """Wait until every kernel is compiled."""
         wait(self._compiled.values())
 
     def close(self) -> None:
-        """Compile no more."""
+        """End the processes that compile."""
         self._pool.close()
 
 
@@ -103,7 +103,7 @@ class CompileSession(GpuSession):
         self._name, self._given = kernel, files
 
     def kernels(self, kind: str, makers: KernelMakers, shape: KernelShape) -> dict[str, Kernel]:
-        """By role; whoever launches them compiles that one and launches nothing."""
+        """The kernels by role; whoever launches them compiles that one and launches nothing."""
         names = {role: kernel_name(role, kind, shape) for role in makers}
         return {
             role: CompiledKernel(
@@ -134,8 +134,8 @@ class HostWorkspace(Workspace):
         return np.zeros(shape, dtype)
 
     def copy(self, values: Any, array: Any) -> None:
-        """Nobody will read them."""
+        """Nothing: a compiler does not look at values."""
 
     def to_host(self, array: Any, target: Any = None) -> Any:
-        """The array itself."""
+        """The array as it is: it is the host's already."""
         return array

@@ -155,7 +155,7 @@ class Workspace:
             self.stream.synchronize()
 
     def thread_each(self, trials: int) -> LaunchGrid:
-        """One thread a trial."""
+        """The grid of a launch with one thread a trial."""
         return LaunchGrid((trials + BLOCK - 1) // BLOCK, BLOCK, self.stream)
 
     def team_each(self, trials: int) -> LaunchGrid:

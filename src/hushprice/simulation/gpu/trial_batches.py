@@ -40,7 +40,7 @@ class BatchRunner:
         stream: Any = None,
         block: MemoryBlock | None = None,
     ) -> None:
-        """In a stream of the session and a block of memory that the caller gives back, or with its own."""
+        """Takes a stream of the session and a block of memory that the caller gives back, or its own."""
         self.job, self._jobs, self._session = job, 1 + len(beside), session
         whole = self._jobs * most
         with errors_in_one_line():
@@ -65,7 +65,7 @@ class BatchRunner:
         session.launched.update(kernels)
 
     def _launches(self, numbers: range) -> list[Launch]:
-        """By which trials go on, and then get their estimates, if their policy makes any."""
+        """The launches by which trials go on, and then get their estimates, if their policy makes any."""
         settle = [self.batch.settle(numbers, self.outputs)] if self.batch.settles else []
         return [self.batch.advance(numbers, self.outputs), *settle]
 
@@ -97,7 +97,7 @@ class BatchRunner:
 
     @staticmethod
     def _go_on(launches: Sequence[Launch], stretches: int) -> None:
-        """So many stretches between estimates, several times."""
+        """Go on by so many stretches between estimates, several times."""
         go_on, *settle = launches
         for _ in range(max(1, AHEAD // stretches)):
             for _ in range(stretches):

@@ -24,7 +24,7 @@ class TrialOutputs(NamedTuple):
 
 
 def allocate(job: Job, workspace: Workspace, trials: int, estimates: int) -> TrialOutputs:
-    """For so many trials with at most so many estimates each. Trials write all of it that is read."""
+    """Arrays for so many trials with at most so many estimates each. Trials write all of it that is read."""
     return TrialOutputs(
         checkpoints=workspace.to_device(job.checkpoints),
         regret_at=workspace.empty((trials, job.checkpoints.size), np.float64),
@@ -59,7 +59,7 @@ def collect(outputs: TrialOutputs, workspace: Workspace, trials: int, target: Fl
 
 
 class EstimatePeriods(Sequence[IntArray]):
-    """Of every trial the periods of its estimates, cut out of one table when somebody looks."""
+    """The periods of every trial's estimates, cut out of one table when somebody looks."""
 
     def __init__(self, table: IntArray, counts: IntArray) -> None:
         self._table, self._counts = table, counts  # (estimates, trials or more)

@@ -27,11 +27,11 @@ class BatchSums(Protocol):
     """The sums of the batch at hand. `records` addresses simulated noise: how many there were up to now."""
 
     def begin(self) -> None:
-        """Forget the last batch."""
+        """Empty the sums for a new batch."""
         ...
 
     def add(self, given: Contributions) -> None:
-        """Add records."""
+        """Add what these records contribute."""
         ...
 
     def release(self, score_noise: float, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -77,7 +77,7 @@ class ExactCov:
         return CovarianceRelease(packed, self._count, event)
 
     def _close_node(self, row: list[int], noise: list[int]) -> FloatArray:
-        """mechanisms/tree.py in whole numbers."""
+        """The node that closes with this record, in whole numbers (mechanisms/tree.py)."""
         level = (self._count & -self._count).bit_length() - 1
         packed = np.empty(len(row))
         for k, node in enumerate(row):

@@ -91,12 +91,12 @@ class Quantity:
 
 
 def _tree(value: Callable[[Case], Value]) -> Callable[[Case], Value]:
-    """For calibrations that release a tree, node by node."""
+    """The value for calibrations that release a tree, node by node; None for others."""
     return lambda case: value(case) if isinstance(case.stream.strategy, Tree) else None
 
 
 def _paper(value: Callable[[Case], Value]) -> Callable[[Case], Value]:
-    """For the paper's calibrations, which go by shares and assumed constants."""
+    """The value for the paper's calibrations, which go by shares and assumed constants; None for others."""
     return lambda case: value(case) if case.from_paper else None
 
 

@@ -75,7 +75,7 @@ class Report:
         return said
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines."""
+        """The report as plain values, for JSON."""
         plain = asdict(self)
         for row, each in zip(self.rows, plain["rows"], strict=True):
             each["ratios"] = {name: row.ratio(name) for name in CALIBRATIONS if name != "tight"}

@@ -63,7 +63,7 @@ class Case:
 
     @property
     def mu(self) -> float:
-        """Of the whole covariance stream."""
+        """The mu of the whole covariance stream."""
         return loss_of(self.stream, 1, self.adjacency).mu
 
     @property

@@ -67,7 +67,7 @@ def _of_key(service: Service, key: ApiKey, product: str) -> PricedProduct:
 async def _first_answer(
     service: Service, priced: PricedProduct, body: QuoteRequest, key: ApiKey, idempotency: bytes | None
 ) -> Answer:
-    """Of a retired product: what the Idempotency-Key got before, while the store keeps it. A new quote is refused."""
+    """The quote that an Idempotency-Key got before the product was retired, while it is kept; a new one is refused."""
     if idempotency is None:
         raise problems.retired()
     digests = _digests(service, body, idempotency)
@@ -140,7 +140,7 @@ def new_quote(
 
 
 def _digests(service: Service, body: QuoteRequest, idempotency: bytes) -> tuple[bytes, bytes]:
-    """Of an Idempotency-Key and of the request that came with it.
+    """Digests of an Idempotency-Key and of the request that came with it.
 
     Keyed, both: a shop may put a customer's name into the one, and attributes are in the other.
     """
