@@ -24,12 +24,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
+from logs.simulated_fit import simulated_fit
+from shops.designed import Case, logit, shop
 
 from hushprice.shops.trials import run_shop
 from hushprice.shops.world import World
 from hushprice.types import FloatArray
-from logs.simulated_fit import simulated_fit
-from shops.designed import Case, logit, shop
 
 SAVED = 20_000
 PROMISED = 1000

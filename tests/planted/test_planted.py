@@ -8,7 +8,16 @@ from typing import NamedTuple
 import pytest
 from tests.planted import batch_bugs as batch
 from tests.planted import batch_checks as batches
-from tests.planted import coin_bugs, coin_checks, link_bugs, link_checks, service_bugs, service_checks
+from tests.planted import (
+    coin_bugs,
+    coin_checks,
+    fit_bugs,
+    fit_checks,
+    link_bugs,
+    link_checks,
+    service_bugs,
+    service_checks,
+)
 from tests.planted import customer_bugs as customer
 from tests.planted import engine_checks as engine
 from tests.planted import limit_bugs as limit
@@ -324,6 +333,24 @@ PLANTED = [
         service_bugs.scratch_shared_by_customers,
         service_checks.customers_priced_at_once_never_mix,
     ),
+    Planted("fit: description not held", fit_bugs.description_not_held, fit_checks.fits_keep_to_what_is_charged),
+    Planted("fit: instruments not held", fit_bugs.instruments_not_held, fit_checks.fits_keep_to_what_is_charged),
+    Planted(
+        "fit: description change halved", fit_bugs.description_change_halved, fit_checks.fits_keep_to_what_is_charged
+    ),
+    Planted("fit: score not divided", fit_bugs.score_not_divided, fit_checks.fits_keep_to_what_is_charged),
+    Planted(
+        "fit: a customer's rows summed", fit_bugs.rows_summed_not_averaged, fit_checks.fits_keep_to_what_is_charged
+    ),
+    Planted("fit: sigma halved", fit_bugs.noise_halved, fit_checks.fits_keep_to_what_is_charged),
+    Planted("fit: last score not charged", fit_bugs.last_score_not_charged, fit_checks.fits_keep_to_what_is_charged),
+    Planted(
+        "fit: rows rounded together", fit_bugs.rows_rounded_together, fit_checks.what_a_row_adds_to_a_fit_it_adds_alone
+    ),
+    Planted("fit: weights by outcome", fit_bugs.weights_by_outcome, fit_checks.sums_of_a_fit_are_zero_at_the_truth),
+    Planted("fit: releases forgotten", fit_bugs.releases_forgotten, fit_checks.an_interrupted_fit_draws_nothing_twice),
+    Planted("fit: releases not kept", fit_bugs.releases_not_kept, fit_checks.an_interrupted_fit_draws_nothing_twice),
+    Planted("fit: two processes at once", fit_bugs.two_at_once, fit_checks.one_output_is_for_one_process),
 ]
 
 REQUIRED = {

@@ -11,7 +11,6 @@ from typing import Literal
 from hushprice import checks
 from hushprice.logs import values
 from hushprice.logs.crossed_demand import fit_crossed
-from hushprice.logs.reading import Progress, Reader, silent
 from hushprice.logs.price_policy import PricePolicy
 from hushprice.logs.propensities import (
     KeptPropensities,
@@ -20,6 +19,7 @@ from hushprice.logs.propensities import (
     fit_choices,
     fit_spread,
 )
+from hushprice.logs.reading import Progress, Reader, silent
 from hushprice.logs.rows import Log
 from hushprice.logs.survey import Survey, survey
 from hushprice.logs.values import Estimate, Overlap, ValueSums

@@ -78,9 +78,7 @@ def guarantee_after(
     return replace(found, records=sum(most_records(cap, restores) for _, cap, restores in products))
 
 
-def guarantee_of(
-    products: Iterable[tuple[Loss, int]], delta: float, earlier: Iterable[Loss] = ()
-) -> CustomerGuarantee:
+def guarantee_of(products: Iterable[tuple[Loss, int]], delta: float, earlier: Iterable[Loss] = ()) -> CustomerGuarantee:
     """What is proven for a customer of all these products, each with its loss and its cap on records.
 
     >>> one = guarantee_of([(Loss(mu_squared=0.04), 3)], 1e-6)

@@ -29,7 +29,9 @@ def plans_of(product: Product, seed: int = 0) -> list[ScorePlan]:
     random = np.random.default_rng(seed)
     count, k = 400, product.contexts
     log = ArrayLog(
-        random.choice([-1.0, 0.2, 1.0], (count, k)), random.normal(size=count) * 0.2, random.choice([0.0, 0.5, 1.0], count)
+        random.choice([-1.0, 0.2, 1.0], (count, k)),
+        random.normal(size=count) * 0.2,
+        random.choice([0.0, 0.5, 1.0], count),
     )
     return [each.plan for each in state_of(log, 3.0, seed, product).scores]
 

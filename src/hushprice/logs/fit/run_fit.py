@@ -127,7 +127,9 @@ def _found(state: FitState, product: Product, unit: str, releases: list[FloatArr
         proven=noise.proven,
         adjacency=noise.adjacency,
         releases=tuple(tuple(each.tolist()) for each in releases),
-        product={name: float(getattr(product, name)) for name in ("level", "response", "reference_price", "reach", "most")},
+        product={
+            name: float(getattr(product, name)) for name in ("level", "response", "reference_price", "reach", "most")
+        },
         schema=schema,
         simulated=simulated,
     )
