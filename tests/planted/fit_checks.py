@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,8 @@ def an_interrupted_fit_draws_nothing_twice() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         path, part = Path(folder) / "fit.json", Path(folder) / "fit.json.part"
-        try:
+        with suppress(KeyboardInterrupt):
             hushprice.fit(drawn(300), product=PRODUCT, epsilon=1.0, output=path, run=broken)
-        except KeyboardInterrupt:
-            pass
         assert part.exists()
         kept = json.loads(part.read_bytes())["releases"]
         found = hushprice.fit(drawn(300), product=PRODUCT, epsilon=1.0, output=path)

@@ -119,7 +119,7 @@ def _found(state: FitState, product: Product, unit: str, releases: list[FloatArr
         names=tuple(f"{part}{each}" for part in ("level", "response") for each in ("", *(f":{a}" for a in named))),
         theta=tuple(belief.theta.tolist()),
         covariance=tuple(tuple(row) for row in belief.covariance.tolist()),
-        count=0.0 if state.moments is None else state.moments.count,
+        count=0.0 if state.moments is None else state.moments.units,
         known=state.known,
         unit=unit,
         event=noise.event,

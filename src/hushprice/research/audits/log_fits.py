@@ -30,6 +30,7 @@ from hushprice.types import FloatArray
 _STEEP = 400.0  # of log-odds: all buy or nobody does
 _SLACK = 1e-9
 COMPANY = 40  # units besides the one that differs
+_PLANNED = 4000  # units that plans are made for: then every instrument has a share of the length
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +126,7 @@ def _charged(noise: float, numbers: int, rows: int) -> float:
 
 def _plans(product: Product, noise: FitNoise, log: UnitsLog) -> list[ScorePlan | None]:
     """What every pass of a fit of this log, without noise, adds up."""
-    state, plans = FitState(product, noise), list[ScorePlan | None]()
+    state, plans = FitState(product, noise, _PLANNED), list[ScorePlan | None]()
     for number in range(state.passes):
         plan = state.next_plan()
         plans.append(plan)
