@@ -18,6 +18,8 @@ from tests.planted import (
     service_bugs,
     service_checks,
 )
+from tests.planted import count_bugs as count
+from tests.planted import count_checks as counts
 from tests.planted import customer_bugs as customer
 from tests.planted import engine_checks as engine
 from tests.planted import limit_bugs as limit
@@ -351,6 +353,24 @@ PLANTED = [
     Planted("fit: releases forgotten", fit_bugs.releases_forgotten, fit_checks.an_interrupted_fit_draws_nothing_twice),
     Planted("fit: releases not kept", fit_bugs.releases_not_kept, fit_checks.an_interrupted_fit_draws_nothing_twice),
     Planted("fit: two processes at once", fit_bugs.two_at_once, fit_checks.one_output_is_for_one_process),
+    Planted("a customer's rows not bounded", count.people_not_bounded, counts.people_move_counts_by_what_is_charged),
+    Planted("a customer's rows not bounded in a log", count.people_not_bounded, counts.a_customer_is_bounded_in_a_log),
+    Planted("one row of a customer too many", count.one_row_too_many, counts.people_move_counts_by_what_is_charged),
+    Planted("one row too many in a log", count.one_row_too_many, counts.a_customer_is_bounded_in_a_log),
+    Planted("a row counted twice", count.row_counted_twice, counts.people_move_counts_by_what_is_charged),
+    Planted("noise of counts halved", count.noise_halved, counts.noisy_counts_have_the_noise_they_are_charged_for),
+    Planted(
+        "threshold for texts forgotten",
+        count.threshold_forgotten,
+        counts.rare_texts_are_shown_no_more_often_than_charged,
+    ),
+    Planted("a question not paid for", count.question_not_paid, counts.every_question_is_paid_before_it_is_answered),
+    Planted(
+        "replaced rows charged as removed",
+        count.replaced_taken_for_zeroed,
+        counts.two_rows_apart_are_told_apart_no_better_than_proven,
+    ),
+    Planted("texts of one's own not charged", count.failure_forgotten, counts.a_text_of_ones_own_is_charged_for),
 ]
 
 REQUIRED = {

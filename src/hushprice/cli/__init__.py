@@ -17,6 +17,7 @@ from hushprice.cli.keys import keys
 from hushprice.cli.plan import plan
 from hushprice.cli.privacy import privacy
 from hushprice.cli.reproduce import reproduce
+from hushprice.cli.schema import schema
 from hushprice.cli.serve import serve
 from hushprice.cli.simulate import simulate
 from hushprice.cli.store import check, store
@@ -43,6 +44,7 @@ app.command()(verify)
 app.command()(sweep)
 app.command()(theory)
 app.command()(reproduce)
+app.command()(schema)
 app.command()(serve)
 app.command(name="compile")(compile_code)
 app.command()(trail)

@@ -71,13 +71,16 @@ class Encoder:
             self._fields.append(fields.propensity(found.propensity, types[found.propensity]))
         self._entries = [f"v{at}" for at in range(sum(len(each.values) for each in described))]
         self._z, self._y, *self._others = (f"v{len(self._entries) + at}" for at in range(4))
-        self._bad = [f"bad{at}" for at in range(len(self._fields))]
+        self._doubted = [each for each in self._fields if each.bad is not None]
+        self._bad = [f"bad{at}" for at in range(len(self._doubted))]
         self._expressions = self._named()
 
     def _named(self) -> list[polars.Expr]:
         values = [value for each in self._fields for value in each.values]
         named = [value.alias(f"v{at}") for at, value in enumerate(values)]
-        named += [each.bad.alias(name) for each, name in zip(self._fields, self._bad, strict=True)]
+        named += [
+            each.bad.alias(name) for each, name in zip(self._doubted, self._bad, strict=True) if each.bad is not None
+        ]
         return named + [
             each.clipped.fill_null(False).alias(f"clipped{at}")
             for at, each in enumerate(self._fields)
@@ -98,9 +101,9 @@ class Encoder:
             bad = np.asarray(flags.any(axis=1))
             first = flags[bad].argmax(axis=1)
             if not self._skip:
-                self._refuse(chunk, int(np.flatnonzero(bad)[0]), self._fields[int(first[0])])
+                self._refuse(chunk, int(np.flatnonzero(bad)[0]), self._doubted[int(first[0])])
             for at, count in zip(*np.unique(first, return_counts=True), strict=True):
-                skipped[self._fields[at].column] = int(count)
+                skipped[self._doubted[at].column] = int(count)
             encoded, numbers = encoded.filter(~bad), numbers[~bad]
         counted.append(ReadCounts(rows=chunk.frame.height, clipped=self._clipped(encoded), skipped=skipped))
         yield from self._cut(encoded, numbers)
@@ -117,7 +120,7 @@ class Encoder:
             part = encoded.slice(start, BLOCK)
             others = [part[name] for name in self._others[: self._customers + self._chances]]
             yield LogRows(
-                contexts=part.select(self._entries).to_numpy(order="c")
+                contexts=part.select(self._entries).to_numpy(order="fortran")
                 if self._entries
                 else np.empty((part.height, 0)),
                 prices=part[self._z].to_numpy(),

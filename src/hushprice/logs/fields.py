@@ -27,13 +27,13 @@ class Field:
     column: str
     rule: str  # what a value must be
     values: tuple[polars.Expr, ...]  # entries, each a float; the customer's key as it is
-    bad: polars.Expr
+    bad: polars.Expr | None  # None: never
     clipped: polars.Expr | None = None
 
 
 def price(column: str, kind: Any, product: Product) -> Field:
     """Relative to today's, in units of one reach."""
-    relative = (_number(column, kind) - product.reference_price) / product.reach
+    relative = (number(column, kind) - product.reference_price) / product.reach
     return Field(
         column,
         "a finite number",
@@ -47,7 +47,10 @@ def outcome(column: str, kind: Any, most: float) -> Field:
     """Bought or not, or how many, as a share of the most."""
     import polars
 
-    amount = _number(column, kind, truths=True)
+    if kind == polars.Boolean:
+        bought = polars.col(column)
+        return Field(column, "true or false", (bought.cast(polars.Float64) / most,), bought.is_null())
+    amount = number(column, kind, truths=True)
     known = amount.is_finite() & (amount >= 0.0)
     rule = "a quantity at or above 0"
     if most == 1.0:
@@ -58,7 +61,7 @@ def outcome(column: str, kind: Any, most: float) -> Field:
 
 def propensity(column: str, kind: Any) -> Field:
     """The density, or the probability, that the price was drawn with."""
-    value = _number(column, kind)
+    value = number(column, kind)
     return Field(column, "a positive number", (value,), _not(value.is_finite() & (value > 0.0)))
 
 
@@ -79,7 +82,7 @@ def customer(column: str, kind: Any) -> Field:
 
 def entry(column: str, kind: Any) -> Field:
     """An entry of a context as the table has it."""
-    value = _number(column, kind)
+    value = number(column, kind)
     return Field(column, "a finite number", (value.clip(-1.0, 1.0),), _not(value.is_finite()), value.abs() > 1.0)
 
 
@@ -94,16 +97,26 @@ def attribute(each: Attribute, column: str, kind: Any, unknown: str | None) -> F
 
 
 def _measured(each: Number, column: str, kind: Any, lenient: bool) -> Field:
-    value = _number(column, kind)
-    missing = _empty(column, kind) | value.is_nan().fill_null(False)
-    share = (value - each.low) / (each.high - each.low)  # Polars divides by multiplying: a last digit may differ
-    held = _when(missing, 0.0, (share * 2.0 - 1.0).clip(-1.0, 1.0))
-    values = (held, _float(missing)) if each.flag_missing else (held,)
-    bad = _not(value.is_finite())
-    rule = "a finite number"
-    if lenient or each.flag_missing:
-        bad, rule = bad & ~missing, "a finite number or missing"
-    return Field(column, rule, values, bad, (value < each.low) | (value > each.high))
+    value = number(column, kind)
+    # Polars multiplies by the inverse where it is asked to divide: a last digit may differ.
+    inside = ((value - each.low) * (2.0 / (each.high - each.low)) - 1.0).clip(-1.0, 1.0)
+    outside = (value < each.low) | ((value > each.high) & value.is_not_nan())
+    gap = value.is_null() if _empty_is_null(kind) else empty(column, kind)
+    if not kind.is_integer():
+        gap = gap | value.is_nan().fill_null(False)
+    values = (
+        (_when(value.is_finite(), inside, 0.0), _float(gap))
+        if each.flag_missing
+        else (_when(value.is_finite(), inside, 0.0),)
+    )
+    if not (lenient or each.flag_missing):
+        return Field(column, "a finite number", values, _not(value.is_finite()), outside)
+    bad = None
+    if _empty_is_null(kind):
+        bad = None if kind.is_integer() else value.is_infinite().fill_null(False)
+    else:  # text that is no number
+        bad = _not(value.is_finite()) & ~gap
+    return Field(column, "a finite number or missing", values, bad, outside)
 
 
 def _chosen(each: Category, column: str, kind: Any, lenient: bool) -> Field:
@@ -119,50 +132,62 @@ def _chosen(each: Category, column: str, kind: Any, lenient: bool) -> Field:
     if OTHER_LEVEL in each.levels[1:]:
         at = each.levels.index(OTHER_LEVEL) - 1
         shown[at] = _float((level == OTHER_LEVEL).fill_null(False) | ~known)
-    return Field(column, "a level", tuple(shown), polars.lit(False))
+    return Field(column, "a level", tuple(shown), None)
 
 
 def _answered(each: Boolean, column: str, kind: Any, lenient: bool) -> Field:
-    value = _number(column, kind, truths=True)
-    missing = _empty(column, kind) | value.is_nan().fill_null(False)
+    import polars
+
+    value = number(column, kind, truths=True)
+    entry = (value * 2.0 - 1.0).fill_null(0.0)
+    if kind == polars.Boolean:
+        return Field(column, "true or false", (entry,), None if lenient else value.is_null())
+    entry = entry.fill_nan(0.0)
+    missing = empty(column, kind) | value.is_nan().fill_null(False)
     known = ((value == 0.0) | (value == 1.0)).fill_null(False)
-    entry = _when(missing, 0.0, value * 2.0 - 1.0)
     return Field(column, "true or false", (entry,), ~known & ~missing if lenient else ~known)
 
 
-def _number(column: str, kind: Any, *, truths: bool = False) -> polars.Expr:
+def number(column: str, kind: Any, *, truths: bool = False) -> polars.Expr:
     """The column as floats: null where a cell is empty or holds no number."""
     import polars
 
     cell = polars.col(column)
     if kind in (polars.String, polars.Categorical, polars.Enum):
         text = cell.cast(polars.String).str.strip_chars()
-        number = text.cast(polars.Float64, strict=False)
+        parsed = text.cast(polars.Float64, strict=False)
         if truths:
             word = text.str.to_lowercase()
-            number = polars.when(word.is_in(YES)).then(1.0).when(word.is_in(NO)).then(0.0).otherwise(number)
-        return number
+            parsed = polars.when(word.is_in(YES)).then(1.0).when(word.is_in(NO)).then(0.0).otherwise(parsed)
+        return parsed
     if kind.is_numeric() or (truths and kind == polars.Boolean) or kind == polars.Null:
         return cell.cast(polars.Float64)
     wanted = "numbers, or true and false" if truths else "numbers"
     raise InvalidInput(f"column {column!r} must hold {wanted}, got {kind}")
 
 
-def _empty(column: str, kind: Any) -> polars.Expr:
+def empty(column: str, kind: Any) -> polars.Expr:
     """Is there nothing in the cell?"""
     import polars
 
     cell = polars.col(column)
-    if kind in (polars.String, polars.Categorical, polars.Enum):
+    if not _empty_is_null(kind):
         return cell.is_null() | (cell.cast(polars.String).str.strip_chars().str.len_bytes() == 0).fill_null(True)
     return cell.is_null()
+
+
+def _empty_is_null(kind: Any) -> bool:
+    """Is a cell of this type empty only where it is null? Text may be blank."""
+    import polars
+
+    return kind not in (polars.String, polars.Categorical, polars.Enum)
 
 
 def _not(known: polars.Expr) -> polars.Expr:
     return ~known.fill_null(False)
 
 
-def _when(condition: polars.Expr, then: float, otherwise: polars.Expr) -> polars.Expr:
+def _when(condition: polars.Expr, then: polars.Expr, otherwise: float) -> polars.Expr:
     import polars
 
     return polars.when(condition).then(then).otherwise(otherwise)
