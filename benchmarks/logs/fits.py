@@ -56,7 +56,9 @@ PRODUCTS = {
         conversion=0.7,
         elasticity=0.2,
         schema=_schema(
-            Number(name="distance", low=0.0, high=6.0), Number(name="age", low=15.0, high=85.0), Boolean(name="positive")
+            Number(name="distance", low=0.0, high=6.0),
+            Number(name="age", low=15.0, high=85.0),
+            Boolean(name="positive"),
         ),
     ),
     "swissmetro": Product(
@@ -89,7 +91,9 @@ PRODUCTS = {
 
 def encoded(name: str, folder: Path) -> tuple[polars.DataFrame, FloatArray, FloatArray, FloatArray]:
     """The table without customers, its features [1; x; -z; -z x], what was bought, and the shop's guess."""
-    table = polars.read_csv(folder / f"{name}.csv", schema_overrides={"area": polars.String} if name == "tafeng" else {})
+    table = polars.read_csv(
+        folder / f"{name}.csv", schema_overrides={"area": polars.String} if name == "tafeng" else {}
+    )
     table = table.drop("customer", strict=False)
     log = open_log(table, product=PRODUCTS[name])
     blocks = [block for part in range(log.partitions) for block in log.blocks(part)]
@@ -164,14 +168,20 @@ def page(cells: list[dict[str, Any]]) -> str:
     lines = []
     for facts in (each for each in cells if each["who"] == "facts"):
         name = facts["log"]
-        lines += [f"### {name}", "", f"{facts['rows']:,} rows, {facts['parameters']} parameters, delta {facts['delta']:.1e}."]
+        lines += [
+            f"### {name}",
+            "",
+            f"{facts['rows']:,} rows, {facts['parameters']} parameters, delta {facts['delta']:.1e}.",
+        ]
         lines[-1] += f" Maximum likelihood: {facts['maximum likelihood']:.4f} a row, response {facts['response']:.3f}."
         lines += [f"The shop's guess alone: {facts['guess']:.0f}.", ""]
         lines += ["| epsilon | ours | diffprivlib | noisy descent |", "|---|---|---|---|"]
         for epsilon in EPSILONS:
             row = [f"{epsilon:g}"]
             for who in ("hushprice", "diffprivlib", "noisy descent"):
-                (cell,) = (each for each in cells if (each["log"], each.get("epsilon"), each["who"]) == (name, epsilon, who))
+                (cell,) = (
+                    each for each in cells if (each["log"], each.get("epsilon"), each["who"]) == (name, epsilon, who)
+                )
                 row.append(f"{cell['below']:.1f} +- {cell['error']:.1f}; {cell['response']:.3f}")
             lines.append(f"| {' | '.join(row)} |")
         lines.append("")

@@ -38,7 +38,9 @@ def maximum_likelihood(features: Any, bought: Any) -> Any:
     return theta
 
 
-def noisy_descent(features: Any, bought: Any, starts: Any, mu: float, passes: int, rate: Any, bound: Any, rng: Any) -> Any:
+def noisy_descent(
+    features: Any, bought: Any, starts: Any, mu: float, passes: int, rate: Any, bound: Any, rng: Any
+) -> Any:
     """Gradient descent on the whole log, gradients clipped, Gaussian noise, the second half of the steps averaged.
 
     Columns of `starts` are runs, each with its rate and its bound. Replace-one: a record moves a sum by 2 bounds.

@@ -11,6 +11,8 @@ from tests.planted import batch_checks as batches
 from tests.planted import (
     coin_bugs,
     coin_checks,
+    fit_bugs,
+    fit_checks,
     link_bugs,
     link_checks,
     prior_bugs,
@@ -352,6 +354,24 @@ PLANTED = [
         service_bugs.scratch_shared_by_customers,
         service_checks.customers_priced_at_once_never_mix,
     ),
+    Planted("fit: description not held", fit_bugs.description_not_held, fit_checks.fits_keep_to_what_is_charged),
+    Planted("fit: instruments not held", fit_bugs.instruments_not_held, fit_checks.fits_keep_to_what_is_charged),
+    Planted(
+        "fit: description change halved", fit_bugs.description_change_halved, fit_checks.fits_keep_to_what_is_charged
+    ),
+    Planted("fit: score not divided", fit_bugs.score_not_divided, fit_checks.fits_keep_to_what_is_charged),
+    Planted(
+        "fit: a customer's rows summed", fit_bugs.rows_summed_not_averaged, fit_checks.fits_keep_to_what_is_charged
+    ),
+    Planted("fit: sigma halved", fit_bugs.noise_halved, fit_checks.fits_keep_to_what_is_charged),
+    Planted("fit: last score not charged", fit_bugs.last_score_not_charged, fit_checks.fits_keep_to_what_is_charged),
+    Planted(
+        "fit: rows rounded together", fit_bugs.rows_rounded_together, fit_checks.what_a_row_adds_to_a_fit_it_adds_alone
+    ),
+    Planted("fit: weights by outcome", fit_bugs.weights_by_outcome, fit_checks.sums_of_a_fit_are_zero_at_the_truth),
+    Planted("fit: releases forgotten", fit_bugs.releases_forgotten, fit_checks.an_interrupted_fit_draws_nothing_twice),
+    Planted("fit: releases not kept", fit_bugs.releases_not_kept, fit_checks.an_interrupted_fit_draws_nothing_twice),
+    Planted("fit: two processes at once", fit_bugs.two_at_once, fit_checks.one_output_is_for_one_process),
     Planted("a customer's rows not bounded", count.people_not_bounded, counts.people_move_counts_by_what_is_charged),
     Planted("a customer's rows not bounded in a log", count.people_not_bounded, counts.a_customer_is_bounded_in_a_log),
     Planted("one row of a customer too many", count.one_row_too_many, counts.people_move_counts_by_what_is_charged),

@@ -25,6 +25,10 @@ def fit(
         int, typer.Option(metavar="M", help="Rows of a customer that count, at most.", parser=options.count)
     ] = 64,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip and count rows that cannot be read.")] = False,
+    executor: Annotated[str, typer.Option(metavar="WHERE", help="serial, processes or ray.")] = "serial",
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes, where there are several.", parser=options.count)
+    ] = None,
     format: options.Printed = options.Format.table,
 ) -> None:
     """Fit a product's model of demand to a log, privately, with standard errors that count the noise.
@@ -54,6 +58,8 @@ def fit(
                 rows_per_customer=rows_per_customer,
                 output=output,
                 progress=advance,
+                executor=executor,
+                workers=workers,
             )
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted; what was released is kept in '{output}.part'; run it again to go on") from None

@@ -48,7 +48,9 @@ class ArrayLog:
         yield LogRows(self.contexts[part], self.prices[part], self.demands[part], customers, None, part.start)
 
 
-def drawn(count: int, seed: int = 0, theta: FloatArray = THETA, product: Product = PRODUCT, **given: object) -> ArrayLog:
+def drawn(
+    count: int, seed: int = 0, theta: FloatArray = THETA, product: Product = PRODUCT, **given: object
+) -> ArrayLog:
     """A log from the model."""
     random = np.random.default_rng(seed)
     contexts, prices = random.uniform(-1.0, 1.0, (count, product.contexts)), random.uniform(-1.0, 1.0, count)
@@ -63,7 +65,13 @@ def features_of(log: ArrayLog) -> FloatArray:
 
 
 def state_of(
-    log: Log, epsilon: float, seed: int = 0, product: Product = PRODUCT, *, source: NoiseSource | None = None, rows: int = 1
+    log: Log,
+    epsilon: float,
+    seed: int = 0,
+    product: Product = PRODUCT,
+    *,
+    source: NoiseSource | None = None,
+    rows: int = 1,
 ) -> FitState:
     """A simulated fit, or one with this source."""
     noise = noise_of(epsilon, product, live=source is not None, rows=rows)

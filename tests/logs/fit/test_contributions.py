@@ -29,7 +29,9 @@ def plans_of(product: Product, seed: int = 0) -> list[ScorePlan]:
     random = np.random.default_rng(seed)
     count, k = 400, product.contexts
     log = ArrayLog(
-        random.choice([-1.0, 0.2, 1.0], (count, k)), random.normal(size=count) * 0.2, random.choice([0.0, 0.5, 1.0], count)
+        random.choice([-1.0, 0.2, 1.0], (count, k)),
+        random.normal(size=count) * 0.2,
+        random.choice([0.0, 0.5, 1.0], count),
     )
     return [each.plan for each in state_of(log, 3.0, seed, product).scores]
 
@@ -163,7 +165,7 @@ def test_a_description_without_noise_is_read_back() -> None:
     found = description.read_description(released, 2, 1e-9)
     v = np.column_stack([log.contexts, log.prices])
     held = v * np.minimum(1.0, description.RADIUS * math.sqrt(3) / np.linalg.norm(v, axis=1))[:, None]
-    assert found.count == pytest.approx(20_000, rel=1e-6)
+    assert found.units == pytest.approx(20_000, rel=1e-6)
     np.testing.assert_allclose(found.mean, held.mean(axis=0), atol=1e-6)
     np.testing.assert_allclose(found.covariance, np.cov(held.T, bias=True), atol=1e-4)
 
@@ -173,7 +175,7 @@ def test_a_description_that_is_noise_alone_still_gives_a_population() -> None:
         noise = 1e7
         released = noise * Tape(seed, 0).normals(0, 0, entries(2)[0])
         found = description.read_description(released, 2, noise)
-        assert found.count >= 10.0
+        assert found.units >= 10.0
         assert np.linalg.eigvalsh(found.covariance).min() > 0.0
 
 

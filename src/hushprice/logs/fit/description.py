@@ -65,7 +65,7 @@ def described(contexts: FloatArray, prices: FloatArray) -> FloatArray:
 class Moments(NamedTuple):
     """What a description says of the log: units, and mean and covariance of v = [x; z], shrunk as far as noise asks."""
 
-    count: float
+    units: float
     mean: FloatArray
     covariance: FloatArray
 

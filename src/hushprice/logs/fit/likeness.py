@@ -40,7 +40,7 @@ def likeness_of(moments: Moments) -> Likeness:
     rows = moments.mean + _normals(size) @ np.linalg.cholesky(moments.covariance).T
     contexts, prices = rows[:, : size - 1], rows[:, size - 1]
     customers = with_constant(contexts)
-    return Likeness(moments.count, contexts, prices, np.hstack([customers, -prices[:, None] * customers]))
+    return Likeness(moments.units, contexts, prices, np.hstack([customers, -prices[:, None] * customers]))
 
 
 @functools.lru_cache(maxsize=64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hushprice.logs.fit.fit_result import CUSTOMER, ROW, Fit
 from hushprice.logs.fit.passes_of_fit import FitState, played
 from hushprice.logs.fit.unfinished import Unfinished, alone
 from hushprice.logs.fit.whole_sums import Adding, published
-from hushprice.logs.passes import run_pass
+from hushprice.logs.passes import SERIAL, run_pass
 from hushprice.logs.read import REFUSE, TableLog, open_log
 from hushprice.logs.rows import Log
 from hushprice.noise import NoiseSource, System, Tape
@@ -47,6 +48,8 @@ def fit(
     seed: int | None = None,
     simulation: bool = False,
     progress: Advance | None = None,
+    executor: str = SERIAL,
+    workers: int | None = None,
     run: RunPass = run_pass,
 ) -> Fit:
     """A private fit of a whole log with the product's model.
@@ -54,6 +57,7 @@ def fit(
     `table` is what `open_log` takes, or a Log. Where it has a customer column, the budget is for all rows of a customer
     together, of whom at most `rows_per_customer` count; otherwise for one row. With an `output` releases are on disk
     before they are used, and the same call goes on where it was stopped. `seed` is for simulation, which must be said.
+    `executor` and `workers` are those of `run_pass`: the release is the same to the last digit wherever it ran.
 
     >>> import polars
     >>> product = Product(floor=20, ceiling=30, reference_price=25, conversion=0.5)
@@ -78,7 +82,8 @@ def fit(
     with nullcontext() if path is None else alone(path):
         part = None if path is None else Unfinished(path, _asked(log, described, noise, source))
         before = [] if part is None else part.releases
-        work = _Work(kept, source, run, progress, 1 + len(noise.event.score_noise))
+        where = partial(run, executor=executor, workers=workers) if executor != SERIAL else run
+        work = _Work(kept, source, where, progress, 1 + len(noise.event.score_noise))
         keep = work.nothing if part is None else part.keep
         state = played(described, noise, work.release, known=known, before=before, keep=keep)
         found = _found(state, described, unit, [*before, *work.made], simulated=source.simulated)
@@ -119,7 +124,7 @@ def _found(state: FitState, product: Product, unit: str, releases: list[FloatArr
         names=tuple(f"{part}{each}" for part in ("level", "response") for each in ("", *(f":{a}" for a in named))),
         theta=tuple(belief.theta.tolist()),
         covariance=tuple(tuple(row) for row in belief.covariance.tolist()),
-        count=0.0 if state.moments is None else state.moments.count,
+        count=0.0 if state.moments is None else state.moments.units,
         known=state.known,
         unit=unit,
         event=noise.event,

@@ -30,6 +30,7 @@ from hushprice.types import FloatArray
 _STEEP = 400.0  # of log-odds: all buy or nobody does
 _SLACK = 1e-9
 COMPANY = 40  # units besides the one that differs
+_PLANNED = 4000  # units that plans are made for: then every instrument has a share of the length
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,22 +67,23 @@ class UnitsLog:
 
 @dataclass(frozen=True)
 class AskedNoise(System):
-    """Live noise that is none, and remembers the deviations it was asked for, in steps of the grid."""
+    """Live noise that is always the same, and remembers the deviations it was asked for, in steps of the grid."""
 
+    drawn: int = 0
     scales: list[float] = field(default_factory=list)
 
     def integers(self, scale: float, count: int) -> list[int]:
         self.scales.append(scale)
-        return [0] * count
+        return [self.drawn] * count
 
 
 def unit_mu(plan: ScorePlan | None, noise: float, size: int, rows: int, logs: tuple[UnitsLog, UnitsLog]) -> float:
     """How well one pass tells two logs apart, given everything before it."""
-    asked, made = AskedNoise(), []
-    for log in logs:
-        made.append(published(run_pass(log, Adding(rows, plan), size), noise, asked, 0))
-    (deviation,) = {scale * grid_of(noise) for scale in asked.scales}
-    return float(np.linalg.norm(made[0] - made[1])) / deviation
+    asked, steps = AskedNoise(), AskedNoise(drawn=1)
+    totals = [run_pass(log, Adding(rows, plan), size) for log in logs]
+    first, other = (published(total, noise, asked, 0) for total in totals)
+    step = published(totals[0], noise, steps, 0) - first  # of the grid, as it is added
+    return float(np.linalg.norm((first - other) / (step * min(asked.scales))))
 
 
 def audit_fit(
@@ -98,12 +100,12 @@ def audit_fit(
     for first, other, steep in _pairs(product.contexts, random, rows, pairs):
         logs = UnitsLog((first, *company), rows > 1), UnitsLog((other, *company), rows > 1)
         taken = [plan if plan is None or steep is None else replace(plan, theta=steep) for plan in plans]
-        found.append(
-            [unit_mu(*each, rows, logs) for each in zip(taken, deviations, sizes, strict=True)]
-        )
+        found.append([unit_mu(*each, rows, logs) for each in zip(taken, deviations, sizes, strict=True)])
     loss = loss_of(noise.event, 1, noise.adjacency)
-    allowed = {f"release {i}": 1.0 / each + _charged(each, size, rows) for i, (each, size) in enumerate(zip(deviations, sizes, strict=True))}
-    seen = {f"release {i}": max(each[i] for each in found) for i in range(len(sizes))}
+    allowed, seen = dict[str, float](), dict[str, float]()
+    for i, (deviation, size) in enumerate(zip(deviations, sizes, strict=True)):
+        allowed[f"release {i}"] = 1.0 / deviation + _charged(deviation, size, rows)
+        seen[f"release {i}"] = max(each[i] for each in found)
     seen["all releases"], allowed["all releases"] = max(math.hypot(*each) for each in found), loss.mu
     return [
         Measurement(
@@ -124,7 +126,7 @@ def _charged(noise: float, numbers: int, rows: int) -> float:
 
 def _plans(product: Product, noise: FitNoise, log: UnitsLog) -> list[ScorePlan | None]:
     """What every pass of a fit of this log, without noise, adds up."""
-    state, plans = FitState(product, noise), list[ScorePlan | None]()
+    state, plans = FitState(product, noise, _PLANNED), list[ScorePlan | None]()
     for number in range(state.passes):
         plan = state.next_plan()
         plans.append(plan)
@@ -149,9 +151,7 @@ def _pairs(
         sure, unsure = np.full(many, 0.98), np.ones(many)
         ones = np.ones((many, contexts))
         yield OneUnit(ones, unsure, np.full(many, demand)), OneUnit(ones, sure, np.full(many, 1.0 - demand)), theta
-    yield OneUnit(np.ones((1, contexts)), np.ones(1), np.ones(1)), OneUnit(
-        -np.ones((1, contexts)), np.ones(1), np.ones(1)
-    ), None
+    yield OneUnit(np.ones((1, contexts)), np.ones(1), np.ones(1)), OneUnit(-ones[:1], np.ones(1), np.ones(1)), None
     for _ in range(count):
         scale = float(random.choice([0.5, 3.0, 1e6]))
         theta = float(random.choice([0.0, 1.0, 30.0])) * random.normal(size=2 * contexts + 2)

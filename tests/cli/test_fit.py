@@ -1,0 +1,73 @@
+"""hushprice fit, certificate --fit and verify, as a shop calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+from typer.testing import CliRunner
+
+from hushprice.cli import app
+from hushprice.errors import InvalidInput
+
+PRODUCT = """
+[product]
+floor = 20.0
+ceiling = 30.0
+reference_price = 25.0
+conversion = 0.3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    random = np.random.default_rng(0)
+    prices = random.uniform(20.0, 30.0, 400)
+    bought = random.random(400) < 0.3
+    polars.DataFrame({"price": prices, "bought": bought}).write_csv(tmp_path / "visits.csv")
+    (tmp_path / "product.toml").write_text(PRODUCT)
+    return tmp_path
+
+
+def called(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False, standalone_mode=False)
+    return result.output
+
+
+def test_a_fit_is_written_certified_and_verified(folder: Path) -> None:
+    fit, product = str(folder / "fit.json"), str(folder / "product.toml")
+    shown = called("fit", str(folder / "visits.csv"), "--product", product, "--epsilon", "1", "--output", fit)
+    assert "proven epsilon 1 at delta" in shown
+    assert "one row" in shown
+    assert "response" in shown
+    called("certificate", "--new-key", str(folder / "key"))
+    certificate = str(folder / "certificate.json")
+    called("certificate", "--fit", fit, "--key", str(folder / "key"), "--output", certificate)
+    assert "events recomputed: 5 releases" in called("verify", certificate)
+
+
+def test_the_result_can_be_printed_for_machines(folder: Path) -> None:
+    shown = called(
+        "fit",
+        str(folder / "visits.csv"),
+        "--product",
+        str(folder / "product.toml"),
+        "--output",
+        str(folder / "fit.json"),
+        "--format",
+        "json",
+    )
+    assert json.loads(shown)["unit"] == "row"
+
+
+def test_bad_input_is_refused(folder: Path) -> None:
+    given = ["--product", str(folder / "product.toml"), "--output", str(folder / "fit.json")]
+    with pytest.raises(InvalidInput, match="must be a file, a folder or an address"):
+        called("fit", str(folder / "none.csv"), *given)
+    with pytest.raises(InvalidInput, match="epsilon must be a positive number"):
+        called("fit", str(folder / "visits.csv"), *given, "--epsilon", "0")
+    with pytest.raises(InvalidInput, match="--pricer or --fit"):
+        called("certificate", "--fit", "a", "--pricer", "b", "--key", "k", "--output", "o")

@@ -1,0 +1,59 @@
+"""Bugs in the fit of a log: what a unit is held to, how often it counts, its noise, and what survives a crash."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from tests.planted.planting import Between, Bug, changed
+
+from hushprice.logs.fit import description, run_fit, score_plan, whole_sums
+from hushprice.logs.fit.score_plan import ScorePlan
+from hushprice.logs.fit.unfinished import Unfinished
+from hushprice.logs.fit.whole_sums import Adding
+from hushprice.privacy import loss
+from hushprice.privacy.loss import Loss
+from hushprice.research.audits import log_fits
+
+
+def _unheld(owner: Any) -> Bug:
+    """`owner` asks NumPy for the lesser of two, and gets 1."""
+    return changed(owner, "np", lambda real: Between(real, minimum=lambda real, most, values: np.ones_like(values)))
+
+
+description_not_held = _unheld(description)
+instruments_not_held = _unheld(score_plan)
+description_change_halved = changed(whole_sums, "described", lambda real: lambda x, z: 2.0 * real(x, z))
+score_not_divided = changed(
+    ScorePlan, "contributions", lambda real: lambda self, *rows: real(self, *rows) * (1.0 + self.largest)
+)
+rows_summed_not_averaged = changed(Adding, "unit_weights", lambda real: lambda self, block: np.ones(len(block.prices)))
+noise_halved = changed(
+    log_fits, "published", lambda real: lambda total, noise, source, number: real(total, 0.5 * noise, source, number)
+)
+last_score_not_charged = changed(
+    loss,
+    "_of_log_fit",
+    lambda real: (
+        lambda event, count: Loss(
+            mu_squared=real(event, count).mu_squared - count / event.score_noise[-1] ** 2,
+            coordinates=real(event, count).coordinates,
+        )
+    ),
+)
+rows_rounded_together = changed(
+    whole_sums,
+    "np",
+    lambda real: Between(
+        real, trunc=lambda real, values: np.repeat(values.sum(axis=0)[None] / len(values), len(values), 0)
+    ),
+)
+weights_by_outcome = changed(
+    ScorePlan,
+    "contributions",
+    lambda real: lambda self, x, z, y: real(self, x, z, y) * np.where(y > 0.5, 2.0, 1.0)[:, None],
+)
+releases_forgotten = changed(Unfinished, "releases", lambda real: property(lambda self: []))
+releases_not_kept = changed(Unfinished, "keep", lambda real: lambda self, released: None)
+two_at_once = changed(run_fit, "alone", lambda real: lambda output: nullcontext())
