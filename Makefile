@@ -37,7 +37,11 @@ demo: setup
 shop: setup compiled
 	$(BIN)/python examples/shop.py $(if $(EXIT),--exit)
 
-test: lint types contracts unit coverage
+# What takes one core is done two at a time; the tests take both.
+test: setup
+	$(MAKE) --no-print-directory -j 2 types compiled contracts lint
+	$(MAKE) --no-print-directory unit
+	$(MAKE) --no-print-directory coverage
 
 lint: setup
 	$(BIN)/ruff check .
@@ -50,7 +54,7 @@ contracts: setup
 	$(BIN)/lint-imports --no-cache
 
 unit: setup compiled
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Compile the kernels once before several test processes would each do it.
 compiled: setup
@@ -64,7 +68,8 @@ coverage: setup
 		tests/test_releases.py tests/test_slots.py
 	$(BIN)/coverage report
 
-# kill -9 at random moments under load, 50 times on either store, about a quarter of an hour; `make test` has 5 of each.
+# kill -9 at random moments under load, 50 times on either store, about a quarter of an hour; `make test` has one of each
+# kind: the service, its learner, both, the database.
 crash: setup compiled
 	CRASH_KILLS=50 $(BIN)/python -m pytest --timeout 3600 tests/service/crash
 
