@@ -86,7 +86,7 @@ class ShopModel:
         middle = clipped(move * best, self.lowest + spread, self.highest - spread)
         if self.step == 0.0:
             return middle
-        return self.lowest + spread + self.step * float(np.round((middle - spread - self.lowest) / self.step))
+        return self.lowest + spread + self.step * float(np.rint((middle - spread - self.lowest) / self.step))
 
     def fitting(self, spread: float) -> float:
         """The widest dispersion, at most this, whose two prices can both be charged."""
