@@ -107,6 +107,7 @@ def test_a_pricer_learns_what_the_two_sides_learn_from_the_same_records(monkeypa
     np.testing.assert_allclose(found.earned, quoter.earned, atol=1e-9)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize(("step", "ending"), [(1.0, 0.99), (0.5, 0.0), (0.01, 0.0), (0.35, 0.1)])
 def test_what_is_tried_out_can_be_charged(step: float, ending: float) -> None:
     pricer = opened(replace(PRODUCT, step=step, ending=ending))

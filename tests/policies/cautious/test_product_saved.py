@@ -32,6 +32,7 @@ def expected() -> list[float]:
     return serve(opened())
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("stop", STOPS)
 def test_a_simulated_pricer_goes_on_with_the_same_prices(stop: int, tmp_path: Path) -> None:
     quotes: list[Quote] = []

@@ -37,6 +37,7 @@ def again(pricer: Pricer, path: Path) -> Pricer:
     return Pricer.load(path, simulation=True)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("stop", STOPS)
 def test_a_simulated_pricer_goes_on_with_the_same_prices(stop: int, tmp_path: Path) -> None:
     expected = serve(opened())
@@ -47,6 +48,7 @@ def test_a_simulated_pricer_goes_on_with_the_same_prices(stop: int, tmp_path: Pa
     assert prices + serve(loaded, start=stop, quotes=quotes) == expected
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("stop", STOPS)
 def test_a_live_pricer_draws_nothing_again_and_nothing_more(
     stop: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
