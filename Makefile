@@ -37,7 +37,11 @@ demo: setup
 shop: setup compiled
 	$(BIN)/python examples/shop.py $(if $(EXIT),--exit)
 
-test: lint types contracts unit coverage
+# What takes one core is done two at a time; the tests take both.
+test: setup
+	$(MAKE) --no-print-directory -j 2 types compiled contracts lint
+	$(MAKE) --no-print-directory unit
+	$(MAKE) --no-print-directory coverage
 
 lint: setup
 	$(BIN)/ruff check .
@@ -50,7 +54,7 @@ contracts: setup
 	$(BIN)/lint-imports --no-cache
 
 unit: setup compiled
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Compile the kernels once before several test processes would each do it.
 compiled: setup
@@ -58,13 +62,14 @@ compiled: setup
 
 # Branch coverage of the layers a guarantee rests on, measured on the un-compiled source.
 coverage: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --cov --cov-report= \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not beyond_coverage" --cov --cov-report= \
 		tests/privacy tests/mechanisms tests/price_search tests/policies tests/live tests/service/store \
 		tests/service/learning tests/service/shared/test_certificates.py tests/test_noise.py tests/test_records.py \
 		tests/test_releases.py tests/test_slots.py
 	$(BIN)/coverage report
 
-# kill -9 at random moments under load, 50 times on either store, about a quarter of an hour; `make test` has 5 of each.
+# kill -9 at random moments under load, 50 times on either store, about a quarter of an hour; `make test` has one of each
+# kind: the service, its learner, both, the database.
 crash: setup compiled
 	CRASH_KILLS=50 $(BIN)/python -m pytest --timeout 3600 tests/service/crash
 

@@ -34,6 +34,8 @@ from load import Slice, closed, open_loop, request
 from running import Running
 from tables import write_page
 
+from hushprice.service.shared.product import Product
+
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 CONNECTIONS = (1, 8, 64)
@@ -248,13 +250,21 @@ def show(row: Row) -> None:
     print("  ".join(words), flush=True)
 
 
-def ready(stack: ExitStack, folder: Path, name: str, store: str | None = None, *, durable: bool = True) -> Running:
+def ready(
+    stack: ExitStack,
+    folder: Path,
+    name: str,
+    store: str | None = None,
+    *,
+    durable: bool = True,
+    product: Product = running.PRODUCT,
+) -> Running:
     """A server whose product has learned."""
     own = folder / name
     own.mkdir()
     store = store or str(own / "shop.db")
-    running.declare(store, own)
-    running.remember(store)
+    running.declare(store, own, product)
+    running.remember(store, product)
     server = stack.enter_context(running.service(store, own, durable=durable))
     running.wait_until_known(store)
     return server
@@ -270,6 +280,8 @@ def measure(given: argparse.Namespace, results: Row, folder: Path) -> None:
             servers["echo"] = stack.enter_context(running.echo())
             servers["memory"] = ready(stack, folder, "memory", durable=False)
             servers["durable"] = ready(stack, folder, "durable")
+            servers["cautious memory"] = ready(stack, folder, "cautious", durable=False, product=running.CAUTIOUS)
+            servers["cautious"] = ready(stack, folder, "cautious-durable", product=running.CAUTIOUS)
             if given.postgres:
                 servers["postgres"] = ready(stack, folder, "postgres", postgres(stack, folder))
             results["flush"] = flush_times(folder)

@@ -41,6 +41,18 @@ SCHEMA = {
     ]
 }
 PRODUCT = Product(name=NAME, currency="EUR", ceiling=40.0, schema=SCHEMA, horizon=100_000_000, epsilon=4.0)
+CAUTIOUS = Product(
+    name=NAME,
+    currency="EUR",
+    floor=4.0,
+    ceiling=40.0,
+    reference_price=20.0,
+    conversion=0.5,
+    schema=SCHEMA,
+    horizon=100_000_000,
+    epsilon=4.0,
+    risk=0.1,
+)
 FILE = "from hushprice.cli import app; app()"
 
 
@@ -143,19 +155,19 @@ def buys(generator: np.random.Generator, price: float) -> bool:
     return bool(generator.random() < 1.0 / (1.0 + np.exp(4.0 * price - 2.0)))
 
 
-def declare(store: str, folder: Path) -> None:
-    """A store with a product, and in this folder the note of releases, which is begun before the first quote."""
+def declare(store: str, folder: Path, product: Product = PRODUCT) -> None:
+    """A store with the product, and in this folder the note of releases, which is begun before the first quote."""
     opened = open_store(store, "learner")
-    opened.add_product(NAME, msgspec.json.encode(PRODUCT), msgspec.json.encode(PRODUCT.rules), time.time())
+    opened.add_product(NAME, msgspec.json.encode(product), msgspec.json.encode(product.rules), time.time())
     opened.close()
     prepare_learning(build({"store": store, "state_dir": str(folder)}))
 
 
-def remember(store: str, count: int = 20_000) -> None:
+def remember(store: str, product: Product = PRODUCT, count: int = 20_000) -> None:
     """Quotes and outcomes of the past, by the store's own way; due as soon as the service's clock moves."""
     opened = open_store(store, "learner")
     generator = np.random.default_rng(7)
-    contexts = [context_of(PRODUCT, each).tobytes() for each in customers(2, 500)]
+    contexts = [context_of(product, each).tobytes() for each in customers(2, 500)]
     for start in range(0, count, 1000):
         quotes = [_past(generator, contexts[index % 500]) for index in range(start, start + 1000)]
         outcomes = [NewOutcome(quote.id, "shop", float(buys(generator, quote.price))) for quote in quotes]
@@ -205,14 +217,19 @@ def learned(file: str) -> int:
 
 
 def wait_until_known(store: str, limit: float = 300.0) -> None:
-    """Until prices are searched for: before, a quote is a reference price and costs less."""
+    """Until prices are searched for: before, a quote is a reference price and costs less. cautious always searches."""
     opened = open_store(store, "learner")
     end = time.monotonic() + limit
     while time.monotonic() < end:
         release = opened.latest_release(NAME)
-        if release is not None and msgspec.json.decode(release.belief, type=Belief).ready:
+        if release is not None and _searched(release.belief):
             opened.close()
             time.sleep(1.0)  # quoters look twice a second
             return
         time.sleep(0.2)
     raise RuntimeError("nothing was learned that prices can be made of")
+
+
+def _searched(belief: bytes) -> bool:
+    told = msgspec.json.decode(belief)
+    return "rule" in told or msgspec.convert(told, Belief, strict=False).ready

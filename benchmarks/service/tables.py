@@ -11,8 +11,11 @@ NAMES = {
     "echo": "echo",
     "memory": "quotes, in memory",
     "durable": "quotes, durable",
+    "cautious memory": "quotes of policy cautious, in memory",
+    "cautious": "quotes of policy cautious, durable",
     "postgres": "quotes, durable, PostgreSQL",
 }
+CAUTIOUS = {"cautious memory": "at least 0.55", "cautious": "at least 0.4"}
 BETWEEN = 8  # connections, measured too, that the table leaves out
 Row = dict[str, Any]
 
@@ -56,6 +59,10 @@ def targets(results: Row) -> str:
             ", ".join(f"{slope:+.2f} MiB a minute" for slope in soak["mib_a_minute"]),
         ),
     ]
+    for row in closed:
+        if row["server"] in CAUTIOUS and row["connections"] == 64:
+            what = f"{NAMES[row['server']]}, rate as a share of the echo's"
+            lines.append((what, CAUTIOUS[row["server"]], f"{row['rate_ratio']:.2f}"))
     if "siege" in results:
         siege = results["siege"]
         beside = f"beside {siege['hostile']:,} hostile connections"

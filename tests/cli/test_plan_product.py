@@ -43,12 +43,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_json_is_what_the_library_plans(folder: Path, call: Callable) -> None:
-    code, out, err = call(f"{LINE} --trials 2 --show-difference 0.1 --holdout 0.2 --format json")
+    code, out, err = call(f"{LINE} --trials 1 --show-difference 0.1 --holdout 0.2 --format json")
     assert (code, complaints(err)) == (0, [])
     report = json.loads(out)
     product = hushprice.load_product("product.toml")
     expected = hushprice.plan_shop(
-        product=product, visitors_per_day=150, days=3, epsilons=(2.0,), trials=2, seed=5, show_difference=0.1,
+        product=product, visitors_per_day=150, days=3, epsilons=(2.0,), trials=1, seed=5, show_difference=0.1,
         holdout=0.2,
     ).to_dict()  # fmt: skip
     assert report.pop("seconds") > 0

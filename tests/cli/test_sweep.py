@@ -152,7 +152,7 @@ def test_a_damaged_result_is_named_and_the_others_are_kept(call: Callable, tmp_p
 
 @pytest.mark.usefixtures("interrupts")
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
-def test_a_sweep_stopped_midway_goes_on_where_it_was(stop: signal.Signals, tmp_path: Path) -> None:
+def test_a_sweep_stopped_midway_goes_on_where_it_was(stop: signal.Signals, call: Callable, tmp_path: Path) -> None:
     # So many that there are seconds between the first and the last: whoever sees the first is in time.
     seeds = " ".join(f"--seed {seed}" for seed in range(40))
     flags = f"sweep --policy nonprivate {seeds} --horizon 1e5 --trials 3 --workers 1 --format json --output".split()
@@ -176,8 +176,9 @@ def test_a_sweep_stopped_midway_goes_on_where_it_was(stop: signal.Signals, tmp_p
     assert not (tmp_path / "study" / "summary.parquet").exists()
 
     def rows(place: str) -> list[dict]:
-        done = subprocess.run([SCRIPT, *flags, tmp_path / place], capture_output=True, timeout=300, check=True)
-        return [{key: value for key, value in row.items() if key != "seconds"} for row in json.loads(done.stdout)]
+        ended, printed, _ = call(*flags, str(tmp_path / place))
+        assert ended == 0
+        return [{key: value for key, value in row.items() if key != "seconds"} for row in json.loads(printed)]
 
     resumed = rows("study")
     assert {name: (folder / name).stat().st_mtime_ns for name in kept} == kept

@@ -45,9 +45,12 @@ def assert_interface(report: dict[str, Any]) -> None:
     assert set(report["estimates"]) == {"mean"}
 
 
-def test_json_is_all_there_is_on_stdout_and_says_what_the_library_says(script: Callable, tmp_path: Path) -> None:
+def test_json_is_all_there_is_on_stdout_and_says_what_the_library_says(
+    call: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     command = "simulate --policy paper --horizon 1e4 --dimension 3 --epsilon 2 --delta 2/T^2 --trials 3 --seed 7"
-    code, out, err = script(command + " --format json --output runs.parquet")
+    code, out, err = call(command + " --format json --output runs.parquet")
     assert (code, err) == (0, "")
     report = json.loads(out)
     assert_interface(report)
@@ -108,8 +111,11 @@ def test_a_family_without_a_utility_model_shows_no_surplus(call: Callable, tmp_p
     assert "counts [old]: 50 customers" in call("simulate", "--policy", "random", *settings).out
 
 
-def test_compare_writes_its_files_and_always_shows_the_best_fixed_price(script: Callable, tmp_path: Path) -> None:
-    code, out, err = script("compare --policy random --policy paper@printed --horizon 500 --trials 2 --output demo")
+def test_compare_writes_its_files_and_always_shows_the_best_fixed_price(
+    call: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call("compare --policy random --policy paper@printed --horizon 500 --trials 2 --output demo")
     assert (code, err) == (0, "")
     for label in ("random", "paper (printed)", "fixed (best in hindsight)", "wrote demo/comparison.png"):
         assert label in out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ import sys
 import venv
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -61,25 +63,43 @@ print(open_pricer(contexts=1, horizon=1000).quote([0.5]).price > 0.0)
     assert done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "package"),
-    [
-        ("simulate --horizon 100 --trials 1 --output runs.parquet", "polars"),
-        ("compare --horizon 100 --trials 1 --output demo", "matplotlib"),
-        ("attack --output demo", "matplotlib"),
-        ("plan --customers 100 --features 1 --picture plan.svg", "matplotlib"),
-        ("theory period-cost --quick --output theory", "matplotlib"),
-        ("sweep --policy random --horizon 100 --trials 1 --output study", "polars"),
-        ("reproduce all --quick --output small", "matplotlib"),
-    ],
-)
-def test_a_verb_that_needs_the_extra_says_so_before_it_works(
-    environment: Path, tmp_path: Path, words: str, package: str
-) -> None:
-    done = run(environment, tmp_path, "-m", "hushprice", *words.split())
+@pytest.fixture(scope="module")
+def refusals(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """What every verb that needs the extra leaves behind: code, output, errors and files; all in one process."""
+    program = f"""
+import contextlib, io, json, os, sys
+from hushprice.cli import main
+for words, _ in {NEEDING!r}:
+    os.mkdir(words.split()[0])
+    os.chdir(words.split()[0])
+    sys.argv, out, err = ["hushprice", *words.split()], io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code
+    print(json.dumps([code, out.getvalue(), err.getvalue(), os.listdir()]))
+    os.chdir("..")
+"""
+    done = run(environment, tmp_path_factory.mktemp("refusals"), "-c", program)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+NEEDING = [
+    ("simulate --horizon 100 --trials 1 --output runs.parquet", "polars"),
+    ("compare --horizon 100 --trials 1 --output demo", "matplotlib"),
+    ("attack --output demo", "matplotlib"),
+    ("plan --customers 100 --features 1 --picture plan.svg", "matplotlib"),
+    ("theory period-cost --quick --output theory", "matplotlib"),
+    ("sweep --policy random --horizon 100 --trials 1 --output study", "polars"),
+    ("reproduce all --quick --output small", "matplotlib"),
+]
+
+
+@pytest.mark.parametrize(("number", "package"), [(number, package) for number, (_, package) in enumerate(NEEDING)])
+def test_a_verb_that_needs_the_extra_says_so_before_it_works(refusals: list[Any], number: int, package: str) -> None:
     line = f"this needs the package {package}: install the extra research, pip install 'hushprice[research]'"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"hushprice: {line}\n")
-    assert list(tmp_path.iterdir()) == []
+    assert refusals[number] == [2, "", f"hushprice: {line}\n", []]
 
 
 def test_the_service_starts_and_answers_without_the_extra_research(environment: Path, tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ def check_goes_on(pricer: Pricer, at: int, path: Path) -> None:
     assert facts(other) == facts(pricer)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("at", [0, 1, 4, 5, 31, 59, 60, 70])
 def test_a_loaded_pricer_goes_on_as_if_nothing_had_happened(kind: str, at: int, tmp_path: Path) -> None:
@@ -162,6 +163,7 @@ class Scripted:
         return [round(scale * each) for each in self.random.standard_normal(count)]
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("kind", LIVE)
 @pytest.mark.parametrize("at", [0, 1, 5, 31, 60])
 def test_a_live_pricer_goes_on_with_its_exact_noise_and_draws_none_again(

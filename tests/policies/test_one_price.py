@@ -40,6 +40,7 @@ def test_a_live_pricer_runs_it_and_its_ledger_covers_the_claim() -> None:
     assert pricer.policy.proven.epsilon <= 2.0
 
 
+@pytest.mark.beyond_coverage
 def test_the_simulator_runs_it_and_it_ends_at_one_price_that_beats_random_ones() -> None:
     common: dict[str, Any] = {"market": paper_market(2), "horizon": 3000, "trials": 2, "workers": 1}
     result = simulate("one-price", epsilon=200.0, engine="python", keep_prices=True, **common)

@@ -59,6 +59,7 @@ def test_corners(name: str, customer: Any, loss: Any) -> None:
     assert loss(case, solve(case)) <= PROMISE
 
 
+@pytest.mark.beyond_coverage
 @settings(deadline=None, derandomize=True, max_examples=200 if COMPILED else 60)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_no_price_is_worth_more(seed: int, cases: Any, loss: Any) -> None:
@@ -97,6 +98,7 @@ def caught(search: Any, cases: Any, loss: Any) -> bool:
     return any(loss(case, search(*case, work)) > PROMISE for case in cases(3000, seed=0))
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_caught(bug: str, cases: Any, loss: Any, mutant: Any) -> None:
     assert caught(mutant("best_price", PLANTED[bug]), cases, loss)

@@ -80,6 +80,7 @@ def test_a_batch_agrees_with_the_search_for_one(regime: str, customer: Any) -> N
         assert case.value(chosen) == pytest.approx(case.value(single), abs=2 * TOLERANCE)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("regime", REGIMES)
 def test_a_price_does_not_depend_on_the_batch(regime: str) -> None:
     family, slope, width, rows = REGIMES[regime]
@@ -153,6 +154,7 @@ PLANTED = {
 GRID_ONLY = ("climb(family, slope, width, lanes, work)\n", "work[SETTLED : SETTLED + np.uint64(LANES)] = 0.0\n")
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_caught(bug: str, cases: Any, loss: Any, mutant: Any) -> None:
     search = mutant("best_prices", GRID_ONLY, PLANTED[bug])

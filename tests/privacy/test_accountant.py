@@ -70,6 +70,7 @@ def pessimistic_pld(loss: Loss, width: float) -> Any:
     return pld
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("degree", [1, 2])
 @pytest.mark.parametrize(
     ("mu", "count", "extra", "scale", "width"),
@@ -150,6 +151,7 @@ def exact_log_delta(epsilon: float, loss: Loss) -> float:
         return float(mpmath.log(mpmath.quad(made, list(range(0, 41, 4)))))
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("degree", [1, 2])
 @pytest.mark.parametrize(("mu", "scale", "delta"), [(0.5, 0.2, 1e-60), (0.1, 0.3, 1e-60), (0.5, 0.2, 1e-12)])
 def test_one_length_by_quadrature(mu: float, scale: float, degree: int, delta: float) -> None:
@@ -214,6 +216,7 @@ def test_less_noise_costs_more(loss: Loss, delta: float, factor: float) -> None:
     assert epsilon_of(wider, delta) >= epsilon_of(loss, delta) * (1.0 - 1e-9)
 
 
+@pytest.mark.beyond_coverage
 @some
 @given(losses, radials, deltas)
 def test_another_kind_of_release_costs_more(loss: Loss, another: Radial, delta: float) -> None:
@@ -231,6 +234,7 @@ def test_renyi_divergences_convert_as_a_second_library_says(loss: Loss, delta: f
     assert epsilon == pytest.approx(theirs, rel=1e-4, abs=1e-12)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("degree", [1, 2])
 @pytest.mark.parametrize("tilt", [1e-4, 0.1, 1.0, 7.0, 60.0])
 def test_moments_by_quadrature(tilt: float, degree: int) -> None:

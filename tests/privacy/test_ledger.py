@@ -168,6 +168,7 @@ def test_a_filter_stops_at_the_first_count_that_does_not_fit() -> None:
         ledger.spend(NotPrivate())
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize(("epsilon", "delta", "first"), [(5.0, 1e-4, 1.0), (9.0, 1e-6, 1.0)])
 def test_a_filter_holds_against_choices_made_in_view_of_the_losses_so_far(
     epsilon: float, delta: float, first: float

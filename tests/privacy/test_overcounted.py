@@ -59,6 +59,7 @@ def test_no_pair_of_records_costs_more(seed: int, dimension: int, score: float, 
             assert apart(one, other, (*lengths, *turns), (score, curvature)) <= most
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_some_pair_costs_it(ratio: float) -> None:
     """Two directions at every angle, scores to both sides, curvatures there or not."""

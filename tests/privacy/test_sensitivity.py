@@ -97,6 +97,7 @@ def test_neighbours_of_no_known_kind_are_refused(adjacency: Any) -> None:
         sensitivity.of_covariance(adjacency)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("demand", DEMANDS)
 @settings(property_test, max_examples=60)
 @given(seed=seeds, dimension=st.integers(1, 20))
@@ -138,6 +139,7 @@ def furthest(demand: Any, starts: int, pair: bool) -> float:
     return found
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("demand", [Logistic(slope=4.0), Logistic(slope=1.0), Gaussian(), Poisson(), CUSTOM])
 def test_an_optimizer_gets_close_to_the_bounds_and_not_past_them(demand: Any) -> None:
     bounds = sensitivity.of_loss(demand)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -164,3 +164,23 @@ class Shop:
 def public(releases: list[StoredRelease]) -> list[tuple[Any, ...]]:
     """What everybody may see of releases, but for the time of day."""
     return [(r.sequence, r.version, r.kind, r.records, r.batch, r.numbers, r.belief) for r in releases]
+
+
+def learn_all(shop: Shop, **more: Any) -> LearningLoop:
+    """A learner that has learned everything there is, after all deadlines."""
+    shop.wait(WINDOW + 1.0)
+    learning = shop.learning(**more)
+    while learning.turn():
+        pass
+    return learning
+
+
+def releases_of(folder: Path, act: Callable[[Shop], None]) -> list[Any]:
+    """The public side of a shop that `act` happens to, with the same noise every time."""
+    folder.mkdir()
+    shop = Shop(folder)
+    with same_noise():
+        act(shop)
+    shown = public(shop.releases())
+    shop.close()
+    return shown

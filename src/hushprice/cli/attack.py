@@ -47,24 +47,11 @@ def attack(
     """
     from hushprice.cli import show, show_audits
     from hushprice.research.audits.attack import DEFAULT, attack_policies
-    from hushprice.research.audits.finding import WATCHERS
-    from hushprice.research.audits.stories import STORIES
 
     options.check_output(output, "matplotlib")
     options.look_here(policy or [])
     with show.progress("watching", rated=False) as advance:
-        attacks = attack_policies(
-            policy or DEFAULT,
-            watchers=watcher or WATCHERS,
-            stories=story or tuple(STORIES),
-            period=period,
-            others=others,
-            runs=runs,
-            confidence=confidence,
-            workers=workers,
-            progress=advance,
-            **options.settings(context),
-        )
+        attacks = attack_policies(policy or DEFAULT, progress=advance, **options.watching(context))
     files: list[Path] = []
     if output is not None:
         from hushprice.research.audits.picture import write_attacks

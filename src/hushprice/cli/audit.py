@@ -57,33 +57,19 @@ def audit(
     from hushprice.cli import show, show_audits
     from hushprice.errors import InvalidInput
     from hushprice.privacy.adjacency import Adjacency, adjacency_of
-    from hushprice.research.audits.attack import PRIVATE
     from hushprice.research.audits.audit import audit_policies
-    from hushprice.research.audits.finding import WATCHERS
-    from hushprice.research.audits.stories import STORIES
+    from hushprice.research.audits.watching import PRIVATE
 
     options.check_output(output, "matplotlib")
     options.look_here(policy or [])
     if adjacency_of(adjacency) is not Adjacency.REPLACE_ONE and not white_box and watcher != ["releases"]:
         takes = "--watcher releases and --white-box take any"
         raise InvalidInput(f"adjacency of the two stories is replace-one; {takes}, got {adjacency!r}")
-    settings = options.settings(context)
     if white_box:
-        _audit_inside(policy or PRIVATE, runs, settings, as_json=format is options.Format.json)
+        _audit_inside(policy or PRIVATE, runs, options.settings(context), as_json=format is options.Format.json)
         return
     with show.progress("watching", rated=False) as advance:
-        findings = audit_policies(
-            policy or PRIVATE,
-            watchers=watcher or WATCHERS,
-            stories=story or tuple(STORIES),
-            period=period,
-            others=others,
-            runs=runs,
-            confidence=confidence,
-            workers=workers,
-            progress=advance,
-            **settings,
-        )
+        findings = audit_policies(policy or PRIVATE, progress=advance, **options.watching(context))
     files: list[Path] = []
     if output is not None:
         from hushprice.research.audits.picture import write_audits

@@ -77,6 +77,16 @@ def settings(context: typer.Context) -> dict[str, Any]:
     return {**given, "market": None if file is None else load_market(file)}
 
 
+def watching(context: typer.Context) -> dict[str, Any]:
+    """What `watch_policies` is to be given, of a verb's options; an option that was left out keeps its default."""
+    given = {"watchers": context.params["watcher"], "stories": context.params["story"]}
+    names = ("period", "others", "runs", "confidence", "workers")
+    return {name: value for name, value in given.items() if value} | {
+        **{name: context.params[name] for name in names},
+        **settings(context),
+    }
+
+
 def check_output(folder: Path | None, *packages: str) -> None:
     """Where an output folder is given, refuse one that cannot be written to, and packages that are not installed."""
     from hushprice import extras

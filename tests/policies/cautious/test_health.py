@@ -141,6 +141,7 @@ def test_where_more_is_believed_than_a_residual_may_be_what_was_held_back_is_add
     assert found.observed.estimate == pytest.approx(0.2, abs=0.01)
 
 
+@pytest.mark.beyond_coverage
 def test_the_last_batches_are_kept_apart() -> None:
     shop = Shop()
     for _ in range(RECENT + 2):
@@ -239,6 +240,7 @@ def test_prices_that_are_bad_raise_an_alarm_and_those_after_it_are_watched_anew(
     assert not health.worse  # of what comes now nothing is known
 
 
+@pytest.mark.beyond_coverage
 def test_prices_that_pay_raise_none() -> None:
     shop = Shop(noise=True)
     for _ in range(16):

@@ -71,6 +71,7 @@ def test_without_attributes_the_common_price_is_learned() -> None:
     assert found.spread > 0.0
 
 
+@pytest.mark.beyond_coverage
 @settings(max_examples=15, deadline=None)
 @having(resp=st.floats(-0.2, 1.0), doubt=st.floats(0.01, 0.5), slots=st.integers(0, 40_000), count=st.integers(1, 5000))
 def test_every_rule_is_possible_and_the_same_releases_give_the_same_one(

@@ -107,6 +107,7 @@ def test_a_pricer_learns_what_the_two_sides_learn_from_the_same_records(monkeypa
     np.testing.assert_allclose(found.earned, quoter.earned, atol=1e-9)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize(("step", "ending"), [(1.0, 0.99), (0.5, 0.0), (0.01, 0.0), (0.35, 0.1)])
 def test_what_is_tried_out_can_be_charged(step: float, ending: float) -> None:
     pricer = opened(replace(PRODUCT, step=step, ending=ending))
@@ -120,6 +121,8 @@ def test_what_is_tried_out_can_be_charged(step: float, ending: float) -> None:
         charged = [PRODUCT.relative_of(pricer.policy.product.price_of(each)) for each in (low, high)]  # type: ignore[attr-defined]
         assert charged == pytest.approx([low, high])
         assert high - low == pytest.approx(2.0 * found.rule.spread)
+        both = found.relative_prices(np.array([context, context]), np.array([-1.0, 1.0]))
+        assert [low, high] == pytest.approx(both.tolist(), abs=1e-12)  # one customer on plain numbers, many as arrays
 
 
 def test_a_plan_is_never_widened_to_meet_a_ladder() -> None:

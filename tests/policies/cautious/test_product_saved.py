@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import operator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from tests.policies.cautious.product_runs import PRODUCT, live, opened, seeded_system, serve
+from tests.policies.saved_files import numbers, refusal, rewritten
 
 from hushprice import Pricer, Quote
 from hushprice.demand.schema import Boolean, Number, Schema
 from hushprice.errors import InvalidInput
-from hushprice.live import saved
 from hushprice.noise import System, Tape
 from hushprice.policies.cautious import saved as cautious_saved
 from hushprice.policies.cautious.private.sums import IdealSums
@@ -35,6 +32,7 @@ def expected() -> list[float]:
     return serve(opened())
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("stop", STOPS)
 def test_a_simulated_pricer_goes_on_with_the_same_prices(stop: int, tmp_path: Path) -> None:
     quotes: list[Quote] = []
@@ -98,29 +96,6 @@ def test_a_release_that_was_drawn_and_not_yet_accepted_is_kept() -> None:
     cautious_saved.restore_engine(cautious_saved.engine_state(engine), fresh)  # type: ignore[arg-type]
     assert fresh.learner.release().score.tolist() == made.score.tolist()  # type: ignore[attr-defined]
     assert fresh.learner.ended  # type: ignore[attr-defined]
-
-
-def refusal(content: bytes, path: Path) -> str:
-    path.write_bytes(content)
-    try:
-        Pricer.load(path, simulation=True)
-    except InvalidInput as problem:
-        return str(problem)
-    return ""
-
-
-def rewritten(content: bytes, change: dict[str, Any]) -> bytes:
-    """The file with some fields replaced (`outer.inner` for a field of a field) and its checksum made to fit."""
-    given = msgspec.msgpack.decode(content.partition(b"\n")[2])
-    for name, value in change.items():
-        *path, last = (int(part) if part.isdigit() else part for part in name.split("."))
-        functools.reduce(operator.getitem, path, given)[last] = value
-    body = msgspec.msgpack.encode(given)
-    return f"hushprice pricer {saved.FORMAT} {hashlib.sha256(body).hexdigest()}\n".encode() + body
-
-
-def numbers(*shape: int, value: float = 0.1) -> Any:
-    return [list(shape), np.full(shape, value).tobytes()]
 
 
 @pytest.fixture(scope="module", params=[opened, live])

@@ -148,6 +148,7 @@ class OwnLogistic:
         return getattr(Logistic(), name)
 
 
+@pytest.mark.beyond_coverage
 def test_a_family_of_ones_own_is_priced_like_the_built_in_one_it_repeats() -> None:
     rules = newton(EpsilonDelta(300.0, 1e-6), demand=Logistic(), features=main_effects(2), reference_price=0.5)
 

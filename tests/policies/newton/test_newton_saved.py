@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import operator
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from tests.policies.newton.newton_runs import CONTEXTS, COUNT, bought, live, opened, seeded_system, serve
+from tests.policies.saved_files import numbers, refusal, rewritten
 
 from hushprice import Pricer, Quote
 from hushprice.demand.families import Gaussian, Logistic
 from hushprice.demand.family import CUSTOM
 from hushprice.demand.features import Affine
 from hushprice.errors import InvalidInput
-from hushprice.live import saved
 from hushprice.noise import System, Tape
 from hushprice.policies.newton import saved as newton_saved
 from hushprice.policies.newton.pricing import transition
@@ -41,6 +37,7 @@ def again(pricer: Pricer, path: Path) -> Pricer:
     return Pricer.load(path, simulation=True)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("stop", STOPS)
 def test_a_simulated_pricer_goes_on_with_the_same_prices(stop: int, tmp_path: Path) -> None:
     expected = serve(opened())
@@ -51,6 +48,7 @@ def test_a_simulated_pricer_goes_on_with_the_same_prices(stop: int, tmp_path: Pa
     assert prices + serve(loaded, start=stop, quotes=quotes) == expected
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("stop", STOPS)
 def test_a_live_pricer_draws_nothing_again_and_nothing_more(
     stop: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -119,29 +117,6 @@ def test_the_state_does_not_print() -> None:
     state = newton_saved.state_of(opened())
     assert repr(state) == str(state) == "State(<sensitive>)"
     assert state.__rich_repr__() == []
-
-
-def refusal(content: bytes, path: Path) -> str:
-    path.write_bytes(content)
-    try:
-        Pricer.load(path, simulation=True)
-    except InvalidInput as problem:
-        return str(problem)
-    return ""
-
-
-def rewritten(content: bytes, change: dict[str, Any]) -> bytes:
-    """The file with some fields replaced (`outer.inner` for a field of a field) and its checksum made to fit."""
-    given = msgspec.msgpack.decode(content.partition(b"\n")[2])
-    for name, value in change.items():
-        *path, last = name.split(".")
-        functools.reduce(operator.getitem, path, given)[last] = value
-    body = msgspec.msgpack.encode(given)
-    return f"hushprice pricer {saved.FORMAT} {hashlib.sha256(body).hexdigest()}\n".encode() + body
-
-
-def numbers(*shape: int, value: float = 0.1) -> Any:
-    return [list(shape), np.full(shape, value).tobytes()]
 
 
 @pytest.fixture(scope="module", params=[opened, live])

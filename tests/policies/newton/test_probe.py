@@ -101,6 +101,7 @@ def test_more_directions_than_a_turn_has_bits_and_no_belief_at_all() -> None:
     assert not np.any(tilts(np.zeros((2, 2)), np.ones(2), 1.0, 1))
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("demand", [Logistic(), Logistic(slope=9.0), Poisson(slope=3.0), Gaussian(noise=0.5)], ids=str)
 @pytest.mark.parametrize(("seed", "cost"), [(0, 0.0), (1, 0.0), (2, 0.3), (3, 0.6)])
 def test_who_is_moved_is_who_is_near_to_where_demand_is_known_best(demand: Demand, seed: int, cost: float) -> None:

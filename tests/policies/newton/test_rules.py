@@ -82,6 +82,7 @@ def test_the_first_belief_is_one_under_which_the_reference_price_is_best(
     assert held == pytest.approx(price, abs=1e-6) or held > price  # further than the ball allows
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("demand", FAMILIES, ids=str)
 @pytest.mark.parametrize(("cost", "price"), [(0.1, 0.3), (0.3, 0.6), (0.6, 0.95)])
 def test_with_a_unit_cost_the_first_belief_is_one_under_which_the_reference_price_has_the_best_margin(

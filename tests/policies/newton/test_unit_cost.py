@@ -70,6 +70,7 @@ def unit_vectors(size: int) -> st.SearchStrategy[FloatArray]:
     return entries.map(lambda v: v / max(1.0, float(np.linalg.norm(v))))
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("demand", FAMILIES, ids=lambda each: type(each).__name__)
 @given(
     theta=unit_vectors(4),
@@ -90,6 +91,7 @@ def test_the_price_has_the_best_margin_of_a_dense_grid(
     assert found >= best - TOLERANCE - 1e-9
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("demand", FAMILIES, ids=lambda each: type(each).__name__)
 def test_a_cost_of_zero_changes_no_bit_of_any_price(demand: Demand) -> None:
     """Against the price search called as it was before there was a cost."""

@@ -58,6 +58,7 @@ def noise_for(name: str, demand: Any, case: dict[str, Any]) -> tuple[Noise, floa
     return noise, tight_noise.proven_epsilon(noise, **case), case
 
 
+@pytest.mark.beyond_coverage
 @settings(property_test, max_examples=25)
 @given(demands, cases)
 @example(

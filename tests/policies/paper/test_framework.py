@@ -241,6 +241,7 @@ def run(pricer: Pricer, case: Case) -> tuple[list[int], list[float]]:
     return (np.flatnonzero(np.diff(versions)) + 1).tolist(), prices
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
 def test_the_engine_repeats_the_algorithms_of_the_paper(case: Case) -> None:
     """A price is promised to 1e-9 in what it maximizes. Peaks are flat, so that is sqrt(1e-9) in the price itself."""

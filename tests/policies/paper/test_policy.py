@@ -87,6 +87,7 @@ def accounted(policy: Policy) -> float:
     return epsilon_of(loss_of_all(entries, policy.adjacency), BUDGET.total.delta)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
 @pytest.mark.parametrize("demand", DEMANDS)

@@ -118,6 +118,7 @@ class Problem:
             return at
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize(
     ("seed", "n", "d", "ridge", "noise"),
     [

@@ -117,6 +117,7 @@ def _others(value: Any) -> list[Any]:
             return [1.0, 0.25, "0" * 64, "a" * 64, "x"]
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("calibration", ["printed", "published", "tight"])
 @pytest.mark.parametrize(
     "demand", [Logistic(slope=2, bound=1), Gaussian(noise=0.7), Poisson()], ids=lambda each: each.name
@@ -305,6 +306,7 @@ def test_a_file_is_read_back_as_it_was_written(tmp_path):
         Certificate.read(tmp_path / "b.json")
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize(("which", "path"), LEAVES)
 def test_a_changed_field_is_refused(which, path):
     document = DOCUMENTS[which]

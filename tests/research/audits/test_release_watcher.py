@@ -17,11 +17,11 @@ from hushprice.research.audits.audit import audit_policies
 from hushprice.research.audits.finding import AuditFinding
 from hushprice.research.audits.picture import audit_picture
 from hushprice.research.audits.release_runs import ReleaseWatch, judge_releases, release_watches
+from hushprice.research.audits.scripted_noise import ScriptedNoise
 from hushprice.research.audits.trade_off import stream_of
 from hushprice.research.audits.transcripts import (
     NewtonTranscripts,
     PaperTranscripts,
-    ScriptedReleases,
     weights_of,
     worst_pair_of,
 )
@@ -78,7 +78,7 @@ def test_the_pair_watched_is_the_worst_there_is(demand: Any, adjacency: str) -> 
     weights = weights_of(policy, demand, pair)
 
     def released(record: Any) -> Any:
-        return NewtonTranscripts(policy, demand, ScriptedReleases(np.zeros(0))).play(record)
+        return NewtonTranscripts(policy, demand, ScriptedNoise(np.zeros(0), then_zeros=True)).play(record)
 
     paid = loss_of(policy.rules.noise.event(2, live=False), 1, policy.adjacency).mu
     assert np.sqrt(weights @ (released(pair[0]) - released(pair[1]))) == pytest.approx(paid, rel=2e-3)
@@ -106,7 +106,7 @@ def test_what_is_charged_for_covariances_is_watched(
     policy, demand = job.policy, job.market.demand
     pair = worst_pair_of(policy, demand)
     weights = weights_of(policy, demand, pair)
-    first, second = (PaperTranscripts(policy, ScriptedReleases(np.zeros(0))).play(each) for each in pair)
+    first, second = (PaperTranscripts(policy, ScriptedNoise(np.zeros(0), then_zeros=True)).play(each) for each in pair)
     paid = loss_of(stream_of(policy), 1, policy.adjacency).mu
     assert least * (1.0 - 1e-6) < np.sqrt(weights @ (first - second)) / paid <= 1.0
 

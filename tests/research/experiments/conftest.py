@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hushprice.research.experiments.registry import chosen
+from hushprice.research.experiments.report import report
 from hushprice.research.experiments.run import Outcome, ReproductionPlan, measure
 from hushprice.research.sweeps.executors import Advance, Ended, LocalExecutor
 from hushprice.research.sweeps.store import TrialStore
@@ -57,3 +58,9 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReproductionPl
     plan = plan_of("all")
     store = TrialStore(tmp_path_factory.mktemp("everything") / "trials")
     return plan, measure(plan, store=store, executor=LocalExecutor(workers=1))
+
+
+@pytest.fixture(scope="session")
+def whole_report(everything: tuple[ReproductionPlan, list[Outcome]]) -> str:
+    """report.html of all of it, once: its pictures take seconds."""
+    return report(*everything, seconds=1.0)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from hushprice.research.experiments.registry import EXPERIMENTS
-from hushprice.research.experiments.report import report
 
 VOID = {"meta", "img", "br", "hr", "input", "link", "col", "source", "wbr", "base", "area", "embed", "track"}
 LOADS = {"src", "href", "srcset", "data", "poster", "action", "formaction", "background", "cite", "manifest"}
@@ -128,12 +127,6 @@ class Browser:
         return message
 
 
-@pytest.fixture(scope="module")
-def page(everything: tuple) -> str:
-    plan, outcomes = everything
-    return report(plan, outcomes, seconds=1.0)
-
-
 @pytest.fixture
 def browser(chromium: str, tmp_path: Path) -> Iterator[Browser]:
     opened = Browser(chromium, tmp_path / "profile")
@@ -141,11 +134,11 @@ def browser(chromium: str, tmp_path: Path) -> Iterator[Browser]:
     opened.close()
 
 
-def test_the_page_is_well_formed_and_refers_to_nothing_outside(page: str) -> None:
+def test_the_page_is_well_formed_and_refers_to_nothing_outside(whole_report: str) -> None:
     strict = Strict()
-    strict.feed(page)
+    strict.feed(whole_report)
     strict.finish()
-    assert page.startswith("<!doctype html>")
+    assert whole_report.startswith("<!doctype html>")
     assert strict.loads
 
 
@@ -160,9 +153,11 @@ def test_a_broken_page_would_be_caught(broken: str) -> None:
         strict.finish()
 
 
-def test_a_browser_shows_all_of_it_and_asks_for_nothing_else(page: str, browser: Browser, tmp_path: Path) -> None:
+def test_a_browser_shows_all_of_it_and_asks_for_nothing_else(
+    whole_report: str, browser: Browser, tmp_path: Path
+) -> None:
     file = tmp_path / "report.html"
-    file.write_text(page)
+    file.write_text(whole_report)
     for domain in ("Page", "Network", "Log", "Runtime"):
         browser.ask(f"{domain}.enable")
     browser.ask("Page.navigate", url=file.as_uri())
@@ -172,11 +167,11 @@ def test_a_browser_shows_all_of_it_and_asks_for_nothing_else(page: str, browser:
     assert shown["mode"] == "CSS1Compat"
     for each in EXPERIMENTS:
         assert any(title.startswith(f"{each.label}: ") for title in shown["sections"])
-    assert len(shown["pictures"]) == page.count("<img")
+    assert len(shown["pictures"]) == whole_report.count("<img")
     for name, natural, width in shown["pictures"]:
         assert natural > 100, name
         assert width > 100, name
-    assert len(shown["rows"]) == page.count("<table")
+    assert len(shown["rows"]) == whole_report.count("<table")
     assert min(shown["rows"]) > 1
     assert shown["width"] <= 0  # wide tables scroll inside; the page does not
     asked = [each["params"]["request"]["url"] for each in browser.events if _tail(each) == "requestWillBeSent"]

@@ -14,6 +14,7 @@ from tests.service.http.test_serve import Served, call  # noqa: F401 - a fixture
 from tests.service.shared.test_service_links import link
 from tests.waiting import eventually
 
+from hushprice.numerics import jit
 from hushprice.service.http.routes import quotes
 from hushprice.service.shared import logs, request_ids
 
@@ -23,6 +24,7 @@ DRAWN = "7f3a-" * 4 + "00"
 def test_a_service_in_a_cluster_starts_without_a_home_and_logs_json(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     variables = {**link("HUSHPRICE"), "HOME": str(tmp_path / "file" / "home"), "HUSHPRICE_STATE_DIR": str(tmp_path)}
+    variables["NUMBA_CACHE_DIR"] = str(Path(jit.FOLDER).parent)  # as in an image that was built with compiled code
     served = Served(tmp_path, "--log-format", "json", "--host", "0.0.0.0", **variables)
     try:
         assert served.operator.base_url.host == "127.0.0.1"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from tests.service.learning_runs import (
     COUNT,
     PRICES,
     Shop,
-    many_blocks,
     public,
     same_noise,
     spec,
@@ -32,11 +30,7 @@ from hushprice.service.shared.belief import Belief, belief_of
 from hushprice.service.shared.product import Product, demand_of, features_of, policy_of
 from hushprice.service.store.values import LearnerState, SeenRelease, Slot
 
-
-@pytest.fixture(autouse=True, scope="module")
-def blocks() -> Iterator[None]:
-    with many_blocks():
-        yield
+pytestmark = pytest.mark.usefixtures("blocks")
 
 
 def slot(n: int, **changes: Any) -> Slot:

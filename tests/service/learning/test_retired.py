@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from tests.service.learning_runs import WINDOW, Shop, many_blocks, spec
+from tests.service.learning_runs import WINDOW, Shop, spec
 
 from hushprice.errors import InvalidInput
 from hushprice.policies.verification import verify
@@ -15,13 +14,7 @@ from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.service.learning.learner_state import unpack
 from hushprice.service.learning.product_learner import ProductLearner
 
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Shop]:
-    with many_blocks():
-        opened = Shop(tmp_path)
-        yield opened
-        opened.close()
+pytestmark = pytest.mark.usefixtures("blocks")
 
 
 def test_slots_given_before_are_learned_and_then_learning_ends(shop: Shop) -> None:

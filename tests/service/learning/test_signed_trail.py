@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,6 @@ from hushprice.service.shared.trail_lines import lines
 from hushprice.service.store.values import ApiKey
 
 BOSS = ApiKey("boss", "admin", b"\x07" * 32)
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Shop]:
-    made = Shop(tmp_path)
-    yield made
-    made.close()
 
 
 def certificate(shop: Shop) -> Path:

@@ -208,6 +208,7 @@ def test_what_is_in_a_place_is_known_by_its_identity(tmp_path: Path) -> None:
     assert sqlite_file.identity_at(tmp_path / "shop.db") is None
 
 
+@pytest.mark.beyond_coverage
 def test_serve_says_what_is_missing_and_ends(tmp_path: Path) -> None:
     sold(str(tmp_path / "shop.db"))
     command = [*("serve", "--store", "shop.db", "--port", "0", "--operator-port", "0")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 import importlib.metadata
 import platform
 from collections.abc import Mapping
@@ -37,7 +38,13 @@ DELAY = {"parameters.delay": "how many customers late an outcome may come; nothi
 def versions() -> dict[str, str]:
     """The software whose arithmetic a certificate rests on."""
     libraries = ("hushprice", "numpy", "scipy", "opendp")
-    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in libraries}}
+    return {"python": platform.python_version(), **{name: _installed(name) for name in libraries}}
+
+
+@functools.cache
+def _installed(library: str) -> str:
+    """Its version, read once: to read it takes most of the time that a certificate takes to be checked."""
+    return importlib.metadata.version(library)
 
 
 def mechanism(releasers: Mapping[str, str], issued: datetime.date, versions: Mapping[str, str]) -> dict[str, Any]:

@@ -16,23 +16,16 @@ from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.loss import Loss
-from hushprice.research.audits.finding import WATCHERS, WatchedRuns
+from hushprice.research.audits.finding import WatchedRuns
 from hushprice.research.audits.intervals import clopper_pearson, most_advantage
-from hushprice.research.audits.moments import CAUTIOUS
 from hushprice.research.audits.played_releases import PlayedReleases
-from hushprice.research.audits.release_runs import release_watches
 from hushprice.research.audits.scores import ChosenScore, choose, fit_scores
-from hushprice.research.audits.stories import STORIES
 from hushprice.research.audits.trade_off import most_separation, promised_loss
-from hushprice.research.audits.watch import Watch, check_count, check_runs, check_watchers, watches
-from hushprice.simulation.run import Progress
+from hushprice.research.audits.watch import Watch
+from hushprice.research.audits.watching import PRIVATE, watch_policies
 from hushprice.types import AnyArray, FloatArray
 
-PRIVATE = ("noisy-newton", "paper@tight", "paper@published", "paper@printed", CAUTIOUS)
 DEFAULT = ("nonprivate", *PRIVATE)
-HORIZON = 200
-RUNS = 2000
-CONFIDENCE = 0.99
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,44 +56,19 @@ class Attack(WatchedRuns):
         }
 
 
-def attack_policies(
-    policies: Sequence[str | Policy | PlainFactory] = DEFAULT,
-    *,
-    watchers: Sequence[str] = WATCHERS,
-    stories: Sequence[str] = tuple(STORIES),
-    runs: int = RUNS,
-    confidence: float = CONFIDENCE,
-    period: int | None = None,
-    others: str = "known",
-    horizon: int = HORIZON,
-    workers: int | None = None,
-    progress: Progress | None = None,
-    **setting: Any,
-) -> list[Attack]:
+def attack_policies(policies: Sequence[str | Policy | PlainFactory] = DEFAULT, **options: Any) -> list[Attack]:
     """One attack a policy and story by who watches prices, and one a policy by who watches releases.
 
-    There are `runs` runs of each world for prices, and more for releases, which are cheap (release_runs.py); `setting`
-    is what `prepare` takes. `period` is the customer's (default: the first after exploration). `others` are "known":
-    the same other customers come in every run, which is the worst case the guarantee covers; or "drawn" afresh.
+    Options are those of `watch_policies`.
 
     >>> caught, = attack_policies(["nonprivate"], stories=["purchase"], runs=400, horizon=100, workers=1)
     >>> caught.low > 0.9
     True
     """
-    check_runs(runs, confidence, workers)
-    check_watchers(watchers)
-    setting = setting | {"horizon": horizon}
-    priced = watches(policies, stories, period=period, others=others, **setting) if "prices" in watchers else []
-    released = release_watches(policies, runs, **setting) if "releases" in watchers else []
-    count = check_count(len(priced) + len(released), watchers)
-    attacks: list[Attack] = []
-    for index, watch in enumerate(priced):
-        prices = watch.run(runs, workers, share_of_progress(progress, index, count))
-        attacks.append(_judge(watch, *prices, others=others, confidence=confidence, attacks=count))
-    for index, each in enumerate(released, len(priced)):
-        scores = each.run(share_of_progress(progress, index, count))
-        attacks.append(_judge_releases(each, *scores, confidence=confidence, attacks=count))
-    return attacks
+    call = watch_policies(policies, **options)
+    given: dict[str, Any] = {"confidence": call.confidence, "attacks": call.count}
+    attacks = [_judge(*seen, others=call.others, **given) for seen in call.by_prices(0)]
+    return attacks + [_judge_releases(*seen, **given) for seen in call.by_releases(len(attacks))]
 
 
 def choose_test(first: FloatArray, second: FloatArray) -> tuple[ChosenScore, FloatArray, FloatArray]:
@@ -109,14 +77,6 @@ def choose_test(first: FloatArray, second: FloatArray) -> tuple[ChosenScore, Flo
     fitted = fit_scores(first[:fitted_on], second[:fitted_on])
     chosen = choose(first[fitted_on:chosen_on], second[fitted_on:chosen_on], fitted)
     return chosen, chosen.score(first[chosen_on:]), chosen.score(second[chosen_on:])
-
-
-def share_of_progress(progress: Progress | None, index: int, count: int) -> Progress | None:
-    """The progress of one of `count` equal parts, as progress of the whole."""
-    if progress is None:
-        return None
-    report = progress
-    return lambda done, whole: report(round(1e6 * (index + done / whole)), round(1e6 * count))
 
 
 def _judge(

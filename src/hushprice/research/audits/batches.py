@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import Batches
 from hushprice.privacy.loss import loss_of
 from hushprice.research.audits.finding import Measurement
+from hushprice.research.audits.scripted_noise import ScriptedNoise
 from hushprice.types import FloatArray
 
 _SLACK = 1e-7  # relative; of solving for mu in floating point
@@ -45,25 +46,6 @@ class NeighbouringBatches:
     other: tuple[FloatArray, float] | None
 
 
-class ScriptedBatchNoise:
-    """A noise source that reads out numbers one after the other, each once."""
-
-    label: ClassVar[str] = "script (audit only, not private)"
-    secure: ClassVar[bool] = False
-    simulated: ClassVar[bool] = True
-
-    def __init__(self, numbers: FloatArray) -> None:
-        self._left = list(numbers)
-
-    def normals(self, stream: int, period: int, count: int) -> FloatArray:
-        """The next numbers, as the tape gives them."""
-        return np.array([self._left.pop(0) for _ in range(count)])
-
-    def integers(self, scale: float, count: int) -> list[int]:
-        """The next numbers as whole ones of this standard deviation, as the system gives them."""
-        return [round(scale * self._left.pop(0)) for _ in range(count)]
-
-
 def batch_of(event: Batches) -> BuildBatch:
     """The batch that the engine would make for this event, given a noise source."""
     if event.live:
@@ -82,7 +64,7 @@ def published(
     records: bool = True,
 ) -> FloatArray:
     """Everything released of the batch, one after the other, in the first or the second world."""
-    batch, work = build(ScriptedBatchNoise(numbers)), np.empty((ROWS, 1))
+    batch, work = build(ScriptedNoise(numbers)), np.empty((ROWS, 1))
     batch.begin(_LEVEL)
     released = []
     for n, (phi, demand) in enumerate(zip(pair.features, pair.demands, strict=True)):

@@ -26,8 +26,8 @@ from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import MomentBatches
 from hushprice.privacy.loss import loss_of
 from hushprice.product import Product
-from hushprice.research.audits.batches import ScriptedBatchNoise
 from hushprice.research.audits.finding import Measurement
+from hushprice.research.audits.scripted_noise import ScriptedNoise
 from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
 
@@ -130,7 +130,7 @@ def _played(
     rules: CautiousRules, pair: NeighbouringShops, record: Shopper | None, numbers: FloatArray, *, live: bool
 ) -> FloatArray:
     """Two releases with noise from a script."""
-    script: Any = ScriptedBatchNoise(numbers)
+    script: Any = ScriptedNoise(numbers)
     played = MomentTranscripts(rules, pair, System() if live else script)
     if live:
         assert isinstance(played.learner.event, MomentBatches)

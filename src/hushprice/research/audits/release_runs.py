@@ -31,12 +31,12 @@ from hushprice.research.audits.moments import (
     worst_shops,
 )
 from hushprice.research.audits.played_releases import PlayedReleases, Stated
+from hushprice.research.audits.scripted_noise import ScriptedNoise
 from hushprice.research.audits.trade_off import promised_loss, refutes, separation, stream_of
 from hushprice.research.audits.transcripts import (
     NewtonTranscripts,
     NumberedTape,
     PaperTranscripts,
-    ScriptedReleases,
     Transcripts,
     likelihood_weights,
     weights_of,
@@ -107,7 +107,7 @@ class MomentWatch(PlayedReleases):
 
     def pair(self) -> tuple[FloatArray, tuple[Shopper, Shopper | None]]:
         def play(numbers: FloatArray, record: Shopper | None) -> FloatArray:
-            return MomentTranscripts(self.rules, self.shops, ScriptedReleases(numbers)).play(record)
+            return MomentTranscripts(self.rules, self.shops, ScriptedNoise(numbers, then_zeros=True)).play(record)
 
         pair = self.shops.first, self.shops.other
         return likelihood_weights(play, 2 * sum(sizes_of(self.rules)), pair), pair

@@ -23,6 +23,7 @@ from hushprice.policies.paper.private.covariance import PrivateCov
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.events import CovarianceStream
 from hushprice.records import hold_to_unit_ball
+from hushprice.research.audits.scripted_noise import ScriptedNoise
 from hushprice.research.audits.trade_off import stream_of
 from hushprice.research.audits.worst_records import (
     Example,
@@ -46,34 +47,6 @@ class Transcripts(Protocol):
     def play(self, record: Example | None) -> FloatArray:
         """All releases of one run whose first record is this."""
         ...
-
-
-class ScriptedReleases:
-    """A noise source that reads out numbers one after the other, and zeros after them."""
-
-    label: ClassVar[str] = "script (audit only, not private)"
-    secure: ClassVar[bool] = False
-    simulated: ClassVar[bool] = True
-
-    def __init__(self, numbers: FloatArray) -> None:
-        self._left = list(numbers)
-
-    def normals(self, stream: int, period: int, count: int) -> FloatArray:
-        """The next numbers, as the tape gives them."""
-        return np.array([self._left.pop(0) if self._left else 0.0 for _ in range(count)])
-
-    def normals_many(self, stream: int, first: int, periods: int, count: int) -> FloatArray:
-        """The next numbers, a column a period."""
-        return np.stack([self.normals(stream, first + n, count) for n in range(periods)], axis=1)
-
-    def next(self) -> None:
-        """Nothing changes: one script is read through all trials."""
-
-    def add(self, values: FloatArray, noise: float, stream: int, period: int) -> FloatArray:
-        raise NotImplementedError
-
-    def uniform(self, stream: int, period: int) -> float:
-        raise NotImplementedError
 
 
 class NumberedTape:
@@ -138,7 +111,7 @@ class PaperTranscripts:
     Estimates are left out: each hides a record so well that only the density of objective_density.py shows anything.
     """
 
-    def __init__(self, policy: PaperPolicy, source: NumberedTape | ScriptedReleases) -> None:
+    def __init__(self, policy: PaperPolicy, source: NumberedTape | ScriptedNoise) -> None:
         event, self._source = stream_of(policy), source
         self._releaser = PrivateCov(horizon=event.steps + 1, dimension=event.dimension, source=source, event=event)
         self._empty = self._releaser.state()
@@ -174,14 +147,14 @@ def weights_of(policy: Policy, demand: Demand, pair: WorstPair) -> FloatArray:
         size = 3 * packed_size(d) + 2 * d
 
         def play(numbers: FloatArray, record: Example | None) -> FloatArray:
-            return NewtonTranscripts(policy, demand, ScriptedReleases(numbers)).play(record)
+            return NewtonTranscripts(policy, demand, ScriptedNoise(numbers, then_zeros=True)).play(record)
 
         return likelihood_weights(play, size, pair)
     assert isinstance(policy, PaperPolicy)
     event = stream_of(policy)
 
     def stream(numbers: FloatArray, record: Example | None) -> FloatArray:
-        return PaperTranscripts(policy, ScriptedReleases(numbers)).play(record)
+        return PaperTranscripts(policy, ScriptedNoise(numbers, then_zeros=True)).play(record)
 
     return likelihood_weights(stream, steps_of(event) * event.entries, pair)
 

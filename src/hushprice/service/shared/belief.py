@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import msgspec
-import numpy as np
 
 from hushprice.errors import InvalidInput
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
+from hushprice.service.shared.belief_numbers import numbers_of
 from hushprice.types import FloatArray
 
 
@@ -40,9 +40,9 @@ def belief_of(quoter: NewtonQuoter) -> Belief:
 def set_belief(quoter: NewtonQuoter, belief: Belief) -> NewtonQuoter:
     """The quoter, with this belief instead of its own; one of another product is refused, and nothing changes."""
     size = quoter.theta.size
-    theta = _numbers("theta", belief.theta, (size,))
-    precision = _numbers("precision", belief.precision, (size, size))
-    inverse = _numbers("inverse", belief.inverse, (size, size))
+    theta = numbers_of("theta", belief.theta, (size,))
+    precision = numbers_of("precision", belief.precision, (size, size))
+    inverse = numbers_of("inverse", belief.inverse, (size, size))
     before, arrays = belief_of(quoter), (quoter.theta, quoter.precision, quoter.inverse)
     _assign(quoter, belief, theta, precision, inverse)
     if belief.end != quoter.end or not belief.batch < belief.look <= belief.end:
@@ -59,13 +59,3 @@ def _assign(
     # By the belief: the batch may be a probe, and its tilt is made anew wherever it is used.
     quoter.follow(belief.batch)
     quoter.look = belief.look
-
-
-def _numbers(field: str, values: object, shape: tuple[int, ...]) -> FloatArray:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except ValueError:  # rows of unequal length
-        array = np.empty(0)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise InvalidInput(f"belief.{field} must have the shape {shape} and finite numbers")
-    return array

@@ -11,7 +11,7 @@ from hushprice.policies.cautious.pricing.belief import Rule
 from hushprice.policies.cautious.pricing.health import Health as PricingHealth
 from hushprice.policies.cautious.pricing.instruments import WEIGHTS
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
-from hushprice.types import FloatArray
+from hushprice.service.shared.belief_numbers import numbers_of
 
 
 class CautiousBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +47,10 @@ def set_cautious_belief(quoter: CautiousQuoter, belief: CautiousBelief) -> Cauti
     It cannot learn: what it was fitted to stays with the learner.
     """
     size, rule = quoter.model.size, belief.rule
-    theta, covariance = _finite("theta", belief.theta, (size,)), _finite("covariance", belief.covariance, (size, size))
+    theta, covariance = (
+        numbers_of("theta", belief.theta, (size,)),
+        numbers_of("covariance", belief.covariance, (size, size)),
+    )
     sound = {
         "rule": rule.count >= 1 and 0.0 <= rule.move <= 1.0 and 0 <= rule.choice < len(WEIGHTS),
         "rule.spread": 0.0 <= rule.spread <= quoter.model.widest,
@@ -62,13 +65,3 @@ def set_cautious_belief(quoter: CautiousQuoter, belief: CautiousBelief) -> Cauti
     quoter.version, quoter.batch, quoter.changed = belief.version, belief.batch, belief.changed
     quoter.earned, quoter.health = np.array(belief.earned), belief.health
     return quoter
-
-
-def _finite(field: str, values: object, shape: tuple[int, ...]) -> FloatArray:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except ValueError:  # rows of unequal length
-        array = np.empty(0)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise InvalidInput(f"belief.{field} must have the shape {shape} and finite numbers")
-    return array

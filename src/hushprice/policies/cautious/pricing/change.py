@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from hushprice.policies.cautious.pricing.belief import (
     Belief,
@@ -94,7 +94,7 @@ def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belie
     misfit = misfit_of(found, belief.covariance) + _TOLERANCE * _TOLERANCE * found.size
     spread = found.jacobian @ belief.covariance @ found.jacobian.T + score_variance(found, misfit, batch.noise)
     spread, score = spread[np.ix_(used, used)], batch.score[used]
-    return bool(chi2.sf(score @ np.linalg.solve(spread, score), score.size) < _SURPRISE)
+    return bool(chdtrc(score.size, score @ np.linalg.solve(spread, score)) < _SURPRISE)
 
 
 def certain_since(changes: list[list[Change]]) -> int | None:

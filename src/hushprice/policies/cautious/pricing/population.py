@@ -13,8 +13,8 @@ import functools
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from scipy.stats import qmc
 
+from hushprice.numerics.halton import scrambled_halton
 from hushprice.policies.cautious.pricing.instruments import RADIUS
 from hushprice.types import FloatArray, IntArray
 
@@ -131,5 +131,5 @@ def _pairs(k: int) -> tuple[IntArray, IntArray]:
 @functools.lru_cache(maxsize=64)
 def _normals(k: int) -> FloatArray:
     """Fixed, well spread standard normals, (PEOPLE, k)."""
-    points = qmc.Halton(k, scramble=True, seed=1).random(PEOPLE)
+    points = scrambled_halton(PEOPLE, k, seed=1)
     return np.asarray(ndtri(np.clip(points, 1e-6, 1.0 - 1e-6)))

@@ -9,6 +9,7 @@ import copy
 import functools
 import math
 from dataclasses import replace
+from operator import mul
 
 import numpy as np
 
@@ -175,8 +176,12 @@ class CautiousQuoter:
         return np.asarray(model.middle(level, response, rule.move, rule.spread) + rule.spread * coins)
 
     def relative_price(self, context: FloatArray, coin: float) -> float:
-        """One customer's. Threads may ask at once."""
-        return float(self.relative_prices(context.reshape(1, -1), np.array([coin]))[0])
+        """One customer's, on plain numbers: arrays of one take five times as long. Threads may ask at once."""
+        model, rule, theta = self.model, self.rule, self.belief.theta.tolist()
+        customer, half = (1.0, *context.tolist()), model.contexts + 1
+        level = model.level + sum(map(mul, theta[:half], customer))
+        response = model.response + sum(map(mul, theta[half:], customer))
+        return model.middle_of_one(level, response, rule.move, rule.spread) + rule.spread * coin
 
 
 @functools.lru_cache(maxsize=1024)
