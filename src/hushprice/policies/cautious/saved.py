@@ -15,6 +15,7 @@ import numpy as np
 from hushprice.demand.schema import Schema
 from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.engine import KEY_BYTES, CautiousEngine
+from hushprice.policies.cautious.frozen_slots import FrozenSlots
 from hushprice.policies.cautious.policy import CautiousPolicy
 from hushprice.policies.cautious.pricing import instruments, population
 from hushprice.policies.cautious.pricing.belief import Belief, ReleasedBatch, Rule
@@ -93,6 +94,7 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     earned: np.ndarray
     clipped: tuple[int, int]  # features, demands
     health: Health
+    frozen: list[tuple[int, int | None]] = []
 
     def __repr__(self) -> str:
         return "EngineState(<sensitive>)"
@@ -144,6 +146,7 @@ def engine_state(engine: CautiousEngine) -> EngineState:
         earned=quoter.earned,
         clipped=(learner.clipped_features, learner.clipped_demands),
         health=quoter.health,
+        frozen=engine.frozen.stretches,
     )
 
 
@@ -151,7 +154,7 @@ def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
     """Make an engine that nothing happened to the one that was saved."""
     _refuse(_sound(state, engine.quoter.model))
     learner, quoter = engine.learner, engine.quoter
-    engine.key = state.key
+    engine.key, engine.frozen = state.key, FrozenSlots(state.frozen)
     quoter.version, quoter.batch, quoter.rule, quoter.changed = state.version, state.follows, state.rule, state.changed
     quoter.belief = Belief(state.belief.theta, state.belief.covariance)
     quoter.origin = Belief(state.origin.theta, state.origin.covariance)
@@ -251,6 +254,7 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         "earned": _finite(state.earned, 2),
         "clipped": min(state.clipped) >= 0,
         "health": state.health.sound and state.health.batches == state.version,
+        "frozen": FrozenSlots(state.frozen).sound,
     }
 
 

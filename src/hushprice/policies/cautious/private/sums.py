@@ -63,12 +63,9 @@ class IdealSums:
     def release(self, score_noise: float, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         drawn = self._source.normals(tape.ESTIMATE_NOISE, records, sum(self._sizes))
         parts = np.split(drawn, np.cumsum(self._sizes)[:-1])
-        described_noise, earned_noise = self._noise
+        deviations = (np.array([score_noise]), np.array([self._noise[0]]), np.array(self._noise[1]))
         score, described, earned = (
-            total + noise * part
-            for total, noise, part in zip(
-                self._sums, (score_noise, described_noise, np.array(earned_noise)), parts, strict=True
-            )
+            total + noise * part for total, noise, part in zip(self._sums, deviations, parts, strict=True)
         )
         return score, described, earned
 
