@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import wrightomega
 
-from hushprice.price_search.logistic import best_relative_price
+from hushprice.price_search.logistic import best_relative_price, wright_omega
 
 LIMITS = {"lowest": -1.0, "highest": 0.8}
 
@@ -27,3 +28,9 @@ def test_no_price_within_the_limits_earns_more(level: float, response: float, ma
 def test_where_price_does_not_matter_the_highest_is_best() -> None:
     assert best_relative_price(np.zeros(1), np.zeros(1), margin=2.0, **LIMITS).tolist() == [0.8]
     assert best_relative_price(np.full(1, 900.0), np.ones(1), margin=2.0, **LIMITS).tolist() == [0.8]
+
+
+def test_wright_omega_is_scipys() -> None:
+    t = np.concatenate([np.linspace(-699.0, 699.0, 20_001), np.linspace(-4.0, 5.0, 20_001), [29.9999, 30.0, 30.0001]])
+    np.testing.assert_allclose(wright_omega(t), wrightomega(t), rtol=2e-14)
+    np.testing.assert_array_equal(wright_omega(np.array([-1e300, 1e300])), wright_omega(np.array([-700.0, 700.0])))
