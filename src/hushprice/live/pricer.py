@@ -31,7 +31,7 @@ from hushprice.policies.paper.private.covariance import CovarianceReleaser
 from hushprice.policies.paper.private.estimate import EstimateReleaser
 from hushprice.policies.protocol import Engine, Learner, Policy, Quoter, part
 from hushprice.privacy.ledger import Ledger
-from hushprice.product import Product
+from hushprice.product import Product, check_product
 from hushprice.settings import DEFAULT_POLICY, PRODUCT_HORIZON, PRODUCT_POLICY, PolicySettings, Settings
 from hushprice.slots import Observation, Slots
 from hushprice.types import FloatArray
@@ -261,6 +261,7 @@ def open_pricer(
     True
     """
     if product is not None:
+        check_product(product)
         own = None if features == "main" else features
         given = {"contexts": contexts, "schema": schema, "demand": demand, "features": own}
         settings = _of_product(product, horizon, policy, given, asked)
