@@ -81,8 +81,8 @@ def main() -> None:
         rules = rules_of(conversion, 1.0, 0.1)
         for loss in (rules.risk, 0.0):
             rng = np.random.default_rng(7)
-            found = sum(alarm(rules, loss, rng, 2_000_000) is not None for _ in range(given.sound_runs))
-            print(f"| {conversion:.0%} | {1.0 - loss:.2f} | {given.sound_runs} | {found} |", flush=True)
+            alarms = sum(alarm(rules, loss, rng, 2_000_000) is not None for _ in range(given.sound_runs))
+            print(f"| {conversion:.0%} | {1.0 - loss:.2f} | {given.sound_runs} | {alarms} |", flush=True)
 
 
 if __name__ == "__main__":

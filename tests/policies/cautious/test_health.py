@@ -16,7 +16,7 @@ from hushprice.policies.cautious.pricing.holdout import Comparison, Group
 from hushprice.policies.cautious.pricing.instruments import held
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.pricing.shop_model import model_of, with_constant
-from hushprice.policies.cautious.pricing.watch import SHORTFALLS, Watch
+from hushprice.policies.cautious.pricing.watch import SHORTFALLS, Watch, _against, _bet
 from hushprice.policies.cautious.private.learner import CautiousLearner
 from hushprice.policies.cautious.rules import cautious
 from hushprice.privacy.budget import EpsilonDelta
@@ -210,7 +210,15 @@ def test_groups_add_up_what_was_earned() -> None:
 
 
 def _looks(
-    gain: float, runs: int, *, batches: int, noise: float, seed: int, share: float, expected: float = 0.3
+    gain: float,
+    runs: int,
+    *,
+    batches: int,
+    noise: float,
+    seed: int,
+    share: float,
+    expected: float = 0.3,
+    laplace: bool = False,
 ) -> list[bool]:
     """Runs in which prices that earn (1 + gain) of the holdout were ever found to earn less than `share` of it."""
     random, found = np.random.default_rng(seed), []
@@ -219,18 +227,39 @@ def _looks(
         for look in range(1, batches + 1):
             apart, priced = 40 * look, 160 * look
             earned = random.binomial(apart, 0.3), random.binomial(priced, 0.3 * (1.0 + gain))
-            noisy = [each + noise * random.standard_normal() for each in earned]
+            luck = random.laplace(scale=0.5**0.5, size=2) if laplace else random.standard_normal(2)
+            noisy = [each + noise * one for each, one in zip(earned, luck, strict=True)]
             watch = watch.after((noisy[0], noisy[1]), (apart, priced), (noise, noise), share=share, expected=expected)
             alarm = alarm or watch.certain(ALPHA)
         found.append(alarm)
     return found
 
 
-@pytest.mark.parametrize("noise", [0.0, 10.0])
-def test_over_all_looks_a_product_that_keeps_its_promise_is_hardly_ever_found_worse(noise: float) -> None:
+@pytest.mark.parametrize(("noise", "laplace"), [(0.0, False), (10.0, False), (10.0, True)])
+def test_over_all_looks_a_product_that_keeps_its_promise_is_hardly_ever_found_worse(
+    noise: float, laplace: bool
+) -> None:
     """On the brink, where it is hardest: prices earn exactly the share that is promised."""
-    found = _looks(-0.05, 500, batches=25, noise=noise, seed=2, share=0.95)
+    found = _looks(-0.05, 500, batches=25, noise=noise, seed=2, share=0.95, laplace=laplace)
     assert sum(found) <= ALPHA * 500
+
+
+@pytest.mark.parametrize("laplace", [False, True])
+@pytest.mark.parametrize("shortfall", [0.03, 0.5])
+def test_what_a_batch_says_is_expected_to_be_at_most_one_on_the_brink(shortfall: float, laplace: bool) -> None:
+    """Oracle: the expectation itself, over all numbers of purchases, in closed form."""
+    slots, noise, share, h = (30, 90), (2.0, 5.0), 0.9, 0.4
+    a, b = _bet(shortfall, slots, noise, share, 0.3)
+    of_noise = [
+        1.0 / (1.0 - 0.5 * (each * s) ** 2) if laplace else float(np.exp(0.5 * (each * s) ** 2))
+        for each, s in ((a, noise[0]), (b, noise[1]))
+    ]
+    held = (1.0 + h * np.expm1(a)) ** slots[0]
+    others = (1.0 + share * h * np.expm1(-b)) ** slots[1]
+    paid = float(np.exp(_against((0.0, 0.0), slots, noise, (a, b))))
+    assert 0.5 < held * others * of_noise[0] * of_noise[1] * paid <= 1.0
+    worse = (1.0 + 0.5 * share * h * np.expm1(-b)) ** slots[1]
+    assert held * worse * of_noise[0] * of_noise[1] * paid > 1.0  # and where prices earn less, more
 
 
 @pytest.mark.parametrize("expected", [0.01, 1.0])

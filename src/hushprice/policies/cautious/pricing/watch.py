@@ -1,16 +1,19 @@
 """Do prices earn less than a share of what the holdout earns? May be asked after every batch, from releases alone.
 
 In a batch the holdout has m customers who earn h each on average, the others n who earn p each, and what is released is
-H and P, their sums with Gaussian noise of deviations s_H and s_P. Suppose p >= share h. For what a customer earns, in
+H and P, their sums with noise of deviations s_H and s_P. Suppose p >= share h. For what a customer earns, in
 [0, 1], E exp(a X) <= exp(E X (exp(a) - 1)), whatever a. So with
 
     m (exp(a) - 1) = share n (1 - exp(-b))
 
-the number exp(a H - b P - (a^2 s_H^2 + b^2 s_P^2)/2) has an expectation of at most exp((exp(a) - 1) m (h - p / share)),
-which is at most 1 whatever h is: nothing has to be known about demand. Products of such numbers over batches are a
-supermartingale, and so are their means over several a and over the batch at which the product begins. A supermartingale
-that starts at 1 ever reaches 1/alpha with probability alpha at most (Ville's inequality): that is when `certain` says
-yes. It may be asked after every batch, and a batch may depend on all before it.
+the number exp(a H - b P) (1 - a^2 s_H^2 / 2) (1 - b^2 s_P^2 / 2) has an expectation of at most exp(m (exp(a) - 1) (h -
+p / share)), which is at most 1 whatever h is: nothing has to be known about demand. (Laplace noise of deviation s has E
+exp(a Z) = 1 / (1 - a^2 s^2 / 2), and Gaussian noise, discrete or not, has less: exp(a^2 s^2 / 2).)
+
+Products of such numbers over batches are a supermartingale, and so are their means over several a and over the batch at
+which the product begins. A supermartingale that starts at 1 ever reaches 1/alpha with probability alpha at most
+(Ville's inequality): that is when `certain` says yes. It may be asked after every batch, and a batch may depend on all
+before it.
 
 How large a is matters for power alone. With r = m / (share n), a shortfall d of p under the share is found soonest with
 
@@ -27,6 +30,7 @@ from dataclasses import dataclass
 
 SHORTFALLS = (0.03, 0.08, 0.2, 0.5)
 _MOST_BELIEVED = 0.5  # of the share's customers, that exp(a) - 1 may stand for: b stays finite
+_MOST_NOISE = 0.7  # a s_H and b s_P at most: a quarter of what noise could be multiplied up to
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,7 +87,10 @@ def _bet(
     ratio = apart / (share * priced)
     earned = apart * expected
     variance = earned * (1.0 - shortfall) * (1.0 + ratio) + noise[0] ** 2 + (ratio * noise[1]) ** 2
-    a = min(shortfall * earned / variance, math.log1p(_MOST_BELIEVED / ratio))
+    most = min(_MOST_BELIEVED, -math.expm1(-_MOST_NOISE / noise[1]) if noise[1] > 0.0 else 1.0)
+    a = min(shortfall * earned / variance, math.log1p(most / ratio))
+    if noise[0] > 0.0:
+        a = min(a, _MOST_NOISE / noise[0])
     return a, -math.log1p(-ratio * math.expm1(a))
 
 
@@ -91,7 +98,8 @@ def _against(
     earnings: tuple[float, float], slots: tuple[int, int], noise: tuple[float, float], bet: tuple[float, float]
 ) -> float:
     a, b = bet
-    return a * earnings[0] - b * earnings[1] - 0.5 * ((a * noise[0]) ** 2 + (b * noise[1]) ** 2)
+    paid = math.log1p(-0.5 * (a * noise[0]) ** 2) + math.log1p(-0.5 * (b * noise[1]) ** 2)
+    return a * earnings[0] - b * earnings[1] + paid
 
 
 def _log_sum(first: float, second: float) -> float:
