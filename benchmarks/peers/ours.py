@@ -32,7 +32,7 @@ LIVE = (
     ("noisy-newton, live", "noisy-newton", "tight", PRIVATE),
     ("paper@tight, live", "paper", "tight", PRIVATE),
 )
-SHOPS = (("cautious, live", 0.02), ("cautious, risk 1, live", 1.0))  # name, risk: the default, and no promise at all
+SHOPS = (("cautious, live", 0.02),)  # name, risk
 
 
 class Live:
