@@ -18,7 +18,7 @@ def simulate(
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"{', '.join(POLICIES)}, or module:Class; with a product cautious, thompson, one-price or staying.  "
+            help=f"{', '.join(POLICIES)}, or module:Class; with a product cautious, staying or a rival.  "
             "[default: noisy-newton; with a product cautious]",
         ),
     ] = None,

@@ -1,8 +1,9 @@
 """From an event to its privacy loss: how much likelier what was released can be in one world than in its neighbour.
 
-The loss of everything together is at most G + sum_i (shift_i + scale_i R_i), where G is the loss of one mu-GDP release,
-N(mu^2/2, mu^2), and the R_i are independent lengths of a standard normal vector in one or two dimensions, independent
-of G. Releases may be chosen one after the other, each in view of those before (docs/proofs/composition.md).
+The loss of everything together is at most pure + G + sum_i (shift_i + scale_i R_i), where `pure` is a number, G is the
+loss of one mu-GDP release, N(mu^2/2, mu^2), and the R_i are independent lengths of a standard normal vector in one or
+two dimensions, independent of G. Releases may be chosen one after the other, each in view of those before
+(docs/proofs/composition.md).
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import (
     Batches,
+    BitReports,
     CovarianceStream,
+    DirectionReports,
     Event,
+    LaplaceSums,
     MomentBatches,
     NotPrivate,
     PerturbedEstimate,
@@ -48,6 +52,7 @@ class Loss:
     radials: tuple[Radial, ...] = ()
     coordinates: int = 0  # noise numbers drawn on a grid rather than from the real line
     unbounded: bool = False  # something was released without noise
+    pure: float = 0.0  # of releases whose loss never passes a number (docs/proofs/pure.md)
 
     @property
     def mu(self) -> float:
@@ -65,6 +70,10 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
             return _of_batches(event, count, adjacency)
         case MomentBatches():
             return _of_moments(event, count, adjacency)
+        case LaplaceSums():
+            return Loss(pure=count * (1.0 + _ROUNDING) * event.levels / event.scale)
+        case BitReports() | DirectionReports():
+            return Loss(pure=count * (1.0 + _ROUNDING) * (math.log(event.keep) - math.log1p(-event.keep)))
         case NotPrivate():
             return Loss(unbounded=True)
     raise InvalidInput(f"no accountant knows the event {event!r}")
@@ -78,6 +87,7 @@ def compose(losses: Iterable[Loss]) -> Loss:
         radials=tuple(radial for loss in losses for radial in loss.radials),
         coordinates=sum(loss.coordinates for loss in losses),
         unbounded=any(loss.unbounded for loss in losses),
+        pure=math.fsum(loss.pure for loss in losses),
     )
 
 

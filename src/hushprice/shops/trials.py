@@ -17,6 +17,7 @@ from hushprice.privacy.delta import parse_delta
 from hushprice.product import Product
 from hushprice.shops.private_strategy import PrivateStrategy
 from hushprice.shops.result import ShopResult
+from hushprice.shops.rival_strategy import RIVALS, RivalStrategy, rival_of
 from hushprice.shops.strategy import Strategy
 from hushprice.shops.world import Contexts, World, chances, encoded
 from hushprice.shops.yardsticks import YARDSTICKS
@@ -33,6 +34,7 @@ STRATEGIES: dict[str, Callable[[Product, int, bool, np.random.Generator], Strate
     DEFAULT: PrivateStrategy,
     **YARDSTICKS,
 }
+KNOWN = (*STRATEGIES, *RIVALS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +79,8 @@ def run_shop(
     checks.whole(0, seed=seed)
     if workers is not None:
         checks.whole(1, workers=workers)
-    if not isinstance(policy, str) or policy not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
+    if not isinstance(policy, str) or policy not in KNOWN:
+        known = ", ".join(KNOWN)
         raise InvalidInput(f"policy must be one of {known} in a world of its own, got {checks.shown(policy)}")
     for method in ("contexts", "probabilities"):
         if not callable(getattr(world, method, None)):
@@ -111,8 +113,10 @@ def _claimed(job: ShopJob) -> EpsilonDelta | None:
     """The guarantee asked for, checked before a trial starts; None where there is none."""
     if job.policy == "staying":
         return EpsilonDelta(0.0, 0.0)
-    delta = {DEFAULT: parse_delta(job.product.delta, job.horizon), "one-price": 0.0}.get(job.policy)
-    return EpsilonDelta(job.product.epsilon, delta) if job.noise and delta is not None else None
+    if job.policy not in STRATEGIES:
+        return rival_of(job.policy, job.product, job.horizon, job.noise).claimed
+    delta = parse_delta(job.product.delta, job.horizon)
+    return EpsilonDelta(job.product.epsilon, delta) if job.noise else None
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ class _Trial:
 
 def _run_trial(job: ShopJob, number: int) -> _Trial:
     product = job.product
-    strategy = STRATEGIES[job.policy](product, job.horizon, job.noise, job.rng(number, _STRATEGY))
+    strategy = _strategy(job, job.rng(number, _STRATEGY))
     earned, stayed, charged = np.empty(job.horizon), np.empty(job.horizon), np.empty(job.horizon)
     for first in range(0, job.horizon, BLOCK):
         count = min(BLOCK, job.horizon - first)
@@ -143,6 +147,13 @@ def _run_trial(job: ShopJob, number: int) -> _Trial:
             earned[first + start : first + stop] = (prices - product.unit_cost) * chance
     at = job.checkpoints - 1
     return _Trial(np.cumsum(earned)[at], np.cumsum(stayed)[at], charged)
+
+
+def _strategy(job: ShopJob, rng: np.random.Generator) -> Strategy:
+    """What prices in this job: one of shops' own, or a rival of the catalog."""
+    if job.policy in STRATEGIES:
+        return STRATEGIES[job.policy](job.product, job.horizon, job.noise, rng)
+    return RivalStrategy(rival_of(job.policy, job.product, job.horizon, job.noise), job.product, rng)
 
 
 def _stretches(strategy: Strategy, count: int) -> Iterator[tuple[int, int]]:
