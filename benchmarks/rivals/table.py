@@ -33,35 +33,34 @@ PAGE = HERE.parents[1] / "docs" / "lab" / "rivals.md"
 TRIALS = 4
 HORIZONS = (10_000, 100_000)
 EPSILONS = (0.2, 1.0, 10.0)
+MARKETS = ("d = 2", "d = 3")
 SHOPS = ("elastic", "classes, 60 % buy", "half buy")
 
-# label: policy, settings, what it protects
-PRIVATE: dict[str, tuple[str, dict[str, Any], str]] = {
-    "**noisy-newton** (ours)": ("noisy-newton", {}, "contexts, outcomes"),
-    "**cautious** (ours, shops)": ("cautious", {}, "contexts, outcomes"),
-    "paper, tight": ("paper", {}, "contexts, outcomes"),
-    "shariff-sheffet": ("shariff-sheffet", {}, "contexts, outcomes"),
-    "shariff-sheffet, as published": ("shariff-sheffet", {"calibration": "published"}, "contexts, outcomes"),
-    "shariff-sheffet-revenue": ("shariff-sheffet-revenue", {}, "contexts, outcomes"),
-    "one-price": ("one-price", {}, "all; reads no context"),
-    "mishra-ucb": ("mishra-ucb", {}, "all; reads no context"),
-    "mishra-ucb, as published": ("mishra-ucb", {"calibration": "published"}, "all; reads no context"),
-    "ldp-mab": ("ldp-mab", {}, "all, from the shop too; reads no context"),
-    "ldp-sgd": ("ldp-sgd", {}, "all, from the shop too"),
+# label: policy, settings; docs/guide/rivals.md says what each protects
+PRIVATE: dict[str, tuple[str, dict[str, Any]]] = {
+    "**noisy-newton**": ("noisy-newton", {}),
+    "**cautious**": ("cautious", {}),
+    "paper, tight": ("paper", {}),
+    "shariff-sheffet": ("shariff-sheffet", {}),
+    "shariff-sheffet, published": ("shariff-sheffet", {"calibration": "published"}),
+    "shariff-sheffet-revenue": ("shariff-sheffet-revenue", {}),
+    "one-price": ("one-price", {}),
+    "mishra-ucb": ("mishra-ucb", {}),
+    "mishra-ucb, published": ("mishra-ucb", {"calibration": "published"}),
+    "ldp-mab": ("ldp-mab", {}),
+    "ldp-sgd": ("ldp-sgd", {}),
 }
-OPEN: dict[str, tuple[str, dict[str, Any], str]] = {
-    "nonprivate": ("nonprivate", {}, "nothing"),
-    "thompson": ("thompson", {}, "nothing"),
-    "ucb-glm": ("ucb-glm", {}, "nothing"),
-    "glm-ucb": ("glm-ucb", {}, "nothing"),
-    "wang-optimism": ("wang-optimism", {}, "nothing"),
-    "rmlp": ("rmlp", {}, "nothing"),
-    "mle-cycle": ("mle-cycle", {}, "nothing"),
-    "greedy-ils": ("greedy-ils", {}, "nothing"),
-    "greedy-ils-dispersed": ("greedy-ils-dispersed", {}, "nothing"),
-    "ellipsoid": ("ellipsoid", {}, "nothing"),
-    "fixed, best in hindsight": ("fixed", {}, "a yardstick"),
-    "random": ("random", {}, "reads nothing"),
+OPEN: dict[str, tuple[str, dict[str, Any]]] = {
+    "fixed, best in hindsight": ("fixed", {}),
+    "random": ("random", {}),
+    "nonprivate": ("nonprivate", {}),
+    **{
+        name: (name, {})
+        for name in (
+            *("thompson", "ucb-glm", "glm-ucb", "wang-optimism", "rmlp", "mle-cycle"),
+            *("greedy-ils", "greedy-ils-dispersed", "ellipsoid"),
+        )
+    },
 }
 MARKETS_ONLY = {"noisy-newton", "paper", "nonprivate", "fixed", "random"}
 SHOPS_ONLY = {"cautious"}
@@ -71,18 +70,22 @@ def cells() -> list[tuple[str, str, int, float | None]]:
     """Label, place, horizon and epsilon of everything there is to measure, the quick ones first."""
     made: list[tuple[str, str, int, float | None]] = []
     for horizon in HORIZONS:
-        for place in ("d = 2", "d = 3", *SHOPS):
-            for label, (policy, settings, _) in (PRIVATE | OPEN).items():
-                if policy in (MARKETS_ONLY if place in SHOPS else SHOPS_ONLY) or (place in SHOPS and settings):
-                    continue
-                for epsilon in EPSILONS if label in PRIVATE else (None,):
-                    made.append((label, place, horizon, epsilon))
+        for places in (MARKETS, SHOPS):
+            for epsilon in (1.0, None, 0.2, 10.0):
+                for label, (policy, settings) in (OPEN if epsilon is None else PRIVATE).items():
+                    if runs_in(policy, settings, places):
+                        made += [(label, place, horizon, epsilon) for place in places]
     return made
+
+
+def runs_in(policy: str, settings: dict[str, Any], places: tuple[str, ...]) -> bool:
+    """Does the policy run there? Shops take no calibration."""
+    return policy not in SHOPS_ONLY if places == MARKETS else policy not in MARKETS_ONLY and not settings
 
 
 def measure(label: str, place: str, horizon: int, epsilon: float | None) -> dict[str, Any]:
     """Mean, error, what is proven, and CPU seconds a trial."""
-    policy, settings, _ = (PRIVATE | OPEN)[label]
+    policy, settings = (PRIVATE | OPEN)[label]
     began = time.process_time()
     if place in SHOPS:
         case = cases(horizon)[place]
@@ -112,37 +115,46 @@ def entry(found: dict[str, Any] | None, shop: bool) -> str:
     if found is None:
         return "not run"
     if shop:
-        return f"{found['mean']:.3f} ± {found['error']:.3f}"
+        return f"{found['mean']:.3f}±{found['error']:.3f}"
     return f"{number(found['mean'])} ± {number(found['error'])}"
 
 
-def table(results: dict[str, Any], places: tuple[str, ...], entries: dict[str, Any], epsilon: float | None) -> str:
-    """Rows: policies. Columns: what each protects, what is proven, places at both horizons, speed."""
-    shop = places[0] in SHOPS
-    heads = [f"{place}, T = {horizon:,}" for place in places for horizon in HORIZONS]
-    lines = [f"| policy | {'protects' if shop else 'protects | proven'} | {' | '.join(heads)} | customers/s |"]
-    lines.append("|---|---|" + ("" if shop else "---:|") + "---:|" * (len(heads) + 1))
-    for label, (policy, settings, protects) in entries.items():
-        if policy in (MARKETS_ONLY if shop else SHOPS_ONLY) or (shop and settings):
+def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | None) -> str:
+    """Rows: policies. Columns: places at both horizons; in markets also what is proven, and customers a second."""
+    shop = places == SHOPS
+    heads = [
+        f"{place.partition(',')[0]}, {horizon:.0e}".replace("e+0", "e") for place in places for horizon in HORIZONS
+    ]
+    extra = [] if shop else ["proven", "customers/s"]
+    lines = [f"| policy | {' | '.join([*heads, *extra])} |", "|---|" + "---:|" * len(heads + extra)]
+    for label, (policy, settings) in (OPEN if epsilon is None else PRIVATE).items():
+        if not runs_in(policy, settings, places):
             continue
         found = [results.get(key(label, place, horizon, epsilon)) for place in places for horizon in HORIZONS]
-        proven = next((each["proven"] for each in reversed(found) if each and each["proven"] is not None), None)
-        told = "" if shop else f" {'-' if proven is None else f'{proven:.3g}'} |"
-        timed = found[1]
-        speed = "-" if timed is None else f"{HORIZONS[1] / max(timed['seconds'], 1e-9):,.0f}"
-        cells = " | ".join(entry(each, shop) for each in found)
-        lines.append(f"| {label} | {protects} |{told} {cells} | {speed} |")
+        row = [label, *(entry(each, shop) for each in found)]
+        if not shop:
+            proven = next((each["proven"] for each in reversed(found) if each and each["proven"] is not None), None)
+            timed = next(((each, n) for each, n in zip(found[1::-1], HORIZONS[::-1], strict=True) if each), None)
+            row.append("-" if proven is None else f"{proven:.3g}")
+            row.append("-" if timed is None else f"{timed[1] / max(timed[0]['seconds'], 1e-9):,.0f}")
+        lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
+
+
+def reproduced() -> str:
+    """The table of the rivals' own settings."""
+    found = json.loads((HERE / "reproduced.json").read_text())
+    return "\n".join(
+        f"- `{name}`. Reported: {each['reported']}. Found: {each['found']}." for name, each in found.items()
+    )
 
 
 def tables(results: dict[str, Any]) -> dict[str, str]:
     """Every table of the page by its name."""
-    made = {}
-    for epsilon in EPSILONS:
-        made[f"cells-{epsilon:g}"] = table(results, ("d = 2", "d = 3"), PRIVATE, epsilon)
-        made[f"shops-{epsilon:g}"] = table(results, SHOPS, PRIVATE, epsilon)
-    made["cells-open"] = table(results, ("d = 2", "d = 3"), OPEN, None)
-    made["shops-open"] = table(results, SHOPS, OPEN, None)
+    made = {"reproduced": reproduced()}
+    for name, places in (("cells", MARKETS), ("shops", SHOPS)):
+        for epsilon in (*EPSILONS, None):
+            made[f"{name}-{'open' if epsilon is None else f'{epsilon:g}'}"] = table(results, places, epsilon)
     return made
 
 
