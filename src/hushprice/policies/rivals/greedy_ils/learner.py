@@ -32,7 +32,7 @@ class GreedyLeastSquares(Stretched):
         frame, wide = self._frame, self._frame.highest - self._frame.lowest
         if self.count < self.coefficients.size + 1:
             return self._rng.uniform(frame.lowest, frame.highest, customers.size)
-        level = self.coefficients[0] + self.coefficients[1:-1] @ customers.x
+        level = self.coefficients[0] + np.einsum("j,ji->i", self.coefficients[1:-1], customers.x)
         fall = max(-float(self.coefficients[-1]), LEAST_FALL)
         # (margin + p)(level - fall s) with p = lowest + wide s is largest where its derivative in s is 0.
         share = 0.5 * (level / fall - (frame.margin + frame.lowest) / wide)
