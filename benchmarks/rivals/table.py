@@ -99,7 +99,7 @@ def measure(label: str, place: str, horizon: int, epsilon: float | None) -> dict
         mean, error = market.average_regret.mean, market.average_regret.standard_error
         proven = None if market.proven is None else market.proven.epsilon
         found = {"mean": 1e4 * mean, "error": 1e4 * (error or 0.0), "proven": proven}
-    return found | {"seconds": (time.process_time() - began) / TRIALS}
+    return found | {"seconds": (time.process_time() - began) / TRIALS, "trials": TRIALS}
 
 
 def key(label: str, place: str, horizon: int, epsilon: float | None) -> str:
@@ -114,9 +114,10 @@ def entry(found: dict[str, Any] | None, shop: bool) -> str:
     """A cell of a table: regret x 10,000, or earnings as a share of staying."""
     if found is None:
         return "not run"
+    fewer = "" if found["trials"] == TRIALS else f" ({found['trials']:.0f})"
     if shop:
-        return f"{found['mean']:.3f}±{found['error']:.3f}"
-    return f"{number(found['mean'])} ± {number(found['error'])}"
+        return f"{found['mean']:.3f}±{found['error']:.3f}{fewer}"
+    return f"{number(found['mean'])} ± {number(found['error'])}{fewer}"
 
 
 def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | None) -> str:
@@ -134,7 +135,10 @@ def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | Non
         row = [label, *(entry(each, shop) for each in found)]
         if not shop:
             proven = next((each["proven"] for each in reversed(found) if each and each["proven"] is not None), None)
-            timed = next(((each, n) for each, n in zip(found[1::-1], HORIZONS[::-1], strict=True) if each), None)
+            timed = next(
+                ((each, n) for each, n in zip(found[1::-1], HORIZONS[::-1], strict=True) if each and each["seconds"]),
+                None,
+            )
             row.append("-" if proven is None else f"{proven:.3g}")
             row.append("-" if timed is None else f"{timed[1] / max(timed[0]['seconds'], 1e-9):,.0f}")
         lines.append(f"| {' | '.join(row)} |")

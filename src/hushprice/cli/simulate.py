@@ -23,7 +23,7 @@ def simulate(
         ),
     ] = None,
     calibration: Annotated[
-        str, typer.Option(metavar="NAME", help="For policy paper: printed, published or tight.")
+        str, typer.Option(metavar="NAME", help="For policy paper printed, published or tight; for rivals the last two.")
     ] = "tight",
     horizon: options.Horizon = 100_000,
     dimension: options.Dimension = None,

@@ -8,7 +8,7 @@ from scipy.special import expit
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.types import FloatArray
 
-_ENOUGH = 1e-6  # a Newton step below this ends a fit
+_ENOUGH = 1e-9  # a Newton step below this ends a fit
 _HALVINGS = 30
 
 
