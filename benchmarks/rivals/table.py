@@ -14,6 +14,7 @@ import json
 import math
 import os
 import sys
+import textwrap
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -146,11 +147,10 @@ def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | Non
 
 
 def reproduced() -> str:
-    """The table of the rivals' own settings."""
+    """What was found in the rivals' own settings, an item each."""
     found = json.loads((HERE / "reproduced.json").read_text())
-    return "\n".join(
-        f"- `{name}`. Reported: {each['reported']}. Found: {each['found']}." for name, each in found.items()
-    )
+    items = (f"- `{name}`. Reported: {each['reported']}. Found: {each['found']}." for name, each in found.items())
+    return "\n".join(textwrap.fill(item, 118, subsequent_indent="  ", break_on_hyphens=False) for item in items)
 
 
 def tables(results: dict[str, Any]) -> dict[str, str]:
