@@ -1,6 +1,6 @@
 """Every policy in one table: the paper's markets and three shops, on the same customers with the same luck.
 
-    python benchmarks/rivals/table.py              # what is missing in results.json; hours on one core if all is
+    python benchmarks/rivals/table.py              # what is missing in results.json; long if all is
     python benchmarks/rivals/table.py --page       # put the tables of the last results into docs/lab/rivals.md
 
 A cell is measured once and kept in benchmarks/rivals/results.json; delete it there to measure it again. Speeds are
