@@ -11,12 +11,14 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "hushprice"
 # Policies have one shape, so their files repeat each other's names; so do verbs and the results that they show.
 DIVIDED = {"policies", "research"}
+RIVALS = ("policies", "rivals")  # which has a folder a policy again
 
 
 def part_of(file: Path) -> str:
     """The folder below which names are unique: `service`, `policies/newton`, `research/sweeps`, ..."""
     folders = file.relative_to(SOURCE).parts[:-1]
-    return "/".join(folders[: 2 if folders and folders[0] in DIVIDED else 1])
+    depth = 2 if folders and folders[0] in DIVIDED else 1
+    return "/".join(folders[: depth + (folders[:2] == RIVALS)])
 
 
 PARTS: dict[str, list[Path]] = {}

@@ -25,6 +25,11 @@ from hushprice.privacy.budget import EpsilonDelta, split
 from hushprice.settings import OPTIONS, PolicySettings, Settings
 
 HORIZON = 1000
+PURE = ("one-price", "mishra-ucb", "ldp-mab", "ldp-sgd")  # rivals that promise pure epsilon
+RIVALS_WITHOUT = (
+    *("thompson", "ucb-glm", "glm-ucb", "wang-optimism", "greedy-ils", "greedy-ils-dispersed", "mle-cycle"),
+    *("rmlp", "ellipsoid"),
+)
 BUDGET = split(0.6, 2e-6)
 TUNING = numerical(HORIZON, 3)
 
@@ -58,8 +63,10 @@ def test_an_unknown_calibration_is_refused_and_a_known_one_where_it_is_not_used(
     for calibration in ("bogus", "", "printed"):
         if name == "paper" and calibration in CALIBRATIONS:
             continue
-        known = f"calibration must be one of {', '.join(CALIBRATIONS)}, got {calibration!r}"
-        wrong = known if name == "paper" else f"calibration is for policy 'paper', got {calibration!r} for policy"
+        choices = CALIBRATIONS if name == "paper" else ("published", "tight")
+        known = f"calibration must be one of {', '.join(choices)}, got {calibration!r}"
+        elsewhere = f"calibration is for policies 'paper', .*, got {calibration!r} for policy"
+        wrong = known if "calibration" in reads(name) else elsewhere
         with pytest.raises(InvalidInput, match=f"^{wrong}"):
             built(name, calibration=calibration)
 
@@ -114,6 +121,9 @@ def test_only_policies_with_a_guarantee_claim_one() -> None:
         "fixed": EpsilonDelta(0.0, 0.0),
         "input-perturbation": None,
         "clairvoyant": None,
+        **{name: EpsilonDelta(0.6, 2e-6) for name in ("shariff-sheffet", "shariff-sheffet-revenue")},
+        **{name: EpsilonDelta(0.6, 0.0) for name in PURE},
+        **dict.fromkeys(RIVALS_WITHOUT, None),
     }
 
 

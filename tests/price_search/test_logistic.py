@@ -7,7 +7,6 @@ import math
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import wrightomega
 
 from hushprice.price_search.logistic import best_price_of_one, best_relative_price
 

@@ -163,7 +163,7 @@ def test_what_is_no_product_is_refused_at_every_entrance(given: Any) -> None:
     [
         ({"product": None}, "product is missing"),
         ({"world": None}, "world is missing"),
-        ({"policy": "greedy"}, "policy must be one of cautious, staying, one-price, thompson"),
+        ({"policy": "greedy"}, "policy must be one of cautious, staying, shariff-sheffet, .*thompson"),
         ({"device": "gpu"}, "device must be cpu for a world in NumPy, got 'gpu'"),
         ({"horizon": 0}, "horizon must be a whole number at or above 1, got 0"),
         ({"trials": 0}, "trials must be a whole number at or above 1, got 0"),

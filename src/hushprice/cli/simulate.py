@@ -18,12 +18,12 @@ def simulate(
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"{', '.join(POLICIES)}, or module:Class; with a product cautious, thompson, one-price or staying.  "
+            help=f"{', '.join(POLICIES)}, or module:Class; with a product cautious, staying or a rival.  "
             "[default: noisy-newton; with a product cautious]",
         ),
     ] = None,
     calibration: Annotated[
-        str, typer.Option(metavar="NAME", help="For policy paper: printed, published or tight.")
+        str, typer.Option(metavar="NAME", help="For policy paper printed, published or tight; for rivals the last two.")
     ] = "tight",
     horizon: options.Horizon = 100_000,
     dimension: options.Dimension = None,

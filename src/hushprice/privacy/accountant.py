@@ -38,7 +38,9 @@ _ROOT = 2e-9  # an epsilon found by searching is raised by this share, more than
 
 
 def epsilon_of(loss: Loss, delta: float) -> float:
-    """The least epsilon this proves at delta; infinity where nothing is proved."""
+    """The least epsilon this proves at delta; infinity where nothing is proved. A pure loss needs no delta."""
+    if loss == Loss(pure=loss.pure) and loss.pure > 0.0 and delta == 0.0:
+        return loss.pure
     checks.probability(delta=delta)
     checks.at_least(LEAST_DELTA, delta=delta)
     if loss.unbounded:
@@ -49,6 +51,8 @@ def epsilon_of(loss: Loss, delta: float) -> float:
         rest = replace(loss, epsilon=0.0, delta=0.0)
         left = delta - loss.delta
         return loss.epsilon + epsilon_of(rest, left) if left >= LEAST_DELTA else math.inf
+    if loss.pure > 0.0:  # with X <= pure + X', delta of X at epsilon is at most delta of X' at epsilon - pure
+        return loss.pure + epsilon_of(replace(loss, pure=0.0), delta)
     if loss.coordinates == 0:
         return _ideal_epsilon(loss, delta)
     # docs/proofs/discrete_noise.md: delta(eps) <= e^eta delta_ideal(eps - 2 eta) + spare, eta as below.
@@ -151,7 +155,7 @@ def _converted(loss: Loss, tilt: float, delta: float) -> float:
 
 def log_moment(loss: Loss, tilt: float) -> float:
     """ln E e^(tilt X); divided by the tilt, a Renyi divergence of order tilt + 1."""
-    total = 0.5 * tilt * (tilt + 1.0) * loss.mu_squared
+    total = tilt * loss.pure + 0.5 * tilt * (tilt + 1.0) * loss.mu_squared
     for radial in loss.radials:
         total += radial.count * (tilt * radial.shift + _log_length_moment(tilt * radial.scale, radial.degree))
     return total

@@ -261,6 +261,48 @@ class LogSums:
             raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LaplaceSums:
+    """Sums of numbers in [0, 1], a record in at most `levels` of them, each sum released once plus Laplace noise.
+
+    A node of a binary tree is such a sum. Which sums a record is in follows from slot numbers and earlier releases. The
+    noise has density e^(-|z|/scale) / (2 scale). For simulations: no exact sampler of it is offered live.
+    """
+
+    levels: int
+    scale: float
+
+    def __post_init__(self) -> None:
+        checks.whole(1, levels=self.levels)
+        checks.positive(scale=self.scale)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BitReports:
+    """Of every record one bit, kept with probability `keep` and turned over otherwise; nothing else leaves a device."""
+
+    keep: float
+
+    def __post_init__(self) -> None:
+        checks.probability(keep=self.keep)
+        checks.within(0.5, 1.0, keep=self.keep)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DirectionReports:
+    """Of every record one direction: a vector g in the unit ball becomes +-g/||g||, + with (1 + ||g||)/2, and then a
+    uniform point of the half-sphere around it with probability `keep`, of the opposite half-sphere otherwise.
+    """
+
+    dimension: int
+    keep: float
+
+    def __post_init__(self) -> None:
+        checks.whole(1, dimension=self.dimension)
+        checks.probability(keep=self.keep)
+        checks.within(0.5, 1.0, keep=self.keep)
+
+
 @dataclass(frozen=True, slots=True)
 class NotPrivate:
     """A release without noise: no finite epsilon covers it."""
@@ -275,6 +317,9 @@ Event = (
     | LogFit
     | LogSums
     | EarlierFit
+    | LaplaceSums
+    | BitReports
+    | DirectionReports
     | NotPrivate
 )
 

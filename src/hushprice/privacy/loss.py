@@ -1,9 +1,10 @@
 """From an event to its privacy loss: how much likelier what was released can be in one world than in its neighbour.
 
-The loss of everything together is at most G + sum_i (shift_i + scale_i R_i), where G is the loss of one mu-GDP release,
-N(mu^2/2, mu^2), and the R_i are independent lengths of a standard normal vector in one or two dimensions, independent
-of G. Releases may be chosen one after the other, each in view of those before (docs/proofs/composition.md). In either
-world this may fail to hold with the probability `failure` (docs/proofs/log_schema.md, section 3).
+The loss of everything together is at most pure + G + sum_i (shift_i + scale_i R_i), where `pure` is a number, G is the
+loss of one mu-GDP release, N(mu^2/2, mu^2), and the R_i are independent lengths of a standard normal vector in one or
+two dimensions, independent of G. Releases may be chosen one after the other, each in view of those before
+(docs/proofs/composition.md). In either world this may fail to hold with the probability `failure`
+(docs/proofs/log_schema.md, section 3).
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import (
     Batches,
+    BitReports,
     CovarianceStream,
+    DirectionReports,
     EarlierFit,
     Event,
+    LaplaceSums,
     LogFit,
     LogSums,
     MomentBatches,
@@ -58,6 +62,7 @@ class Loss:
     failure: float = 0.0  # the probability, in each world, that all this does not hold
     epsilon: float = 0.0  # of releases of which nothing but (epsilon, delta) is known, together
     delta: float = 0.0
+    pure: float = 0.0  # of releases whose loss never passes a number (docs/proofs/pure.md)
 
     @property
     def mu(self) -> float:
@@ -83,6 +88,10 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
             return _of_fit(event, count)
         case LogSums():
             return _of_log_sums(event, count, adjacency)
+        case LaplaceSums():
+            return Loss(pure=count * (1.0 + _ROUNDING) * event.levels / event.scale)
+        case BitReports() | DirectionReports():
+            return Loss(pure=count * (1.0 + _ROUNDING) * (math.log(event.keep) - math.log1p(-event.keep)))
         case NotPrivate():
             return Loss(unbounded=True)
     raise InvalidInput(f"no accountant knows the event {event!r}")
@@ -99,6 +108,7 @@ def compose(losses: Iterable[Loss]) -> Loss:
         failure=math.fsum(loss.failure for loss in losses),
         epsilon=math.fsum(loss.epsilon for loss in losses),
         delta=math.fsum(loss.delta for loss in losses),
+        pure=math.fsum(loss.pure for loss in losses),
     )
 
 

@@ -18,6 +18,7 @@ from hushprice.privacy.earlier import claimed_after
 from hushprice.product import Product, check_product
 from hushprice.shops.private_strategy import PrivateStrategy
 from hushprice.shops.result import ShopResult
+from hushprice.shops.rival_strategy import RIVALS, RivalStrategy, rival_of
 from hushprice.shops.strategy import Strategy
 from hushprice.shops.world import Contexts, World, chances, encoded, numbers
 from hushprice.shops.yardsticks import YARDSTICKS
@@ -34,6 +35,7 @@ STRATEGIES: dict[str, Callable[[Product, int, bool, np.random.Generator], Strate
     DEFAULT: PrivateStrategy,
     **YARDSTICKS,
 }
+KNOWN = (*STRATEGIES, *RIVALS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +81,8 @@ def run_shop(
     if workers is not None:
         checks.whole(1, workers=workers)
     check_product(product)
-    if not isinstance(policy, str) or policy not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
+    if not isinstance(policy, str) or policy not in KNOWN:
+        known = ", ".join(KNOWN)
         raise InvalidInput(f"policy must be one of {known} in a world of its own, got {checks.shown(policy)}")
     for method in ("contexts", "probabilities"):
         if not callable(getattr(world, method, None)):
@@ -113,10 +115,11 @@ def _claimed(job: ShopJob) -> EpsilonDelta | None:
     """The guarantee asked for, checked before a trial starts; None where there is none."""
     if job.policy == "staying":
         return EpsilonDelta(0.0, 0.0)
-    delta = {DEFAULT: parse_delta(job.product.delta, job.horizon), "one-price": 0.0}.get(job.policy)
-    if not job.noise or delta is None:
+    if job.policy not in STRATEGIES:
+        return rival_of(job.policy, job.product, job.horizon, job.noise).claimed
+    if not job.noise:
         return None
-    prior = job.product.prior if job.policy == DEFAULT else None
+    prior, delta = job.product.prior, parse_delta(job.product.delta, job.horizon)
     return claimed_after(None if prior is None else prior.paid, EpsilonDelta(job.product.epsilon, delta))
 
 
@@ -129,7 +132,7 @@ class _Trial:
 
 def _run_trial(job: ShopJob, number: int) -> _Trial:
     product = job.product
-    strategy = STRATEGIES[job.policy](product, job.horizon, job.noise, job.rng(number, _STRATEGY))
+    strategy = _strategy(job, job.rng(number, _STRATEGY))
     earned, stayed, charged = np.empty(job.horizon), np.empty(job.horizon), np.empty(job.horizon)
     for first in range(0, job.horizon, BLOCK):
         count = min(BLOCK, job.horizon - first)
@@ -148,6 +151,13 @@ def _run_trial(job: ShopJob, number: int) -> _Trial:
             earned[first + start : first + stop] = (prices - product.unit_cost) * chance
     at = job.checkpoints - 1
     return _Trial(np.cumsum(earned)[at], np.cumsum(stayed)[at], charged)
+
+
+def _strategy(job: ShopJob, rng: np.random.Generator) -> Strategy:
+    """What prices in this job: one of shops' own, or a rival of the catalog."""
+    if job.policy in STRATEGIES:
+        return STRATEGIES[job.policy](job.product, job.horizon, job.noise, rng)
+    return RivalStrategy(rival_of(job.policy, job.product, job.horizon, job.noise), job.product, rng)
 
 
 def _stretches(strategy: Strategy, count: int) -> Iterator[tuple[int, int]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hushprice import checks
 from hushprice.errors import InvalidInput, NotAvailable
 from hushprice.policies.protocol import Policy
+from hushprice.policies.rival_parts.rival_policy import KERNEL as RIVALS
 from hushprice.simulation.trial import Job
 
 DEVICES = ("cpu", "gpu", "auto")
@@ -64,6 +65,8 @@ def unfit(job: Job) -> str | None:
     """Why a job cannot run on any GPU, in one line; None where it can."""
     if job.engine != "compiled" or not isinstance(job.policy, Policy):
         return "device 'gpu' takes built-in policies, demand and features only; run parts of your own on the CPU"
+    if job.policy.kernel == RIVALS:
+        return f"device 'gpu' has no kernel for policy {job.policy.name!r}; run it on the CPU"
     if job.market.features.contexts == 0:
         return "device 'gpu' needs customers with at least one attribute; run this market on the CPU"
     if job.keep_prices:

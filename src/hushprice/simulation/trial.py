@@ -20,6 +20,7 @@ from hushprice.policies.paper.policy import PaperPolicy
 from hushprice.policies.paper.pricing import refresh
 from hushprice.policies.paper.rules import PaperRules
 from hushprice.policies.protocol import Policy
+from hushprice.policies.rival_parts.rival_policy import KERNEL as RIVALS
 from hushprice.privacy.budget import PrivacyBudget
 from hushprice.simulation import tally
 from hushprice.simulation.change import Change, world_of
@@ -29,6 +30,7 @@ from hushprice.simulation.kernels.newton import run_newton
 from hushprice.simulation.kernels.newton_prices import NewtonPlan
 from hushprice.simulation.kernels.paper import run_paper
 from hushprice.simulation.market import Market
+from hushprice.simulation.rival_run import run_rival
 from hushprice.simulation.world import CLAIRVOYANT, FIXED, LEARNING, RANDOM, Plan, TrialInput, TrialOutput, World
 from hushprice.types import FloatArray, IntArray
 
@@ -140,7 +142,12 @@ def _run_paper(job: Job, policy: Policy, world: World, given: TrialInput) -> tup
     return (run_paper if isinstance(policy, PaperPolicy) else run_baseline)(world, plan, given, output), output
 
 
-_KERNELS = {"newton": _run_newton, "paper": _run_paper}  # by Policy.kernel
+def _run_rival(job: Job, policy: Any, world: World, given: TrialInput) -> tuple[bool, TrialOutput]:
+    output = _output(job, 1)
+    return run_rival(world, policy, given, output), output
+
+
+_KERNELS = {"newton": _run_newton, "paper": _run_paper, RIVALS: _run_rival}  # by Policy.kernel
 
 
 def _output(job: Job, estimates: int) -> TrialOutput:

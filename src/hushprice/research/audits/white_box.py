@@ -12,6 +12,7 @@ from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.paper.noise import events
 from hushprice.policies.paper.policy import PaperPolicy
 from hushprice.policies.protocol import Policy
+from hushprice.policies.rival_parts.rival_policy import RivalPolicy
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import CovarianceStream, PerturbedEstimate
 from hushprice.research.audits.batches import audit_batches, batch_with
@@ -26,6 +27,7 @@ from hushprice.research.audits.objective_density import (
     releaser_of,
     sample,
 )
+from hushprice.research.audits.rivals import audit_rival
 from hushprice.research.audits.worst_records import first_belief, worst_for_newton
 
 
@@ -106,6 +108,8 @@ def white_box(
 
     Streams of `steps` records are audited, with the policy's noise: the work grows with the square of their length.
     """
+    if isinstance(policy, RivalPolicy):
+        return audit_rival(policy, steps=steps, seed=seed)
     if not policy.private or policy.basis is None:
         return []
     if isinstance(policy, NewtonPolicy):

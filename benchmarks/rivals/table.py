@@ -1,0 +1,192 @@
+"""Every policy in one table: the paper's markets and three shops, on the same customers with the same luck.
+
+    python benchmarks/rivals/table.py              # what is missing in results.json; long if all is
+    python benchmarks/rivals/table.py --page       # put the tables of the last results into docs/lab/rivals.md
+
+A cell is measured once and kept in benchmarks/rivals/results.json; delete it there to measure it again. Speeds are
+customers a second of CPU time, in the cell d = 2, T = 100,000, epsilon 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import textwrap
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from shops.designed import cases
+
+from hushprice import simulate
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results.json"
+PAGE = HERE.parents[1] / "docs" / "lab" / "rivals.md"
+TRIALS = 4
+HORIZONS = (10_000, 100_000)
+EPSILONS = (0.2, 1.0, 10.0)
+MARKETS = ("d = 2", "d = 3")
+SHOPS = ("elastic", "classes, 60 % buy", "half buy")
+
+# label: policy, settings; docs/guide/rivals.md says what each protects
+PRIVATE: dict[str, tuple[str, dict[str, Any]]] = {
+    "**noisy-newton**": ("noisy-newton", {}),
+    "**cautious**": ("cautious", {}),
+    "paper, tight": ("paper", {}),
+    "shariff-sheffet": ("shariff-sheffet", {}),
+    "shariff-sheffet, published": ("shariff-sheffet", {"calibration": "published"}),
+    "shariff-sheffet-revenue": ("shariff-sheffet-revenue", {}),
+    "one-price": ("one-price", {}),
+    "mishra-ucb": ("mishra-ucb", {}),
+    "mishra-ucb, published": ("mishra-ucb", {"calibration": "published"}),
+    "ldp-mab": ("ldp-mab", {}),
+    "ldp-sgd": ("ldp-sgd", {}),
+}
+OPEN: dict[str, tuple[str, dict[str, Any]]] = {
+    "fixed, best in hindsight": ("fixed", {}),
+    "random": ("random", {}),
+    "nonprivate": ("nonprivate", {}),
+    **{
+        name: (name, {})
+        for name in (
+            *("thompson", "ucb-glm", "glm-ucb", "wang-optimism", "rmlp", "mle-cycle"),
+            *("greedy-ils", "greedy-ils-dispersed", "ellipsoid"),
+        )
+    },
+}
+MARKETS_ONLY = {"noisy-newton", "paper", "nonprivate", "fixed", "random"}
+SHOPS_ONLY = {"cautious"}
+
+
+def cells() -> list[tuple[str, str, int, float | None]]:
+    """Label, place, horizon and epsilon of everything there is to measure, the quick ones first."""
+    made: list[tuple[str, str, int, float | None]] = []
+    for horizon in HORIZONS:
+        for places in (MARKETS, SHOPS):
+            for epsilon in (1.0, None, 0.2, 10.0):
+                for label, (policy, settings) in (OPEN if epsilon is None else PRIVATE).items():
+                    if runs_in(policy, settings, places):
+                        made += [(label, place, horizon, epsilon) for place in places]
+    return made
+
+
+def runs_in(policy: str, settings: dict[str, Any], places: tuple[str, ...]) -> bool:
+    """Does the policy run there? Shops take no calibration."""
+    return policy not in SHOPS_ONLY if places == MARKETS else policy not in MARKETS_ONLY and not settings
+
+
+def measure(label: str, place: str, horizon: int, epsilon: float | None) -> dict[str, Any]:
+    """Mean, error, what is proven, and CPU seconds a trial."""
+    policy, settings = (PRIVATE | OPEN)[label]
+    began = time.process_time()
+    if place in SHOPS:
+        case = cases(horizon)[place]
+        product = replace(case.product, epsilon=epsilon or 1.0)
+        shop = simulate(policy, product=product, world=case.world, horizon=horizon, trials=TRIALS, workers=1)
+        found = {"mean": shop.gain, "error": shop.gain_error, "proven": None}
+    else:
+        budget = {} if epsilon is None else {"epsilon": epsilon}
+        given = {"horizon": horizon, "dimension": int(place[-1]), "trials": TRIALS, "workers": 1}
+        market = simulate(policy, **given, **budget, **settings)
+        mean, error = market.average_regret.mean, market.average_regret.standard_error
+        proven = None if market.proven is None else market.proven.epsilon
+        found = {"mean": 1e4 * mean, "error": 1e4 * (error or 0.0), "proven": proven}
+    return found | {"seconds": (time.process_time() - began) / TRIALS, "trials": TRIALS}
+
+
+def key(label: str, place: str, horizon: int, epsilon: float | None) -> str:
+    return f"{label} | {place} | {horizon} | {epsilon}"
+
+
+def number(value: float) -> str:
+    return f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def entry(found: dict[str, Any] | None, shop: bool) -> str:
+    """A cell of a table: regret x 10,000, or earnings as a share of staying."""
+    if found is None:
+        return "not run"
+    fewer = "" if found["trials"] == TRIALS else f" ({found['trials']:.0f})"
+    if shop:
+        return f"{found['mean']:.3f}±{found['error']:.3f}{fewer}"
+    return f"{number(found['mean'])} ± {number(found['error'])}{fewer}"
+
+
+def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | None) -> str:
+    """Rows: policies. Columns: places at both horizons; in markets also what is proven, and customers a second."""
+    shop = places == SHOPS
+    heads = [
+        f"{place.partition(',')[0]}, {horizon:.0e}".replace("e+0", "e") for place in places for horizon in HORIZONS
+    ]
+    extra = [] if shop else ["proven", "customers/s"]
+    lines = [f"| policy | {' | '.join([*heads, *extra])} |", "|---|" + "---:|" * len(heads + extra)]
+    for label, (policy, settings) in (OPEN if epsilon is None else PRIVATE).items():
+        if not runs_in(policy, settings, places):
+            continue
+        found = [results.get(key(label, place, horizon, epsilon)) for place in places for horizon in HORIZONS]
+        row = [label, *(entry(each, shop) for each in found)]
+        if not shop:
+            proven = next((each["proven"] for each in reversed(found) if each and each["proven"] is not None), None)
+            timed = next(
+                ((each, n) for each, n in zip(found[1::-1], HORIZONS[::-1], strict=True) if each and each["seconds"]),
+                None,
+            )
+            row.append("-" if proven is None else f"{proven:.3g}")
+            row.append("-" if timed is None else f"{timed[1] / max(timed[0]['seconds'], 1e-9):,.0f}")
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def reproduced() -> str:
+    """What was found in the rivals' own settings, an item each."""
+    found = json.loads((HERE / "reproduced.json").read_text())
+    items = (f"- `{name}`. Reported: {each['reported']}. Found: {each['found']}." for name, each in found.items())
+    return "\n".join(textwrap.fill(item, 118, subsequent_indent="  ", break_on_hyphens=False) for item in items)
+
+
+def tables(results: dict[str, Any]) -> dict[str, str]:
+    """Every table of the page by its name."""
+    made = {"reproduced": reproduced()}
+    for name, places in (("cells", MARKETS), ("shops", SHOPS)):
+        for epsilon in (*EPSILONS, None):
+            made[f"{name}-{'open' if epsilon is None else f'{epsilon:g}'}"] = table(results, places, epsilon)
+    return made
+
+
+def write_page(results: dict[str, Any]) -> None:
+    """Put the tables between their marks."""
+    text = PAGE.read_text()
+    for name, made in tables(results).items():
+        before, mark, rest = text.partition(f"<!-- {name} -->\n")
+        text = before + mark + made + "\n\n" + rest.partition("\n\n")[2]
+    PAGE.write_text(text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop after this long, between two cells")
+    given = parser.parse_args()
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    began = time.monotonic()
+    for cell in [] if given.page else cells():
+        if key(*cell) in results or time.monotonic() - began > 60.0 * given.minutes:
+            continue
+        results[key(*cell)] = {name: value and float(f"{value:.6g}") for name, value in measure(*cell).items()}
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        print(key(*cell), entry(results[key(*cell)], cell[1] in SHOPS), flush=True)
+    if given.page:
+        write_page(results)
+
+
+if __name__ == "__main__":
+    main()

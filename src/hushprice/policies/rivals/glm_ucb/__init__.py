@@ -1,0 +1,1 @@
+"""GLM-UCB: Filippi, Cappe, Garivier and Szepesvari, "Parametric bandits: the generalized linear case", 2010."""

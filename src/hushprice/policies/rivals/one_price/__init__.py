@@ -1,0 +1,1 @@
+"""Private explore-then-commit, the yardstick: try a few prices, release their noisy sales once, keep the best."""

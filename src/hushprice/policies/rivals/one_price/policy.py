@@ -1,0 +1,59 @@
+"""The policy: pure epsilon by Laplace noise on the sales of each price tried."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from hushprice.demand.features import FeatureMap
+from hushprice.demand.protocol import Demand
+from hushprice.policies.rival_parts.frame import Customers, Frame
+from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
+from hushprice.policies.rivals.one_price.pricing import LEVELS, PriceList
+from hushprice.policies.rivals.one_price.private import SalesReleaser
+from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.events import LaplaceSums
+from hushprice.settings import PolicySettings
+from hushprice.types import FloatArray
+
+__all__ = ["KERNEL", "READS", "build", "rival"]
+
+READS: dict[str, tuple[str, ...]] = {"one-price": ()}
+_MARGIN = 1e-9  # of the scale: above what loss.py adds for rounding
+
+
+class OnePrice:
+    """Both sides in one trial."""
+
+    def __init__(self, frame: Frame, rng: np.random.Generator, *, event: LaplaceSums | None) -> None:
+        self._list, self._count = PriceList(frame), 0
+        self._releaser = SalesReleaser(LEVELS, event, rng)
+
+    @property
+    def due(self) -> int:
+        left = self._list.explored - self._count
+        return left if left > 0 else 2**62
+
+    def prices(self, customers: Customers) -> FloatArray:
+        return self._list.prices(self._count, customers.size)
+
+    def learn(self, customers: Customers, prices: FloatArray, demands: FloatArray) -> None:
+        if self._count >= self._list.explored:
+            return
+        self._releaser.absorb(self._list.levels(self._count, len(demands)), demands)
+        self._count += len(demands)
+        if self._count >= self._list.explored:
+            self._list.accept(self._releaser.release())
+
+
+def rival(asked: Asked, frame: Frame) -> RivalPolicy:
+    """The policy for a frame. Which price a customer gets follows from the slot alone, and contexts are never read."""
+    event = LaplaceSums(levels=1, scale=(1.0 + _MARGIN) / asked.claimed.epsilon) if asked.drawn else None
+    begin = functools.partial(OnePrice, event=event)
+    return guarded(asked, frame, begin, event, EpsilonDelta(asked.claimed.epsilon, 0.0))
+
+
+def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
+    """The policy that the settings ask for."""
+    return built(rival, settings, demand, features)

@@ -1,0 +1,143 @@
+"""What rivals' private sides tell, measured: streams exactly, pure ones by the largest ratio of chances."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hushprice.errors import InvalidInput
+from hushprice.policies.rival_parts.rival_policy import RivalPolicy
+from hushprice.policies.rivals.ldp_mab.private import report
+from hushprice.policies.rivals.ldp_sgd.private import direction
+from hushprice.policies.rivals.mishra.private import LaplaceTree
+from hushprice.policies.rivals.one_price.private import SalesReleaser
+from hushprice.policies.rivals.shariff_sheffet.private import GramReleaser
+from hushprice.privacy.events import BitReports, CovarianceStream, DirectionReports, LaplaceSums
+from hushprice.privacy.loss import loss_of
+from hushprice.releases import CovarianceRelease
+from hushprice.research.audits.finding import Measurement
+from hushprice.research.audits.linear_gaussian import ScriptedStreamNoise, audit_stream
+from hushprice.types import FloatArray
+
+_COINS = 4001  # places of a coin that are tried, evenly spaced
+_SLACK = 1e-3  # of ratios found by counting coins
+
+
+def audit_rival(policy: RivalPolicy, *, steps: int = 15, longest: float = 1.0, seed: int = 0) -> list[Measurement]:
+    """One measurement of the policy's event, against what loss.py charges; none where nothing is claimed.
+
+    `longest` is the length of records that are fed to a stream: more than 1 asks whether they are held to the ball.
+    """
+    event = policy.event
+    if event is None:
+        return []
+    if isinstance(event, CovarianceStream):
+        short, build = replace(event, steps=steps), _build(event, steps, longest)
+        return [audit_stream(short, policy.adjacency, build=build, seed=seed)]
+    charged = loss_of(event, 1, policy.adjacency).pure
+    match event:
+        case LaplaceSums():
+            name, measured = "sums with Laplace noise", _sum_ratio(policy, event, steps)
+        case BitReports():
+            name, measured = "reports of a bit", _bit_ratio(event)
+        case DirectionReports():
+            name, measured = "reports of a direction", _direction_ratio(event)
+        case _:
+            raise InvalidInput(f"policy {policy.name!r} has releasers that no audit here knows")
+    held, detail = measured <= charged * (1.0 + _SLACK) + _SLACK, "largest ln of a ratio of chances"
+    return [Measurement(f"{name} ({policy.adjacency.value})", measured, charged, held, detail)]
+
+
+class _ManyScripted:
+    """A script of noise that gives many periods at once, as the tape does."""
+
+    def __init__(self, script: ScriptedStreamNoise) -> None:
+        self._script = script
+
+    def normals(self, stream: int, period: int, count: int) -> FloatArray:
+        return self._script.normals(stream, period, count)
+
+    def normals_many(self, stream: int, first: int, periods: int, count: int) -> FloatArray:
+        return np.column_stack([self._script.normals(stream, first + i, count) for i in range(periods)])
+
+
+class _Stretching:
+    """A releaser that gets every record `longest` times as long as it was."""
+
+    def __init__(self, releaser: GramReleaser, longest: float) -> None:
+        self._releaser, self._longest = releaser, longest
+
+    def absorb(self, phi: FloatArray) -> CovarianceRelease:
+        return self._releaser.absorb(self._longest * phi)
+
+
+def _build(event: CovarianceStream, steps: int, longest: float) -> Any:
+    short = replace(event, steps=steps)
+    return lambda source: _Stretching(GramReleaser(event.dimension, steps + 1, short, _ManyScripted(source)), longest)
+
+
+class _Quiet:
+    """Laplace noise of 0."""
+
+    def laplace(self, size: int) -> FloatArray:
+        return np.zeros(size)
+
+
+def _sum_ratio(policy: RivalPolicy, event: LaplaceSums, steps: int) -> float:
+    """Over everything released without its noise, how far two outcomes of one record move it, in units of the scale.
+
+    Laplace noise on a number that moves by m has a log-ratio of m / scale at most, and reaches it.
+    """
+    count = min(steps, 2**event.levels - 1) if event.levels > 1 else steps
+    released = _sales if policy.name == "one-price" else _nodes
+    return max(
+        float(np.abs(released(event, count, at, -1e9) - released(event, count, at, 1e9)).sum()) / event.scale
+        for at in range(count)
+    )
+
+
+def _sales(event: LaplaceSums, count: int, position: int, outcome: float) -> FloatArray:
+    """What one-price releases of records that sold nothing but for one."""
+    releaser = SalesReleaser(5, event, _Quiet())  # type: ignore[arg-type]
+    sales = np.zeros(count)
+    sales[position] = outcome
+    releaser.absorb(np.arange(count) % 5, sales)
+    return releaser.release().score
+
+
+def _nodes(event: LaplaceSums, count: int, position: int, outcome: float) -> FloatArray:
+    """Every node that a tree closes."""
+    tree = LaplaceTree(event, event.levels, _Quiet())  # type: ignore[arg-type]
+    closed = np.empty(count)
+    for at in range(count):
+        tree.absorb(np.array([outcome if at == position else 0.0]))
+        closed[at] = tree.newest
+    return closed
+
+
+def _bit_ratio(event: BitReports) -> float:
+    """Coins evenly spread over the unit interval: how often each bit is reported as 1."""
+
+    class Even:
+        def random(self, size: int) -> FloatArray:
+            return (np.arange(size) + 0.5) / size
+
+    ones, zeros = (report(np.full(_COINS, bought), event, Even()).mean() for bought in (1.0, 0.0))  # type: ignore[arg-type]
+    return max(math.log(ones / zeros), math.log((1.0 - zeros) / (1.0 - ones)))
+
+
+def _direction_ratio(event: DirectionReports) -> float:
+    """The same for two opposite gradients of length 1, and the half-sphere that is sent."""
+    gradient, normals, out = np.zeros(event.dimension), np.ones(event.dimension), np.empty(event.dimension)
+    chances = []
+    for side in (1.0, -1.0):
+        gradient[0] = side
+        inside = 0
+        for coin in range(_COINS):
+            direction(gradient, normals, 0.5, (coin + 0.5) / _COINS, event.keep, out)
+            inside += out[0] > 0.0
+        chances.append(inside / _COINS)
+    return max(math.log(chances[0] / chances[1]), math.log((1.0 - chances[1]) / (1.0 - chances[0])))
