@@ -110,7 +110,7 @@ def test_simulated_noise_is_refused(shop: Path, call: Callable) -> None:
 
 
 BAD = {
-    "certificate": "--pricer, --key and --output must be given",
+    "certificate": "--pricer or --fit, --key and --output must be given",
     "certificate --new-key a.key --pricer late.pricer": "--new-key makes a key and nothing else",
     "certificate --pricer absent --key shop.key --output a.json": "'absent' cannot be read",
     "certificate --pricer late.pricer --key absent --output a.json": "key file 'absent' cannot be read",

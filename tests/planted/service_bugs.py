@@ -12,8 +12,8 @@ from tests.planted.planting import changed, together
 
 from hushprice.policies.newton.pricing import customer_price
 from hushprice.price_search.certified import STACK
+from hushprice.privacy import earlier
 from hushprice.privacy.certificates import batch_facts
-from hushprice.privacy.certificates import statements as every_policy
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.quoting.product_table import ProductTable
@@ -76,8 +76,8 @@ def _caps_erased(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _without_restores(real: Callable[..., Any]) -> Callable[..., Any]:
-    def guarantee(products: Any, delta: float) -> Any:
-        return real([(loss, cap, 0) for loss, cap, _ in products], delta)
+    def guarantee(products: Any, delta: float, *earlier: Any) -> Any:
+        return real([(loss, cap, 0) for loss, cap, _ in products], delta, *earlier)
 
     return guarantee
 
@@ -107,10 +107,7 @@ releases_told_apart_by_number = changed(
     lost_releases, "is_known", lambda real: lambda seen, *more: real(msgspec.structs.replace(seen, digest=b""), *more)
 )
 overlap_taken_for_a_restore_told_in_time = changed(lost_releases, "is_on", lambda real: lambda lineage, mark: True)
-overlaps_free_for_records = together(
-    changed(certificates, "in_histories", lambda real: lambda loss, histories: loss),
-    changed(every_policy, "in_histories", lambda real: lambda loss, histories: loss),
-)
+overlaps_free_for_records = changed(earlier, "in_histories", lambda real: lambda loss, histories: loss)
 retention_that_forgets_caps = changed(sqlite_learner, "erase_quotes", _caps_erased)
 shown_without_a_note = changed(ProductTable, "note", lambda real: lambda self, store, products: [])
 restored_backups_free_for_customers = together(

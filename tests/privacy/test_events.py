@@ -15,9 +15,12 @@ from hushprice.privacy import events, streams
 from hushprice.privacy.events import (
     MOST_LEVELS,
     Batches,
+    BitReports,
     CovarianceStream,
+    DirectionReports,
     EarlierFit,
     Event,
+    LaplaceSums,
     LogFit,
     LogSums,
     MomentBatches,
@@ -56,6 +59,9 @@ EVENTS: list[Event] = [
     ),
     LogFit(descriptions=17, scores=6, description_noise=9.0, score_noise=(8.0, 6.0), rows=3),
     EarlierFit(fit="0" * 64, epsilon=1.0, delta=1e-6),
+    LaplaceSums(levels=3, scale=2.0),
+    BitReports(keep=0.75),
+    DirectionReports(dimension=3, keep=0.75),
     NotPrivate(),
 ]
 FREE = ("grid", "output_grid", "levels", "live", "descriptions", "largest")  # 0 is one of their values
