@@ -11,9 +11,8 @@ from driver import SHORT, play
 from instance import Instance
 
 from hushprice.demand.features import main_effects
-from hushprice.live.pricer import Pricer, open_pricer
+from hushprice.live.pricer import Pricer
 from hushprice.policies.protocol import Policy
-from hushprice.product import Product
 from hushprice.simulation.market import paper_market
 from hushprice.simulation.run import prepare, run
 
@@ -21,25 +20,21 @@ EPSILON = 1.0  # eps1 + eps2, with delta1 + delta2 = 2/T^2: the defaults
 PRIVATE = f"eps {EPSILON:g}, delta 2/T^2"
 SIMULATED = (  # name, policy, calibration, privacy
     ("nonprivate, simulated", "nonprivate", "tight", "no"),
-    ("noisy-newton, simulated", "noisy-newton", "tight", PRIVATE),
     ("paper@tight, simulated", "paper", "tight", PRIVATE),
     ("paper@published, simulated", "paper", "published", PRIVATE),
     ("best fixed price in hindsight", "fixed", "tight", "a yardstick"),
     ("random price", "random", "tight", "reads nothing"),
 )
-LIVE = (
-    ("nonprivate, live", "nonprivate", "tight", "no"),
-    ("noisy-newton, live", "noisy-newton", "tight", PRIVATE),
-    ("paper@tight, live", "paper", "tight", PRIVATE),
-)
-SHOPS = (("cautious, live", 0.02),)  # name, risk
+LIVE = (("nonprivate, live", "nonprivate", "tight", "no"), ("paper@tight, live", "paper", "tight", PRIVATE))
 
 
 class Live:
     """A pricer as a shop runs it, with noise from the operating system."""
 
-    def __init__(self, pricer: Pricer) -> None:
-        self.pricer, self.open = pricer, ""
+    def __init__(self, policy: Policy, dimension: int, horizon: int) -> None:
+        demand = paper_market(dimension).demand
+        self.pricer = Pricer(policy=policy, demand=demand, features=main_effects(dimension - 1), horizon=horizon)
+        self.open = ""
 
     def price(self, x: list[float]) -> float:
         quote = self.pricer.quote(x)
@@ -84,39 +79,7 @@ def live(policy: str, calibration: str, instance: Instance, seed: int, limit: fl
     if not isinstance(job.policy, Policy):
         raise TypeError(f"policy must be a built-in one, got {policy!r}")
     shown = first_periods(instance, horizon)
-    demand, features = paper_market(dimension).demand, main_effects(dimension - 1)
-
-    def pricer() -> Live:
-        return Live(Pricer(policy=job.policy, demand=demand, features=features, horizon=horizon))
-
-    return [play(pricer(), shown, trial, limit) for trial in range(instance.trials)]
-
-
-def product(dimension: int, risk: float) -> Product:
-    """The paper's instance as a shop would describe it: half of the highest price today, and a quarter who buy.
-
-    In truth 22 % buy at d = 2, where 0.5 happens to be nearly the best single price, and 28 % at d = 3.
-    """
-    return Product(
-        floor=0.0,
-        ceiling=1.0,
-        reference_price=0.5,
-        conversion=0.25,
-        contexts=dimension - 1,
-        epsilon=EPSILON,
-        risk=risk,
-    )
-
-
-def shop(risk: float, instance: Instance, limit: float) -> list[list[dict[str, Any]]]:
-    """Policy cautious, live, once for each horizon: it is told how many customers there will be."""
-    trials: list[list[dict[str, Any]]] = [[] for _ in range(instance.trials)]
-    for horizon in dict.fromkeys((min(SHORT, instance.horizon), instance.horizon)):
-        shown = first_periods(instance, horizon)
-        for number, trial in enumerate(trials):
-            pricer = open_pricer(product=product(instance.contexts.shape[2] + 1, risk), horizon=horizon)
-            trial.append(play(Live(pricer), shown, number, limit, worth=0.0)[-1])
-    return trials
+    return [play(Live(job.policy, dimension, horizon), shown, trial, limit) for trial in range(instance.trials)]
 
 
 def on_the_grid(instance: Instance) -> list[list[dict[str, Any]]]:

@@ -87,12 +87,6 @@ def our_rows(group: str, instances: dict[int, Instance], only: str, limit: float
         runs = {str(d): measure(policy, calibration, each, SEED, limit) for d, each in instances.items()}
         rows.append({"name": name, "private": private, "settings": "defaults", "runs": runs, "problem": ""})
         print(line_of(rows[-1]), flush=True)
-    for name, risk in ours.SHOPS if group == "live" else ():
-        if only in name:
-            runs = {str(d): ours.shop(risk, each, limit) for d, each in instances.items()}
-            settings = f"{ours.product(2, risk)}"
-            rows.append({"name": name, "private": ours.PRIVATE, "settings": settings, "runs": runs, "problem": ""})
-            print(line_of(rows[-1]), flush=True)
     name = "clairvoyant on the peers' 20 prices"
     if group == "simulated" and only in name:
         runs = {str(d): ours.on_the_grid(each) for d, each in instances.items()}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from tests.planted.planting import Between, Bug, changed, together
+from tests.planted.planting import Between, Bug, changed
 
 from hushprice.noise import Tape
 from hushprice.policies.cautious.noise import MomentNoise
@@ -117,40 +116,6 @@ def _uncharged(real: Any) -> Any:
 
 
 earnings_not_charged = changed(loss, "_of_moments", _uncharged)
-
-
-def _half_for_the_holdout(real: Any) -> Any:
-    def event(self: Any, contexts: int, *, live: bool) -> Any:
-        made = real(self, contexts, live=live)
-        return replace(made, holdout_noise=0.5 * made.holdout_noise)
-
-    return event
-
-
-holdout_not_charged = together(
-    changed(
-        loss,
-        "_of_moments",
-        lambda real: lambda event, count, adjacency: real(replace(event, holdout_noise=None), count, adjacency),
-    ),
-    changed(MomentNoise, "event", _half_for_the_holdout),
-)
-holdout_scored_too = _contributions(
-    lambda self, real, x, z, coins, y, theta, holdout: real(self, x, z, coins, y, theta, holdout)._replace(
-        scores=real(self, x, z, coins, y, theta, np.zeros(len(y), dtype=bool)).scores
-    )
-)
-
-
-def _less_for_the_holdout(real: Any) -> Any:
-    def start(self: Any, *, noise: Any, **given: Any) -> None:
-        described, (held, earned) = noise
-        real(self, noise=(described, (0.8 * held, earned)), **given)
-
-    return start
-
-
-holdout_noise_a_fifth_smaller = changed(IdealSums, "__init__", _less_for_the_holdout)
 
 
 def _readable_alone(real: Any) -> Any:

@@ -326,13 +326,6 @@ PLANTED = [
         "moments: noise that ignores its slot", moment.noise_of_the_first_slot, moments.every_batch_has_noise_of_its_own
     ),
     Planted("moments: earnings not charged", moment.earnings_not_charged, moments.sums_keep_to_what_is_charged),
-    Planted("moments: holdout not charged", moment.holdout_not_charged, moments.sums_keep_to_what_is_charged),
-    Planted("moments: holdout in the score too", moment.holdout_scored_too, moments.sums_keep_to_what_is_charged),
-    Planted(
-        "moments: noise of the holdout a fifth too small",
-        moment.holdout_noise_a_fifth_smaller,
-        moments.sums_keep_to_what_is_charged,
-    ),
     Planted(
         "moments: noise a fifth too small",
         moment.noise_a_fifth_smaller,

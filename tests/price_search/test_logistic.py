@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushprice.price_search.logistic import best_price_of_one, best_relative_price, wright_omega
+from hushprice.price_search.logistic import best_price_of_one, best_relative_price
 
 LIMITS = {"lowest": -1.0, "highest": 0.8}
 
@@ -37,9 +37,3 @@ def test_where_price_does_not_matter_the_highest_is_best() -> None:
 def test_what_is_not_a_number_is_no_price() -> None:
     for level, response in ((math.nan, 1.0), (0.0, math.nan)):
         assert math.isnan(best_price_of_one(level, response, margin=2.0, **LIMITS))
-
-
-def test_wright_omega_is_scipys() -> None:
-    t = np.concatenate([np.linspace(-699.0, 699.0, 20_001), np.linspace(-4.0, 5.0, 20_001), [29.9999, 30.0, 30.0001]])
-    np.testing.assert_allclose(wright_omega(t), wrightomega(t), rtol=2e-14)
-    np.testing.assert_array_equal(wright_omega(np.array([-1e300, 1e300])), wright_omega(np.array([-700.0, 700.0])))

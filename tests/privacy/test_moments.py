@@ -86,15 +86,6 @@ def test_the_squares_of_three_sums_add_up(adjacency: Adjacency, described: float
     assert loss_of(alone, 1, adjacency).mu_squared == pytest.approx(cost - described / 400.0, rel=1e-9)
 
 
-@pytest.mark.parametrize("adjacency", [REPLACED, ZEROED])
-def test_a_slot_is_in_the_holdout_or_not_and_the_dearer_of_the_two_is_charged(adjacency: Adjacency) -> None:
-    described = (2.0 if adjacency is REPLACED else 1.0) / 400.0
-    for held, cost in ((100.0, 1.0 / 9.0 + 1.0 / 900.0), (2.0, 1.0 / 4.0)):
-        found = loss_of(dataclasses.replace(EVENT, holdout_noise=held), 1, adjacency)
-        assert found.mu_squared == pytest.approx(described + cost, rel=1e-9)
-    assert loss_of(dataclasses.replace(EVENT, holdout_noise=30.0), 1, adjacency) == loss_of(EVENT, 1, adjacency)
-
-
 def test_live_noise_costs_its_cuts_and_counts_its_numbers() -> None:
     ideal, live = (loss_of(dataclasses.replace(EVENT, live=live), 1, REPLACED) for live in (False, True))
     assert ideal.mu < live.mu < ideal.mu * (1.0 + 1e-7)
@@ -110,7 +101,7 @@ def test_what_is_cut_and_rounded_moves_less_than_is_charged() -> None:
 
 
 @pytest.mark.parametrize("noise", [5e-324, 1e-160, 1e160, 1e308])
-@pytest.mark.parametrize("name", ["noise", "description_noise", "earnings_noise", "holdout_noise"])
+@pytest.mark.parametrize("name", ["noise", "description_noise", "earnings_noise"])
 @pytest.mark.parametrize("live", [False, True])
 def test_noise_of_no_sensible_size_costs_a_number_or_infinity(name: str, noise: float, live: bool) -> None:
     found = loss_of(dataclasses.replace(EVENT, live=live, **{name: noise}), 1, REPLACED)
@@ -124,7 +115,6 @@ def test_noise_of_no_sensible_size_costs_a_number_or_infinity(name: str, noise: 
         *itertools.product(
             ("noise", "description_noise", "earnings_noise"), (0.0, -1.0, math.nan, math.inf, None, "1")
         ),
-        *itertools.product(("holdout_noise",), (0.0, -1.0, math.nan, math.inf, "1")),
         *itertools.product(("largest",), (-0.1, 1.1, math.nan, None)),
         *itertools.product(("own",), ((), (-0.1,), (0.5, 1.1), (math.nan,), (None,))),
         *itertools.product(("scores",), (0, -1, 2.5, math.nan)),

@@ -25,14 +25,13 @@ from hushprice.errors import InvalidInput
 from hushprice.live import saved
 from hushprice.noise import NoiseSource, System
 from hushprice.policies.catalog import build
-from hushprice.policies.cautious.frozen_slots import FrozenSlots
 from hushprice.policies.cautious.policy import DEMAND
 from hushprice.policies.paper.private.covariance import CovarianceReleaser
 from hushprice.policies.paper.private.estimate import EstimateReleaser
 from hushprice.policies.protocol import Engine, Learner, Policy, Quoter, part
 from hushprice.prior import Prior
 from hushprice.privacy.ledger import Ledger
-from hushprice.product import Product, check_product, with_prior
+from hushprice.product import Product, with_prior
 from hushprice.settings import DEFAULT_POLICY, PRODUCT_HORIZON, PRODUCT_POLICY, PolicySettings, Settings
 from hushprice.slots import Observation, Slots
 from hushprice.types import FloatArray
@@ -151,32 +150,6 @@ class Pricer:
         """Is there still a slot to learn?"""
         return self.slots.learned < self.slots.last
 
-    @property
-    def frozen(self) -> bool:
-        """Does everybody pay today's price? By hand, or because the holdout showed that prices earn too little."""
-        slots = self._frozen_slots
-        return slots is not None and slots.now
-
-    def freeze(self) -> None:
-        """Today's price for everybody, from the next quote on, until `resume`. For a pricer with a product."""
-        with self._lock:
-            self._can_freeze().begin(self.slots.count + 1)
-
-    def resume(self) -> None:
-        """Prices by what was learned again. What the holdout shows is watched anew where the pricer froze itself."""
-        with self._lock:
-            self._can_freeze().end(self.slots.count + 1)
-
-    @property
-    def _frozen_slots(self) -> FrozenSlots | None:
-        return getattr(self.engine, "frozen", None)
-
-    def _can_freeze(self) -> FrozenSlots:
-        slots = self._frozen_slots
-        if slots is None:
-            raise InvalidInput(f"policy must be {PRODUCT_POLICY!r} to freeze prices, got {self.policy.name!r}")
-        return slots
-
     def certificate(
         self, key: Ed25519PrivateKey, *, issued: datetime.date | None = None, previous: Certificate | None = None
     ) -> Certificate:
@@ -223,8 +196,7 @@ class Pricer:
         raise TypeError("a pricer cannot be copied or pickled: two of them would spend one budget; use save and load")
 
     def __repr__(self) -> str:
-        frozen = ", frozen" if self.frozen else ""
-        return f"Pricer(policy={self.policy.name!r}, quotes={self.slots.count}, horizon={self.horizon}{frozen})"
+        return f"Pricer(policy={self.policy.name!r}, quotes={self.slots.count}, horizon={self.horizon})"
 
 
 def open_pricer(
@@ -266,7 +238,6 @@ def open_pricer(
     if prior is not None:
         product = with_prior(product, prior)
     if product is not None:
-        check_product(product)
         own = None if features == "main" else features
         given = {"contexts": contexts, "schema": schema, "demand": demand, "features": own}
         settings = _of_product(product, horizon, policy, given, asked)

@@ -156,9 +156,7 @@ def _check_follows(certificate: Certificate, previous: Certificate, *, named: bo
             f"public_key is {certificate.public_key}, but the previous certificate's is {previous.public_key}: "
             "give the new public key as its owner has made it known"
         )
-    before_parameters = previous.content("parameters")
-    parameters = _said_before(certificate.content("parameters"), before_parameters)
-    unchanged = canonical.difference(parameters, before_parameters, "parameters")
+    unchanged = canonical.difference(certificate.content("parameters"), previous.content("parameters"), "parameters")
     claims = canonical.difference(
         certificate.content("result")["claimed"], previous.content("result")["claimed"], "result.claimed"
     )
@@ -173,17 +171,6 @@ def _check_follows(certificate: Certificate, previous: Certificate, *, named: bo
         listed, earlier = (each.content(OUTSIDE)["changes"] for each in (certificate, previous))
         if listed[: len(earlier)] != earlier:
             raise InvalidInput(f"{OUTSIDE}.changes must begin with all {len(earlier)} of the previous certificate")
-
-
-def _said_before(parameters: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Parameters without the noise of policy cautious's holdout, where the certificate before had none of its own.
-
-    A record is in one batch, with one noise or with the other, and the claim, which must be the same, covers both.
-    """
-    noise, earlier = parameters.get("noise"), before.get("noise")
-    if isinstance(noise, dict) and isinstance(earlier, dict) and "holdout" in noise and "holdout" not in earlier:
-        return {**parameters, "noise": {name: value for name, value in noise.items() if name != "holdout"}}
-    return parameters
 
 
 def _signature(known: bool) -> list[str]:

@@ -9,7 +9,6 @@ from hushprice.types import FloatArray
 
 _FLAT = 1e-9  # a response below this is no response: the highest price is best
 _LARGEST = 700.0  # exp() of it is finite
-_LINEAR = 30.0  # above it, t - log t is the better first guess
 
 
 def best_relative_price(
@@ -24,7 +23,7 @@ def best_relative_price(
     [0.0]
     """
     steep = np.maximum(response, _FLAT)
-    root = (1.0 + wright_omega(level + steep * margin - 1.0)) / steep
+    root = (1.0 + wrightomega(np.minimum(level + steep * margin - 1.0, _LARGEST))) / steep
     best = np.where(response > _FLAT, root - margin, highest)
     return np.clip(best, lowest, highest)
 
@@ -45,24 +44,3 @@ def best_price_of_one(level: float, response: float, *, margin: float, lowest: f
 def clipped(value: float, lowest: float, highest: float) -> float:
     """The value, or the nearer bound; NaN is neither below nor above."""
     return lowest if value < lowest else highest if value > highest else value
-
-
-def wright_omega(values: FloatArray) -> FloatArray:
-    """The w > 0 with w + log w = t, of every t, to 1e-14 of it; t is held to [-700, 700].
-
-    Two steps of Fritsch, Shafer and Crowley's iteration from log(1 + e^t), or t - log t where t is large (Lawrence,
-    Corless and Jeffrey, Algorithm 917, 2012, section 3). SciPy's takes more than twice as long, and plans ask for
-    millions.
-
-    >>> w = wright_omega(np.array([-3.0, 0.0, 5.0]))
-    >>> bool(np.allclose(w + np.log(w), [-3.0, 0.0, 5.0], rtol=0.0, atol=1e-14))
-    True
-    """
-    t = np.clip(values, -_LARGEST, _LARGEST)
-    w = np.where(t > _LINEAR, t - np.log(np.maximum(t, 1.0)), np.log1p(np.exp(np.minimum(t, _LINEAR))))
-    for _ in range(2):
-        off = t - w - np.log(w)
-        above = 1.0 + w
-        curved = above * (above + off * (2.0 / 3.0))
-        w = w * (1.0 + off / above * ((curved - 0.5 * off) / (curved - off)))
-    return np.asarray(w)

@@ -126,8 +126,7 @@ class MomentBatches:
     - the sum of descriptions of its customers, `descriptions` numbers: two differ by at most sqrt(2), one has length at
       most 1. Deviation: `description_noise`;
     - what its holdout and its other customers earned, two numbers, each record in one of them with at most 1, which one
-      does not depend on the record. Deviation: `holdout_noise` of the first, `earnings_noise` of the second; without a
-      `holdout_noise`, `earnings_noise` of both. A record of the holdout adds nothing to the score.
+      does not depend on the record. Deviation: `earnings_noise`.
     Batches end where slot numbers and earlier releases say. `live` noise is on the grids that `grid_of` gives.
     """
 
@@ -139,7 +138,6 @@ class MomentBatches:
     description_noise: float
     earnings_noise: float
     live: bool = False
-    holdout_noise: float | None = None
 
     def __post_init__(self) -> None:
         checks.whole(1, scores=self.scores)
@@ -150,16 +148,8 @@ class MomentBatches:
         if not self.own:
             raise InvalidInput("own must name the choices there are, got none")
         checks.positive(noise=self.noise, description_noise=self.description_noise, earnings_noise=self.earnings_noise)
-        if self.holdout_noise is not None:
-            checks.positive(holdout_noise=self.holdout_noise)
         if not isinstance(self.live, bool):
             raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
-
-    @property
-    def of_earnings(self) -> tuple[float, float]:
-        """The deviations of what the holdout and the others earned."""
-        held = self.earnings_noise if self.holdout_noise is None else self.holdout_noise
-        return held, self.earnings_noise
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

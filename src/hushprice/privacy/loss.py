@@ -173,11 +173,11 @@ def _of_batches(event: Batches, count: int, adjacency: Adjacency) -> Loss:
 def _of_moments(event: MomentBatches, count: int, adjacency: Adjacency) -> Loss:
     """One record moves its own batch and no other: three sums, each with noise of its own (docs/proofs/moments.md).
 
-    A slot is in the holdout, whose records move no score, or it is not: the dearer of the two is charged. Live, a
-    number is cut to 2^-40 in each world, and its sum rounded to the noise's grid: less than _CUT and two grid steps
-    apart. The choice that this weighs most heavily on is charged.
+    Live, a number is cut to 2^-40 in each world, and its sum rounded to the noise's grid: less than _CUT and two grid
+    steps apart. The choice that this weighs most heavily on is charged.
     """
     described = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency)
+    earned = 1.0 + _ROUNDING
     scored = 0.0  # in units of the noise
     for own in event.own:
         moved = sensitivity.of_moments(event.largest, own, adjacency)
@@ -188,15 +188,12 @@ def _of_moments(event: MomentBatches, count: int, adjacency: Adjacency) -> Loss:
         scored = max(scored, moved / deviation)
     if event.live:
         described += (2.0 * grid_of(event.description_noise) + _CUT) * math.sqrt(event.descriptions)
+        earned += (2.0 * grid_of(event.earnings_noise) + _CUT) * math.sqrt(2.0)
     if event.descriptions == 0:
         described = 0.0
-    held, earned = (
-        (1.0 + _ROUNDING + ((2.0 * grid_of(noise) + _CUT) * math.sqrt(2.0) if event.live else 0.0)) / noise
-        for noise in event.of_earnings
-    )
-    of_slot = max(_square(held), _square(scored) + _square(earned))  # in the holdout, or not
     return Loss(
-        mu_squared=count * (_square(described / event.description_noise) + of_slot),
+        mu_squared=count
+        * (_square(scored) + _square(described / event.description_noise) + _square(earned / event.earnings_noise)),
         coordinates=count * (event.scores + event.descriptions + 2) if event.live else 0,
     )
 

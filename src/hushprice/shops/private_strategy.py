@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushprice.noise import Tape
-from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, first_rule
+from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.policies.cautious.private.learner import CautiousLearner
 from hushprice.policies.cautious.rules import cautious
@@ -32,12 +32,11 @@ class PrivateStrategy:
         )
         self._product = product
         self._rng = rng
-        self.quoter = CautiousQuoter(rules, first_rule(rules))  # which takes a while to find, and all trials share
+        self.quoter = CautiousQuoter(rules)
         source = Tape(int(rng.integers(2**62)), 0)
         self.learner = CautiousLearner(rules=rules, source=source, choice=self.quoter.rule.choice)
         self._coins: FloatArray = np.empty(0)
         self._apart: BoolArray = np.empty(0, dtype=bool)
-        self.frozen = False  # by itself; nobody resumes it here
 
     @property
     def due(self) -> int:
@@ -46,7 +45,7 @@ class PrivateStrategy:
     def prices(self, contexts: FloatArray) -> FloatArray:
         self._coins = np.where(self._rng.random(len(contexts)) < 0.5, -1.0, 1.0)
         apart = self._rng.random(len(contexts)) if self._product.holdout > 0.0 else np.ones(len(contexts))
-        self._apart = (apart < self._product.holdout) | self.frozen
+        self._apart = apart < self._product.holdout
         relative = np.where(self._apart, 0.0, self.quoter.relative_prices(contexts, self._coins))
         prices = self._product.reference_price + self._product.reach * relative
         return np.clip(prices, self._product.floor, self._product.ceiling)  # its last digit may be beyond them
@@ -57,5 +56,4 @@ class PrivateStrategy:
         self.learner.absorb(contexts, relative, self._coins, demands, theta, self._apart)
         if self.learner.count == self.quoter.end:
             self.quoter.accept(self.learner.release())
-            self.frozen = self.quoter.health.alarms > 0
             self.learner.begin(self.quoter.rule.choice)

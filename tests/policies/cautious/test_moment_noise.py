@@ -41,14 +41,12 @@ def test_the_closed_form_of_ideal_noise_is_the_same_to_five_digits() -> None:
     assert noise.score == pytest.approx(1.0 / (mu * math.sqrt(1.0 - DESCRIPTION_SHARE - EARNINGS_SHARE)), rel=1e-4)
     assert noise.description == pytest.approx(math.sqrt(2.0) / (mu * math.sqrt(DESCRIPTION_SHARE)), rel=1e-4)
     assert noise.earnings == pytest.approx(1.0 / (mu * math.sqrt(EARNINGS_SHARE)), rel=1e-4)
-    assert noise.holdout == pytest.approx(1.0 / (mu * math.sqrt(1.0 - DESCRIPTION_SHARE)), rel=1e-4)
-    assert noise.of_earnings == (noise.holdout, noise.earnings)
     for choice in range(len(WEIGHTS)):
         assert noise.of_score(choice) == noise.score * of_moments(0.1, own_share(choice), REPLACED)
     assert noise.event(9, live=True).own == tuple(map(own_share, range(len(WEIGHTS))))
 
 
-@pytest.mark.parametrize("name", ["score", "description", "earnings", "holdout"])
+@pytest.mark.parametrize("name", ["score", "description", "earnings"])
 def test_less_of_any_noise_is_refused_by_the_ledger(name: str) -> None:
     noise = calibrate(CLAIMED, contexts=9, largest=0.1, adjacency=REPLACED)
     less = dataclasses.replace(noise, **{name: 0.999 * getattr(noise, name)})
@@ -56,19 +54,12 @@ def test_less_of_any_noise_is_refused_by_the_ledger(name: str) -> None:
         open_ledger(less, less.event(9, live=True))
 
 
-@pytest.mark.parametrize("name", ["score", "description", "earnings", "holdout"])
+@pytest.mark.parametrize("name", ["score", "description", "earnings"])
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
 def test_noise_that_is_none_is_refused(name: str, value: Any) -> None:
     noise = calibrate(CLAIMED, contexts=2, largest=0.1, adjacency=REPLACED)
     with pytest.raises(InvalidInput, match=f"^{name} must be a positive number"):
         dataclasses.replace(noise, **{name: value})
-
-
-def test_noise_of_pricers_saved_before_the_holdout_had_its_own_is_that_of_the_others() -> None:
-    noise = calibrate(CLAIMED, contexts=2, largest=0.1, adjacency=REPLACED)
-    older = dataclasses.replace(noise, holdout=None)
-    assert older.of_earnings == (older.earnings, older.earnings)
-    assert older.proven_epsilon(2) == pytest.approx(noise.proven_epsilon(2), rel=1e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "told"), [(1e9, "is out of reach"), (1e-7, "is too small")])

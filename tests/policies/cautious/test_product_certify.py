@@ -12,7 +12,6 @@ from tests.policies.cautious.product_runs import PRODUCT, live, opened, serve
 from hushprice import Pricer
 from hushprice.errors import InvalidInput
 from hushprice.noise import System
-from hushprice.policies.cautious.noise import open_ledger
 from hushprice.policies.cautious.private.exact_batch import ExactSums
 from hushprice.policies.verification import verify
 from hushprice.privacy.certificates import signing
@@ -34,7 +33,6 @@ def test_a_pricers_certificate_is_its_ledger(adjacency: str, contexts: int) -> N
         "score": noise.score,
         "description": noise.description,
         "earnings": noise.earnings,
-        "holdout": noise.holdout,
     }
     assert issued.content("mechanism")["policy"] == "cautious"
     assert "unit_cost" not in issued.to_json()  # the shop's own business
@@ -49,18 +47,6 @@ def test_certificates_follow_each_other_across_a_restart(tmp_path: Path) -> None
     assert "it follows certificate" in verify(second, previous=first).holds[-1]
     with pytest.raises(InvalidInput, match="parameters"):
         live(replace(PRODUCT, epsilon=1.0)).certificate(KEY, previous=first)
-
-
-def test_a_certificate_follows_one_from_before_the_holdout_had_noise_of_its_own() -> None:
-    """As pricers were saved then: one noise for both numbers. The claim is the same."""
-    pricer, older = live(), live()
-    rules = older.policy.rules  # type: ignore[attr-defined]
-    older.policy = replace(older.policy, rules=replace(rules, noise=replace(rules.noise, holdout=None)))
-    older.learner.event = older.policy.rules.noise.event(2, live=True)  # type: ignore[attr-defined]
-    older.learner.ledger = open_ledger(older.policy.rules.noise, older.learner.event).spend(older.learner.event)  # type: ignore[attr-defined, misc]
-    first = older.certificate(KEY)
-    assert "holdout" not in first.content("parameters")["noise"]
-    assert verify(first).claimed == verify(pricer.certificate(KEY, previous=first), previous=first).claimed
 
 
 class OwnSums(ExactSums):

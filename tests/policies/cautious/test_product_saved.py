@@ -149,7 +149,6 @@ FORGED: list[dict[str, Any]] = [
     {"cautious.population.count": 10**6},
     {"cautious.earned": numbers(3)},
     {"cautious.clipped": [9, 9]},
-    {"cautious.frozen": [[9, 3]]},
     {"clipped": [-1, 0, 0]},
     {"surprise": 1},
 ]

@@ -7,7 +7,6 @@ key that is saved, so that the learner can draw the same again. A coin that a re
 from __future__ import annotations
 
 import hashlib
-import logging
 import math
 import secrets
 from typing import NamedTuple
@@ -19,7 +18,6 @@ from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.noise import NoiseSource
 from hushprice.numerics import tape
-from hushprice.policies.cautious.frozen_slots import FrozenSlots
 from hushprice.policies.cautious.policy import CautiousPolicy
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, coin_of, first_rule
 from hushprice.policies.cautious.private.exact_batch import ExactSums
@@ -30,7 +28,6 @@ from hushprice.releases import MomentRelease
 from hushprice.types import BoolArray, FloatArray
 
 KEY_BYTES = 32
-_log = logging.getLogger("hushprice")
 
 
 class PricedRecords(NamedTuple):
@@ -49,7 +46,6 @@ class CautiousEngine:
     def __init__(self, *, policy: CautiousPolicy, source: NoiseSource) -> None:
         self.product = policy.product
         self.key = secrets.token_bytes(KEY_BYTES)  # of the coins
-        self.frozen = FrozenSlots()
         self._source = source
         self.quoter = CautiousQuoter(policy.rules, first_rule(policy.rules))
         self.learner = CautiousLearner(rules=policy.rules, source=source, choice=self.quoter.rule.choice)
@@ -59,17 +55,11 @@ class CautiousEngine:
 
         A draw that fails is tried again with the next quote.
         """
-        due, alarms = slots.due(), self.quoter.health.alarms
+        due = slots.due()
         if due is None:
             self.release()
         else:
             self.step(*due, slot=slots.learned)
-        if self.quoter.health.alarms > alarms:
-            self.frozen.begin(period)
-            _log.warning(
-                "a pricer has frozen itself: up to slot %d prices earned less than its holdout, beyond its risk",
-                self.learner.count,
-            )
 
     def step(self, phi: FloatArray, demand: float, slot: int | None = None) -> MomentRelease | None:
         """Learn the next record, given as features; returns what is released after it.
@@ -128,13 +118,13 @@ class CautiousEngine:
         return self.product.price_of(relative) / self.product.ceiling
 
     def _drawn(self, slot: int) -> tuple[float, bool]:
-        """The coin of a slot, and whether it is in the holdout, or frozen: the same whenever it is asked."""
+        """The coin of a slot, and whether it is in the holdout: the same whenever it is asked."""
         if self._source.simulated:
             first, second = (self._source.uniform(stream, slot) for stream in (tape.EXPLORATION, tape.HOLDOUT))
         else:
             drawn = hashlib.blake2b(slot.to_bytes(8, "big"), digest_size=16, key=self.key).digest()
             first, second = (_uniform(drawn[:8]), _uniform(drawn[8:]))
-        return coin_of(first) or 1.0, second < self.product.holdout or slot in self.frozen
+        return coin_of(first) or 1.0, second < self.product.holdout
 
     def own_parts(self, *, certified: bool) -> dict[str, bool]:
         """Are the sums those of hushprice's own, drawing live noise where that is to be certified?"""

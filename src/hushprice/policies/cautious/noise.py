@@ -38,22 +38,14 @@ class MomentNoise:
     largest: float  # residual above 0
     adjacency: Adjacency
     claimed: EpsilonDelta
-    holdout: float | None = None  # of what the holdout earned; None: as of the others, as older pricers had it
 
     def __post_init__(self) -> None:
         checks.positive(score=self.score, description=self.description, earnings=self.earnings)
-        if self.holdout is not None:
-            checks.positive(holdout=self.holdout)
         checks.within(0.0, 1.0, largest=self.largest)
 
     def of_score(self, choice: int) -> float:
         """The deviation of an entry of a score with this choice of weights."""
         return self.score * sensitivity.of_moments(self.largest, instruments.own_share(choice), self.adjacency)
-
-    @property
-    def of_earnings(self) -> tuple[float, float]:
-        """The deviations of what the holdout and the others earned."""
-        return self.earnings if self.holdout is None else self.holdout, self.earnings
 
     def event(self, contexts: int, *, live: bool) -> MomentBatches:
         """All batches there will ever be, as one event."""
@@ -66,7 +58,6 @@ class MomentNoise:
             description_noise=self.description,
             earnings_noise=self.earnings,
             live=live,
-            holdout_noise=self.holdout,
         )
 
     def proven_epsilon(self, contexts: int) -> float:
@@ -100,8 +91,6 @@ def calibrate(claimed: EpsilonDelta, *, contexts: int, largest: float, adjacency
             largest=largest,
             adjacency=adjacency,
             claimed=claimed,
-            # A record of the holdout moves no score: what that would cost is free for what the holdout earned.
-            holdout=1.0 / (mu * math.sqrt(1.0 - DESCRIPTION_SHARE)),
         )
 
     def excess(log_mu: float) -> float:

@@ -15,7 +15,6 @@ import numpy as np
 from hushprice.demand.schema import Schema
 from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.engine import KEY_BYTES, CautiousEngine
-from hushprice.policies.cautious.frozen_slots import FrozenSlots
 from hushprice.policies.cautious.policy import CautiousPolicy
 from hushprice.policies.cautious.pricing import instruments, population
 from hushprice.policies.cautious.pricing.belief import Belief, ReleasedBatch, Rule
@@ -104,7 +103,6 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     clipped: tuple[int, int]  # features, demands
     health: Health
     warm: _Warm | None = None  # there is a prior, and demand has not changed since
-    frozen: list[tuple[int, int | None]] = []
 
     def __repr__(self) -> str:
         return "EngineState(<sensitive>)"
@@ -157,7 +155,6 @@ def engine_state(engine: CautiousEngine) -> EngineState:
         clipped=(learner.clipped_features, learner.clipped_demands),
         health=quoter.health,
         warm=None if quoter.warm is None else _warm(quoter.warm),
-        frozen=engine.frozen.stretches,
     )
 
 
@@ -171,7 +168,7 @@ def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
     _refuse(_sound(state, quoter.model) | {"warm": _sound_warm(state, quoter)})
     if quoter.warm is not None:
         quoter.warm = None if state.warm is None else _restored(quoter.warm, state.warm)
-    engine.key, engine.frozen = state.key, FrozenSlots(state.frozen)
+    engine.key = state.key
     quoter.version, quoter.batch, quoter.rule, quoter.changed = state.version, state.follows, state.rule, state.changed
     quoter.belief = Belief(state.belief.theta, state.belief.covariance)
     quoter.origin = Belief(state.origin.theta, state.origin.covariance)
@@ -272,7 +269,6 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         "earned": _finite(state.earned, 2),
         "clipped": min(state.clipped) >= 0,
         "health": state.health.sound and state.health.batches == state.version,
-        "frozen": FrozenSlots(state.frozen).sound,
     }
 
 

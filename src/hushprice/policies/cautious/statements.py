@@ -108,7 +108,6 @@ def _parameters(facts: CautiousFacts) -> dict[str, Any]:
             "score": float(event.noise),
             "description": float(event.description_noise),
             "earnings": float(event.earnings_noise),
-            **({} if event.holdout_noise is None else {"holdout": float(event.holdout_noise)}),
         },
         "own": [float(share) for share in event.own],
         **({} if facts.prior is None else {"prior": facts.prior.describe()}),
@@ -124,7 +123,6 @@ class _Noise(Struct):
     score: float
     description: float
     earnings: float
-    holdout: float | None = None  # older certificates have one noise for both numbers
 
 
 class _Cost(Struct):
@@ -181,7 +179,6 @@ def read(certificate: Certificate) -> CautiousFacts:
             description_noise=noise.description,
             earnings_noise=noise.earnings,
             live=True,
-            holdout_noise=noise.holdout,
         ),
         claimed=claimed,
         prior=prior,

@@ -154,21 +154,18 @@ def audit_moments(rules: CautiousRules, *, live: bool = True, pairs: int = 8, se
     event, adjacency = rules.noise.event(rules.model.contexts, live=live), rules.noise.adjacency
     random, found = np.random.default_rng(seed), dict[str, list[float]]()
     scores = [f"score, weights {choice}" for choice in range(len(WEIGHTS))]
-    others = ("descriptions", "earnings of the holdout", "earnings of the others", "all three sums")
-    scored, described, _ = sizes_of(rules)
-    ends = np.cumsum([scored, described, 1])
+    others = ("descriptions", "earnings", "all three sums")
     for choice, score in enumerate(scores):
         made = [*_kinds(rules, choice), *(_random_pair(rules, choice, random) for _ in range(pairs))]
         matrix = noise_map(rules, choice, live=live)
         for pair in made:
             needed = needed_noise(rules, pair, matrix, live=live)
-            parts = [None] * 4 if needed is None else np.split(needed, ends, axis=1)
+            parts = [None] * 3 if needed is None else np.split(needed, np.cumsum(sizes_of(rules))[:-1], axis=1)
             for name, part in zip((score, *others), (*parts, needed), strict=True):
                 found.setdefault(name, []).append(_length(part))
     allowed = dict.fromkeys(scores, 1.0 / event.noise) | {
         "descriptions": sensitivity.of_covariance(adjacency) / event.description_noise,
-        "earnings of the holdout": 1.0 / event.of_earnings[0],
-        "earnings of the others": 1.0 / event.of_earnings[1],
+        "earnings": 1.0 / event.earnings_noise,
         "all three sums": loss_of(event, 1, adjacency).mu,
     }
     return [
@@ -211,10 +208,7 @@ def _kinds(rules: CautiousRules, choice: int) -> list[NeighbouringShops]:
             first=Shopper(ones, 1.0, 1.0),
             other=Shopper(direction, price, demand),
         )
-        pair = replace(pair, other=None) if rules.noise.adjacency is Adjacency.ZERO_OUT else pair
-        made.append(pair)
-        if (demand, price) == (0.0, 1.0):  # one bought and the other did not: most of what a holdout's record can move
-            made.append(replace(pair, holdout=True))
+        made.append(replace(pair, other=None) if rules.noise.adjacency is Adjacency.ZERO_OUT else pair)
     return made
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from hushprice.service.http.answer_counts import AnswerCounts
-from hushprice.service.shared.report_messages import THIRDS, Fit, ProductHealth
+from hushprice.service.shared.report_messages import ProductHealth
 
 _BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
@@ -128,15 +128,13 @@ def render(latencies: Latencies | None, products: Iterable[ProductFigures], proc
 
 def _health_families(listed: list[ProductHealth]) -> list[tuple[str, str, str, list[str]]]:
     """How products of policy cautious do: from releases, which anybody may know. What is not known has no line."""
-    status, conversion, thirds, gain = [], [], [], []
+    status, conversion, gain = [], [], []
     for each in listed:
         status.append(f'hushprice_product_status{{product="{each.product}",status="{each.status}"}} 1')
         if each.conversion is not None:
-            conversion += _lines("hushprice_conversion", each.product, _values(each.conversion))
-        for third in THIRDS:
-            fit = getattr(each, third)
-            for of, value in {} if fit is None else _values(fit).items():
-                thirds.append(f'hushprice_thirds{{product="{each.product}",third="{third}",of="{of}"}} {value:.6g}')
+            believed, seen = each.conversion.believed, each.conversion.observed
+            values = {"believed": believed, "observed": seen.estimate, "low": seen.low, "high": seen.high}
+            conversion += _lines("hushprice_conversion", each.product, values)
         if each.gain is not None:
             gain += _lines("hushprice_gain", each.product, msgspec.structs.asdict(each.gain))
     changes = [f'hushprice_demand_changes_total{{product="{each.product}"}} {each.demand_changes}' for each in listed]
@@ -144,16 +142,10 @@ def _health_families(listed: list[ProductHealth]) -> list[tuple[str, str, str, l
     return [
         ("hushprice_product_status", "gauge", "1, with how the product does.", status),
         ("hushprice_conversion", "gauge", "Bought a visit, believed and observed with noise.", conversion),
-        ("hushprice_thirds", "gauge", "The same, by thirds of believed demand.", thirds),
         ("hushprice_gain", "gauge", "What prices earn more than the holdout, as a share of that.", gain),
         ("hushprice_demand_changes_total", "counter", "Times that demand was found to have changed.", changes),
         ("hushprice_self_freezes_total", "counter", "Times that prices were found to earn too little.", alarms),
     ]
-
-
-def _values(fit: Fit) -> dict[str, float]:
-    seen = fit.observed
-    return {"believed": fit.believed, "observed": seen.estimate, "low": seen.low, "high": seen.high}
 
 
 def _lines(name: str, product: str, values: Mapping[str, float]) -> list[str]:

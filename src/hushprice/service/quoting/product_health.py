@@ -11,15 +11,7 @@ from hushprice.product import Product as ShopProduct
 from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.shared.problems import Problem
 from hushprice.service.shared.product import shop_product_of
-from hushprice.service.shared.report_messages import (
-    THIRDS,
-    Earnings,
-    Estimate,
-    Fit,
-    HealthStatus,
-    PricesNow,
-    ProductHealth,
-)
+from hushprice.service.shared.report_messages import Earnings, Estimate, Fit, HealthStatus, PricesNow, ProductHealth
 from hushprice.settings import PRODUCT_POLICY
 
 _SURE = 2.0  # deviations above zero: what is divided by must be
@@ -55,7 +47,6 @@ def health_of(priced: PricedProduct, *, with_cost: bool) -> ProductHealth:
         "at_dearer_price": health.dearer,
         "at_cheaper_price": health.cheaper,
         "by_believed_demand": health.likelier,
-        **dict(zip(THIRDS, health.by_demand or (Tally(),) * len(THIRDS), strict=True)),
     }
     fits = {name: _fit(tally, shop) for name, tally in tallies.items()}
     gain = _gain(health.compared)
@@ -74,20 +65,6 @@ def health_of(priced: PricedProduct, *, with_cost: bool) -> ProductHealth:
         alarm_after_slot=health.alarmed,
         prices=PricesNow(*priced.range, _money(quoter.rule.spread * shop.reach), quoter.end),
         label=priced.label,
-    )
-
-
-def fit_of(priced: PricedProduct) -> str:
-    """Believed and observed conversion with its standard error, of all and by believed demand, for a line of a log."""
-    health = _quoter_of(priced).health
-    tallies = {
-        "all": health.bought,
-        **dict(zip(("least likely", "middle", "likeliest"), health.by_demand, strict=False)),
-    }
-    return "; ".join(
-        f"{name}: believed {tally.mean:.4g}, observed {tally.observed.estimate:.4g} +- {tally.error:.2g}"
-        for name, tally in tallies.items()
-        if tally.count > 0.0
     )
 
 

@@ -14,7 +14,7 @@ from hushprice.service.quoting import learning_health
 from hushprice.service.quoting.key_use import KeyUse
 from hushprice.service.quoting.learning_health import LearningHealth
 from hushprice.service.quoting.priced_product import PricedProduct
-from hushprice.service.quoting.product_health import fit_of, status_of
+from hushprice.service.quoting.product_health import status_of
 from hushprice.service.shared.keys import Keyring
 from hushprice.service.shared.report_messages import HealthStatus
 from hushprice.service.shared.seen_releases import SeenReleasesFile
@@ -35,7 +35,6 @@ class ProductTable:
         self._marks: dict[str, tuple[float | str | None, ...]] = {}
         self.products: dict[str, PricedProduct] = {}
         self._statuses: dict[str, HealthStatus | None] = {}  # as they were last looked at
-        self._fitted: dict[str, int] = {}  # batches whose fit a line of the log was about
         self.unopened: list[str] = []  # of the first look: opening all of them takes seconds, and a start should not
         self.frozen_here: Set[str] = frozenset()  # by this process, whatever the store says
         self.keyring = Keyring()
@@ -79,9 +78,6 @@ class ProductTable:
         was, self._statuses[name] = self._statuses.get(name), now
         if was is not None and was != now:
             log.info("product %s is now %s, and was %s", name, now, was)
-        before, self._fitted[name] = self._fitted.get(name, priced.version), priced.version
-        if now is not None and priced.version > before:
-            log.info("product %s, %d batches: %s", name, priced.version, fit_of(priced))
 
     def _take(self, heads: Iterable[ProductHead], renewed: dict[str, PricedProduct]) -> None:
         """Use what is new, in the order products were made; the others get their number of slots."""

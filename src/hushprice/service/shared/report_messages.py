@@ -184,9 +184,6 @@ class PricesNow(msgspec.Struct, frozen=True):
     until_slot: int
 
 
-THIRDS = ("least_likely_third", "middle_third", "likeliest_third")  # fields below: of customers by believed demand
-
-
 class ProductHealth(msgspec.Struct, frozen=True, kw_only=True):
     """Does the model fit, and do prices pay? From releases alone."""
 
@@ -206,15 +203,6 @@ class ProductHealth(msgspec.Struct, frozen=True, kw_only=True):
             "observed below believed says that differences between customers are overrated"
         ),
     ]
-    least_likely_third: Annotated[
-        Fit | None,
-        Meta(
-            description="what is bought by the third of customers who are believed to buy least: a mean over all "
-            "customers whose weights come as near to that third as weights that are linear in attributes can"
-        ),
-    ]
-    middle_third: Annotated[Fit | None, Meta(description="the same of those in the middle")]
-    likeliest_third: Annotated[Fit | None, Meta(description="the same of those who are believed to buy most")]
     gain: Annotated[
         Estimate | None, Meta(description="what personal prices earn more than the holdout, as a share of that")
     ]

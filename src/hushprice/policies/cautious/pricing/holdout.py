@@ -3,6 +3,17 @@
 In a batch with n slots priced by the rule and m in the holdout, let w = n / (n + m). The sums w H of the holdout and
 (1 - w) P of the others are then of equally many customers, n m / (n + m), and met the same days: a good week, or a time
 in which the product was frozen, favours neither.
+
+`certainly_less` may be asked after every batch. What it says is wrong with probability `alpha` at most over all looks
+together: look k has alpha / (k (k + 1)), and these add up to alpha. Half of it is for the tail. With D = share w H -
+(1 - w) P, summed, customers independent and what each earns in [0, 1], Bernstein's inequality (the noise is Gaussian,
+which it covers) says that with probability exp(-L) at most
+
+    D - E D > sqrt(2 V L) + share L / 3.
+
+The other half is for V: sampling variance is at most the sum of squared weights times earnings. Its noisy sum S, of
+terms of at most 1, falls below its expectation V by more than sqrt(2 L (V + its noise)) with probability exp(-L) at
+most, which gives V <= S + L + sqrt(L^2 + 2 L (S + its noise)). How many are in the holdout is known: coins decide it.
 """
 
 from __future__ import annotations
@@ -37,13 +48,13 @@ class Comparison:
     others: Group = Group()
     pairs: float = 0.0  # customers of either group that are compared
 
-    def after(self, earnings: tuple[float, float], slots: tuple[int, int], noise: tuple[float, float]) -> Comparison:
-        """With one more batch: noisy earnings, slots and the noise's deviation, of the holdout and of the others."""
+    def after(self, earnings: tuple[float, float], slots: tuple[int, int], noise: float) -> Comparison:
+        """With one more batch: noisy earnings and slots of the holdout and of the others, and the noise's deviation."""
         apart, priced = slots
         weight = priced / (apart + priced)
         return Comparison(
-            holdout=_added(self.holdout, earnings[0], apart, weight, noise[0]),
-            others=_added(self.others, earnings[1], priced, 1.0 - weight, noise[1]),
+            holdout=_added(self.holdout, earnings[0], apart, weight, noise),
+            others=_added(self.others, earnings[1], priced, 1.0 - weight, noise),
             pairs=self.pairs + apart * weight,
         )
 
@@ -52,6 +63,19 @@ class Comparison:
         held, others = self.holdout, self.others
         sampling = max(held.squares + others.squares, 0.0)
         return others.weighted - held.weighted, math.sqrt(held.weighted_noise + others.weighted_noise + sampling)
+
+    def certainly_less(self, share: float, alpha: float, looks: int) -> bool:
+        """Do the others earn less than this share of what the holdout earns? `looks` counts this one too."""
+        if self.pairs == 0.0:
+            return False
+        held, others = self.holdout, self.others
+        doubt = math.log(2.0 * looks * (looks + 1) / alpha)
+        squares = share**2 * held.squares + others.squares
+        noise = share**4 * held.squares_noise + others.squares_noise
+        variance = squares + doubt + math.sqrt(max(doubt**2 + 2.0 * doubt * (squares + noise), 0.0))
+        variance = max(variance, 0.0) + share**2 * held.weighted_noise + others.weighted_noise
+        limit = math.sqrt(2.0 * variance * doubt) + share * doubt / 3.0
+        return share * held.weighted - others.weighted > limit
 
 
 def _added(group: Group, earned: float, slots: int, weight: float, noise: float) -> Group:

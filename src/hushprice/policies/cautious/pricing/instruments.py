@@ -56,13 +56,7 @@ def own_share(choice: int) -> float:
 def instruments(contexts: FloatArray, prices: FloatArray, coins: FloatArray, choice: int) -> FloatArray:
     """Rows psi of customers with these contexts, relative prices in [-1, 1] and coins of +1 and -1."""
     level, attributes, priced, coin, personal = WEIGHTS[choice]
-    x, half = held(contexts), contexts.shape[1] + 1
-    z, c = prices[:, None] * (priced * math.sqrt(0.5)), coins[:, None]
-    rows = np.empty((len(x), 3 * half))  # filled in place: plans ask for these a thousand times
-    rows[:, :1] = level
-    np.multiply(attributes, x, out=rows[:, 1:half])
-    rows[:, half : half + 1] = z
-    np.multiply(z, x, out=rows[:, half + 1 : 2 * half])
-    np.multiply(coin, c, out=rows[:, 2 * half : 2 * half + 1])
-    np.multiply(personal * c, x, out=rows[:, 2 * half + 1 :])
-    return rows
+    x = held(contexts)
+    one, z = np.ones((len(x), 1)), prices[:, None] * (priced * math.sqrt(0.5))
+    c = coins[:, None]
+    return np.hstack([level * one, attributes * x, z, z * x, coin * c, (personal * c) * x])

@@ -144,13 +144,13 @@ class CautiousQuoter:
         return beliefs.fitted(self.model, people, first, self.batches, start, misfit=doubt, scaled=scaled)
 
     def _look(self, release: MomentRelease, people: FloatArray, made: ReleasedBatch) -> None:
-        model, slots = self.model, (self.rule.count - made.rule.count, made.rule.count)
-        self.health = self.health.after_score(model, people, made).after_earnings(
-            release,
+        slots, noise = (self.rule.count - made.rule.count, made.rule.count), self.rules.noise.earnings
+        self.health = self.health.after_score(self.model, people, made).after_earnings(
+            release.earnings,
             slots,
-            self.rules.noise.of_earnings if self.rules.drawn else (0.0, 0.0),
+            noise if self.rules.drawn else 0.0,
             risk=self.rules.risk,
-            expected=model.conversion * model.margin / (model.margin + model.highest),
+            records=release.records,
         )
 
     def _notice(self, people: FloatArray, last: ReleasedBatch) -> None:

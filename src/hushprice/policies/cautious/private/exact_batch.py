@@ -43,18 +43,16 @@ class ExactSums:
                 self._sums[part] = [total + value for total, value in zip(self._sums[part], totals, strict=True)]
 
     def release(self, score_noise: float, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        deviations = (score_noise, self._event.description_noise, *self._event.of_earnings)
-        scores, descriptions, (held, earned) = self._sums
-        parts = (scores, descriptions, [held], [earned])
+        deviations = (score_noise, self._event.description_noise, self._event.earnings_noise)
         # Drawn before the sums are looked at, so that no failure of the draw can depend on them.
         drawn = [
             self._source.integers(noise / grid_of(noise), len(total)) if total else []
-            for noise, total in zip(deviations, parts, strict=True)
+            for noise, total in zip(deviations, self._sums, strict=True)
         ]
-        published = [
-            _published(total, noise, each) for total, noise, each in zip(parts, deviations, drawn, strict=True)
-        ]
-        return published[0], published[1], np.concatenate(published[2:])
+        score, described, earned = (
+            _published(total, noise, each) for total, noise, each in zip(self._sums, deviations, drawn, strict=True)
+        )
+        return score, described, earned
 
     def state(self) -> bytes:
         """What must survive a restart."""

@@ -159,7 +159,7 @@ def _sums(rules: CautiousRules, source: NoiseSource, event: MomentBatches | NotP
     given = rules.noise.event(rules.model.contexts, live=False)
     sizes = (given.scores, given.descriptions, 2)
     if isinstance(event, NotPrivate):
-        return IdealSums(sizes=sizes, noise=(0.0, (0.0, 0.0)), source=Tape(0, 0))
+        return IdealSums(sizes=sizes, noise=(0.0, 0.0), source=Tape(0, 0))
     if not isinstance(source, Normals):
         raise InvalidInput(f"source {source.label!r} gives no normals, which the batches need")
-    return IdealSums(sizes=sizes, noise=(event.description_noise, event.of_earnings), source=source)
+    return IdealSums(sizes=sizes, noise=(event.description_noise, event.earnings_noise), source=source)

@@ -45,11 +45,9 @@ class BatchSums(Protocol):
 class IdealSums:
     """The simulator's arithmetic. Noise of deviation 0 is none: for study, claiming nothing."""
 
-    def __init__(
-        self, *, sizes: tuple[int, int, int], noise: tuple[float, tuple[float, float]], source: Normals
-    ) -> None:
+    def __init__(self, *, sizes: tuple[int, int, int], noise: tuple[float, float], source: Normals) -> None:
         self._sizes = sizes
-        self._noise = noise  # of descriptions, and of what the holdout and the others earned
+        self._noise = noise  # of descriptions and earnings
         self._source = source
         self.begin()
 
@@ -63,9 +61,9 @@ class IdealSums:
     def release(self, score_noise: float, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         drawn = self._source.normals(tape.ESTIMATE_NOISE, records, sum(self._sizes))
         parts = np.split(drawn, np.cumsum(self._sizes)[:-1])
-        deviations = (np.array([score_noise]), np.array([self._noise[0]]), np.array(self._noise[1]))
         score, described, earned = (
-            total + noise * part for total, noise, part in zip(self._sums, deviations, parts, strict=True)
+            total + noise * part
+            for total, noise, part in zip(self._sums, (score_noise, *self._noise), parts, strict=True)
         )
         return score, described, earned
 

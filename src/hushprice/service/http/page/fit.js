@@ -10,9 +10,6 @@ const FITS = [
   ["at_dearer_price", "At the dearer of two prices tried out"],
   ["at_cheaper_price", "At the cheaper one"],
   ["by_believed_demand", "More by who is likelier to buy, a standard deviation"],
-  ["least_likely_third", "By the third believed to buy least"],
-  ["middle_third", "By the third in the middle"],
-  ["likeliest_third", "By the third believed to buy most"],
 ];
 const NOT_YET = "no release has told yet";
 
