@@ -80,11 +80,11 @@ def _log_ratio(coordinates: int, epsilon: float, delta: float) -> float:
 @functools.lru_cache(maxsize=512)
 def _ideal_epsilon(loss: Loss, delta: float) -> float:
     if not loss.radials:
-        return gaussian.epsilon_of(delta, loss.mu)
+        return loss.pure + gaussian.epsilon_of(delta, loss.mu)
     renyi, tilt = renyi_epsilon(loss, delta)
     if sum(radial.count for radial in loss.radials) > _MOST_LENGTHS or not renyi <= _MOST_EPSILON:
         return renyi
-    shift = sum(radial.count * radial.shift for radial in loss.radials)
+    shift = loss.pure + sum(radial.count * radial.shift for radial in loss.radials)
     law = _tilted_law(loss.radials, tilt, delta)
     beyond = sum(radial.count * math.exp(-0.5 * _reach(radial, delta) ** 2) for radial in loss.radials)
     target = math.log(delta - beyond)
@@ -131,7 +131,7 @@ def _converted(loss: Loss, tilt: float, delta: float) -> float:
 
 def log_moment(loss: Loss, tilt: float) -> float:
     """ln E e^(tilt X); divided by the tilt, a Renyi divergence of order tilt + 1."""
-    total = 0.5 * tilt * (tilt + 1.0) * loss.mu_squared
+    total = 0.5 * tilt * (tilt + 1.0) * loss.mu_squared + tilt * loss.pure
     for radial in loss.radials:
         total += radial.count * (tilt * radial.shift + _log_length_moment(tilt * radial.scale, radial.degree))
     return total

@@ -1,8 +1,8 @@
 """From an event to its privacy loss: how much likelier what was released can be in one world than in its neighbour.
 
-The loss of everything together is at most G + sum_i (shift_i + scale_i R_i), where G is the loss of one mu-GDP release,
-N(mu^2/2, mu^2), and the R_i are independent lengths of a standard normal vector in one or two dimensions, independent
-of G. Releases may be chosen one after the other, each in view of those before (docs/proofs/composition.md).
+The loss of everything together is at most P + G + sum_i (shift_i + scale_i R_i), where P is what releases of a bounded
+loss (Laplace noise) add at most, G is the loss of one mu-GDP release, N(mu^2/2, mu^2), and the R_i are independent
+lengths of a standard normal vector in one or two dimensions, independent of G. Releases may be chosen one after the other, each in view of those before (docs/proofs/composition.md).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from hushprice.privacy.events import (
     Batches,
     CovarianceStream,
     Event,
+    LaplaceBatches,
     MomentBatches,
     NotPrivate,
     PerturbedEstimate,
@@ -45,6 +46,7 @@ class Loss:
     """A bound on the privacy loss of some releases."""
 
     mu_squared: float = 0.0  # of all Gaussian releases together
+    pure: float = 0.0  # epsilon of all releases that have one at delta 0, together
     radials: tuple[Radial, ...] = ()
     coordinates: int = 0  # noise numbers drawn on a grid rather than from the real line
     unbounded: bool = False  # something was released without noise
@@ -65,6 +67,8 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
             return _of_batches(event, count, adjacency)
         case MomentBatches():
             return _of_moments(event, count, adjacency)
+        case LaplaceBatches():
+            return _of_laplace(event, count, adjacency)
         case NotPrivate():
             return Loss(unbounded=True)
     raise InvalidInput(f"no accountant knows the event {event!r}")
@@ -75,6 +79,7 @@ def compose(losses: Iterable[Loss]) -> Loss:
     losses = tuple(losses)
     return Loss(
         mu_squared=math.fsum(loss.mu_squared for loss in losses),
+        pure=math.fsum(loss.pure for loss in losses),
         radials=tuple(radial for loss in losses for radial in loss.radials),
         coordinates=sum(loss.coordinates for loss in losses),
         unbounded=any(loss.unbounded for loss in losses),
@@ -165,6 +170,35 @@ def _of_moments(event: MomentBatches, count: int, adjacency: Adjacency) -> Loss:
         * (_square(scored) + _square(described / event.description_noise) + _square(earned / event.earnings_noise)),
         coordinates=count * (event.scores + event.descriptions + 2) if event.live else 0,
     )
+
+
+def _of_laplace(event: LaplaceBatches, count: int, adjacency: Adjacency) -> Loss:
+    """One record moves one side of its own batch and no other (docs/proofs/moments.md).
+
+    Live, numbers are cut and rounded as in `_of_moments`, and Laplace noise on a grid is exact: its loss is the change
+    over the scale, no delta. The choice that this weighs most heavily on is charged.
+    """
+    scored = 0.0
+    for common, personal in event.scales:
+        scored = max(scored, (1.0 + _ROUNDING) * sensitivity.of_sides(
+            event.least, event.most, (1.0 / common, 1.0 / personal), adjacency) + (
+            _rounded(common) + event.contexts * _rounded(personal) if event.live else 0.0))
+    earned = (1.0 + _ROUNDING) / event.earnings_scale + (_rounded(event.earnings_scale) if event.live else 0.0)
+    described = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency)
+    if event.live:
+        described += (2.0 * grid_of(event.description_noise) + _CUT) * math.sqrt(event.descriptions)
+    if event.descriptions == 0:
+        described = 0.0
+    return Loss(
+        mu_squared=count * _square(described / event.description_noise),
+        pure=count * (scored + earned),
+        coordinates=count * event.descriptions if event.live else 0,
+    )
+
+
+def _rounded(scale: float) -> float:
+    """What cutting and rounding one number may add to a loss by Laplace noise of this scale."""
+    return (2.0 * grid_of(scale) + _CUT) / scale if scale < math.inf else 0.0
 
 
 def _square(value: float) -> float:

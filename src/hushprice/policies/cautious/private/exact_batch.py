@@ -16,7 +16,7 @@ from hushprice.errors import InvalidInput
 from hushprice.mechanisms.whole_numbers import UNIT_BITS, hexed, round_bits, unhexed
 from hushprice.noise import System
 from hushprice.policies.cautious.private.sums import Contributions
-from hushprice.privacy.events import MomentBatches, grid_of
+from hushprice.privacy.events import LaplaceBatches as MomentBatches, grid_of
 from hushprice.types import FloatArray
 
 _MOST_ROWS = 1 << 20  # added in 64 bits: no number is above 1, so sums stay below 2^60
