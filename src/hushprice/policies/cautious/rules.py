@@ -23,7 +23,7 @@ RESPONSE = 1.0  # of the price response, in units of the expected one,
 PERSONAL = 0.35  # of what an attribute adds to that
 FIRST = 0.3  # of the customers whose purchases are as uncertain as the noise, in the first batch
 MIDDLE = 4.0  # of them, in a batch, before batches grow with what is known
-GROWTH = 0.25  # of all slots so far
+GROWTH = 0.12  # of all slots so far
 SHORTEST = 48  # slots in the first batch
 
 

@@ -29,8 +29,8 @@ CHANGES = 2  # steeper, flatter
 _TIMES = 3.0
 _TOLERANCE = 0.1  # of demand: what no model gets right, and no cause for alarm
 _SURPRISE = 1e-6  # a release this unlikely says that demand has changed
-_CERTAIN = 8.0  # log-likelihood by which releases must speak for a change
-_EXCLUDED = -1.0  # and against it
+_CERTAIN = 5.0  # log-likelihood by which releases must speak for a change
+_EXCLUDED = -0.3  # and against it
 
 
 @dataclass(frozen=True, slots=True)

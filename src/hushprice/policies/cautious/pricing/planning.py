@@ -30,11 +30,12 @@ _LOOKED_AT = 40  # people
 _LONGER = (1, 4, 16, 64)
 _PARTS = (1.0, 0.5, 0.25, 0.1, 0.04)  # of the next slots that a rule might be had for
 _MOST_RELEASES = 8.0  # batches grow
+_ALIKE = 1e-4  # of earnings: a difference that is none, and the choice with the least noise is taken
 _PLAUSIBLE = 0.1  # of the expected price response: less is not believed of anybody
 _SURE = 0.02  # over `risk`: deviations by which a move must be expected to gain. Prices leave today's on evidence
 _LIKELY, _LIKELY_SHARE = 0.1, 1.0  # with this probability, no more than this share of risk is lost
 _RARE, _RARE_SHARE = 0.01, 2.0
-_CHANGED_SHARE = 2.0  # of risk, and no more, is lost before a change of demand is noticed
+_CHANGED_SHARE = 1.8  # of risk, and no more, is lost before a change of demand is noticed
 _WORTH_WATCHING = 2e-4  # of earnings, over `risk`: what conversion alone may teach less, where nothing is tried out
 _PROMISED = 1000  # customers, after whom `risk` holds
 _SHORTER = 8  # times shorter than asked for, at most, is a batch that the guard cuts
@@ -93,8 +94,12 @@ def plan(
         lessons.value(replace(best, choice=choice), people, expected, left, best_allowed)
         for choice in range(len(SHARES))
     ]
-    watching = best.spread == 0.0 and values[WATCHING] > max(values) - _WORTH_WATCHING / max(limits.risk, _WORTH_WATCHING)
-    return replace(best, choice=WATCHING if watching else int(np.argmax(values)))
+    slack = _WORTH_WATCHING / max(limits.risk, _WORTH_WATCHING)
+    if best.spread == 0.0 and values[WATCHING] > max(values) - slack:
+        return replace(best, choice=WATCHING)
+    told = [choice for choice in range(len(SHARES)) if choice != WATCHING or best.spread == 0.0]
+    most = max(values[choice] for choice in told)
+    return replace(best, choice=next(choice for choice in told if values[choice] >= most - _ALIKE))
 
 
 class _Guard:
