@@ -80,7 +80,7 @@ def _log_ratio(coordinates: int, epsilon: float, delta: float) -> float:
 @functools.lru_cache(maxsize=512)
 def _ideal_epsilon(loss: Loss, delta: float) -> float:
     if not loss.radials:
-        return loss.pure + gaussian.epsilon_of(delta, loss.mu)
+        return loss.pure + gaussian.epsilon_of(delta, math.sqrt(loss.mu_squared))
     renyi, tilt = renyi_epsilon(loss, delta)
     if sum(radial.count for radial in loss.radials) > _MOST_LENGTHS or not renyi <= _MOST_EPSILON:
         return renyi
@@ -93,7 +93,7 @@ def _ideal_epsilon(loss: Loss, delta: float) -> float:
         """How far ln delta(epsilon) lies above the target."""
         left = epsilon - shift - law.values
         if loss.mu_squared > 0.0:
-            cost = gaussian.log_delta(left, loss.mu)
+            cost = gaussian.log_delta(left, math.sqrt(loss.mu_squared))
         else:
             cost = np.log(np.maximum(-np.expm1(np.minimum(left, 0.0)), 5e-324))
         made = logsumexp(law.log_weights - tilt * law.values + cost)

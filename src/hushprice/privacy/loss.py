@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from scipy.special import ndtri
+
 from hushprice.errors import InvalidInput
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
@@ -53,7 +55,13 @@ class Loss:
 
     @property
     def mu(self) -> float:
-        return math.sqrt(self.mu_squared)
+        """All of it as one mu-GDP release.
+
+        A release of epsilon at delta 0 is mu-GDP with Phi(-mu/2) = 1/(1 + e^epsilon): the two trade-off curves meet
+        where errors are equal, and elsewhere the Gaussian one lies below (Dong, Roth and Su 2022).
+        """
+        bounded = -2.0 * float(ndtri(1.0 / (1.0 + math.exp(min(self.pure, 700.0))))) if self.pure > 0.0 else 0.0
+        return math.hypot(math.sqrt(self.mu_squared), bounded)
 
 
 def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
@@ -180,9 +188,11 @@ def _of_laplace(event: LaplaceBatches, count: int, adjacency: Adjacency) -> Loss
     """
     scored = 0.0
     for common, personal in event.scales:
-        scored = max(scored, (1.0 + _ROUNDING) * sensitivity.of_sides(
-            event.least, event.most, (1.0 / common, 1.0 / personal), adjacency) + (
-            _rounded(common) + event.contexts * _rounded(personal) if event.live else 0.0))
+        scored = max(
+            scored,
+            (1.0 + _ROUNDING) * sensitivity.of_sides(event.least, event.most, (1.0 / common, 1.0 / personal), adjacency)
+            + (_rounded(common) + event.contexts * _rounded(personal) if event.live else 0.0),
+        )
     earned = (1.0 + _ROUNDING) / event.earnings_scale + (_rounded(event.earnings_scale) if event.live else 0.0)
     described = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency)
     if event.live:

@@ -42,7 +42,7 @@ class _Batch(msgspec.Struct, forbid_unknown_fields=True):
     rule: Rule
     theta: np.ndarray
     score: np.ndarray
-    noise: float
+    noise: np.ndarray
 
 
 class _Priced(msgspec.Struct, forbid_unknown_fields=True):
@@ -228,7 +228,7 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         ),
         "changed": 0 <= state.changed <= state.version,
         "priced": 0 <= state.priced <= learned - state.follows,
-        "choice": 0 <= state.choice < len(instruments.WEIGHTS),
+        "choice": 0 <= state.choice < len(instruments.SHARES),
         "last": last is None
         or (
             last.records == learned == end
@@ -242,7 +242,11 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         "origin": _normal(state.origin, size),
         "batches": len(state.batches) <= state.version
         and all(
-            _finite(each.theta, size) and _finite(each.score, scores) and each.noise >= 0.0 for each in state.batches
+            _finite(each.theta, size)
+            and _finite(each.score, scores)
+            and _finite(each.noise, scores)
+            and bool((each.noise >= 0.0).all())
+            for each in state.batches
         ),
         "past": all(_finite(each.theta, size) for each in state.past),
         "population": _finite(state.population.total, described)
@@ -259,7 +263,7 @@ def _possible(rule: Rule, model: ShopModel) -> bool:
         rule.count >= 0
         and 0.0 <= rule.move <= 1.0
         and 0.0 <= rule.spread <= model.widest
-        and 0 <= rule.choice < len(instruments.WEIGHTS)
+        and 0 <= rule.choice < len(instruments.SHARES)
     )
 
 

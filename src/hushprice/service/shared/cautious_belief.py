@@ -9,7 +9,7 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.pricing.belief import Belief as NormalBelief
 from hushprice.policies.cautious.pricing.belief import Rule
 from hushprice.policies.cautious.pricing.health import Health as PricingHealth
-from hushprice.policies.cautious.pricing.instruments import WEIGHTS
+from hushprice.policies.cautious.pricing.instruments import SHARES
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.types import FloatArray
 
@@ -49,7 +49,7 @@ def set_cautious_belief(quoter: CautiousQuoter, belief: CautiousBelief) -> Cauti
     size, rule = quoter.model.size, belief.rule
     theta, covariance = _finite("theta", belief.theta, (size,)), _finite("covariance", belief.covariance, (size, size))
     sound = {
-        "rule": rule.count >= 1 and 0.0 <= rule.move <= 1.0 and 0 <= rule.choice < len(WEIGHTS),
+        "rule": rule.count >= 1 and 0.0 <= rule.move <= 1.0 and 0 <= rule.choice < len(SHARES),
         "rule.spread": 0.0 <= rule.spread <= quoter.model.widest,
         "version": belief.version >= 0,
         "batch": belief.batch >= 0,

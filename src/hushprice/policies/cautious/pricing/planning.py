@@ -196,9 +196,7 @@ class _Lessons:
         self._level, self._response = _plausible(model, draws, self._customers)
         self._staying = model.earned(self._level, self._response, 0.0)
 
-    def value(
-        self, rule: Rule, people: FloatArray, gain: float, left: int, allowed: list[tuple[int, int]]
-    ) -> float:
+    def value(self, rule: Rule, people: FloatArray, gain: float, left: int, allowed: list[tuple[int, int]]) -> float:
         """Earnings of a visit over what is left, relative to staying: by the rule, then by what it taught.
 
         `allowed` says for how many of how many slots the rule could be had; each batch of it has its noise.
@@ -244,9 +242,7 @@ class _Lessons:
             way = np.minimum(way, allowed * risk * share / np.maximum(quantile * deviation - gain, 1e-9))
         return np.asarray(np.where(gain >= min(_SURE / max(risk, _SURE), 1.0) * deviation, way, 0.0))
 
-    def _gains(
-        self, learned: FloatArray, covariance: FloatArray, prices: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def _gains(self, learned: FloatArray, covariance: FloatArray, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What these prices gain over staying under beliefs with these means, and deviations, by the delta method."""
         model, customers = self._model, self._customers
         level, response = model.lines(learned, customers)
