@@ -1,8 +1,9 @@
 """From the guarantee of one record to that of a customer, who has at most `records` of them in a product.
 
-A release that is mu-GDP for one record is (m mu)-GDP for m of them together, one of epsilon at delta 0 has m epsilon, and
-products whose noise is independent compose by the root of the sum of squares, and by the sum, (docs/reference/privacy.md, "A customer with several records"). Both are said
-in mu, and turned into (epsilon, delta) once, at the end: (epsilon, delta) itself would grow exponentially in m.
+A release that is mu-GDP for one record is (m mu)-GDP for m of them together, and one of epsilon at delta 0 has m
+epsilon. Products whose noise is independent compose by the root of the sum of squares, and by the sum
+(docs/reference/privacy.md, "A customer with several records"). Both are turned into (epsilon, delta) once, at the end:
+(epsilon, delta) itself would grow exponentially in m.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def loss_of_customer(loss: Loss, records: int) -> Loss:
     """The loss where `records` records change together instead of one.
 
     Each moves what is published by at most its own change, so all of them by at most m times it: m mu, and m times an
-    epsilon at delta 0. They may be in m different batches, each with as many numbers on a grid. Objective perturbation has no such rule, and is refused.
+    epsilon at delta 0. They may be in m different batches, each with as many numbers on a grid. Objective perturbation
+    has no such rule, and is refused.
     """
     checks.whole(1, records=records)
     if loss.radials:

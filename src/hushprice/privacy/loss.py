@@ -2,7 +2,8 @@
 
 The loss of everything together is at most P + G + sum_i (shift_i + scale_i R_i), where P is what releases of a bounded
 loss (Laplace noise) add at most, G is the loss of one mu-GDP release, N(mu^2/2, mu^2), and the R_i are independent
-lengths of a standard normal vector in one or two dimensions, independent of G. Releases may be chosen one after the other, each in view of those before (docs/proofs/composition.md).
+lengths of a standard normal vector in one or two dimensions, independent of G. Releases may be chosen one after the
+other, each in view of those before (docs/proofs/composition.md).
 """
 
 from __future__ import annotations
