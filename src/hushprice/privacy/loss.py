@@ -12,7 +12,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scipy.special import ndtri
+import numpy as np
+from scipy.special import ndtri_exp
 
 from hushprice.errors import InvalidInput
 from hushprice.privacy import sensitivity
@@ -61,8 +62,17 @@ class Loss:
         A release of epsilon at delta 0 is mu-GDP with Phi(-mu/2) = 1/(1 + e^epsilon): the two trade-off curves meet
         where errors are equal, and elsewhere the Gaussian one lies below (Dong, Roth and Su 2022).
         """
-        bounded = -2.0 * float(ndtri(1.0 / (1.0 + math.exp(min(self.pure, 700.0))))) if self.pure > 0.0 else 0.0
-        return math.hypot(math.sqrt(self.mu_squared), bounded)
+        return math.hypot(math.sqrt(self.mu_squared), mu_of_pure(self.pure))
+
+
+def mu_of_pure(epsilon: float) -> float:
+    """The least mu such that every release of this epsilon at delta 0 is mu-GDP.
+
+    >>> round(mu_of_pure(1.0), 4), mu_of_pure(0.0)
+    (1.2321, 0.0)
+    """
+    # By logarithms, so that a large epsilon has a large mu: 1/(1 + e^epsilon) itself is 0 from 745 on.
+    return -2.0 * float(ndtri_exp(-np.logaddexp(0.0, epsilon))) if epsilon > 0.0 else 0.0
 
 
 def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
@@ -184,19 +194,14 @@ def _of_moments(event: MomentBatches, count: int, adjacency: Adjacency) -> Loss:
 def _of_laplace(event: LaplaceBatches, count: int, adjacency: Adjacency) -> Loss:
     """One record moves one side of its own batch and no other (docs/proofs/moments.md).
 
-    Live, numbers are cut and rounded as in `_of_moments`, and Laplace noise on a grid is exact: its loss is the change
-    over the scale, no delta. The choice that this weighs most heavily on is charged.
+    Laplace noise costs what numbers move by over their scales, at delta 0, on a grid too. The choice that this weighs
+    most heavily on is charged. Of a batch one side moves, and one of the two earnings.
     """
-    scored = 0.0
-    for common, personal in event.scales:
-        scored = max(
-            scored,
-            (1.0 + _ROUNDING) * sensitivity.of_sides(event.least, event.most, (1.0 / common, 1.0 / personal), adjacency)
-            + (_rounded(common) + event.contexts * _rounded(personal) if event.live else 0.0),
-        )
-    earned = (1.0 + _ROUNDING) / event.earnings_scale + (_rounded(event.earnings_scale) if event.live else 0.0)
+    scored = max(_of_scales(event, common, personal, adjacency) for common, personal in event.scales)
+    earned = (1.0 + _ROUNDING) / event.earnings_scale
     described = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency)
     if event.live:
+        earned += _rounded(event.earnings_scale)
         described += (2.0 * grid_of(event.description_noise) + _CUT) * math.sqrt(event.descriptions)
     if event.descriptions == 0:
         described = 0.0
@@ -207,8 +212,18 @@ def _of_laplace(event: LaplaceBatches, count: int, adjacency: Adjacency) -> Loss
     )
 
 
+def _of_scales(event: LaplaceBatches, common: float, personal: float, adjacency: Adjacency) -> float:
+    """Epsilon of a side's numbers, 1 + contexts of them, with noise of these scales."""
+    weights = 1.0 / common, 1.0 / personal
+    moved = (1.0 + _ROUNDING) * sensitivity.of_sides(event.least, event.most, weights, adjacency)
+    return moved + _rounded(common) + event.contexts * _rounded(personal) if event.live else moved
+
+
 def _rounded(scale: float) -> float:
-    """What cutting and rounding one number may add to a loss by Laplace noise of this scale."""
+    """What cutting a number to 2^-40 and rounding its sum to the grid may add to a loss; nothing where it is left out.
+
+    Less than 2 2^-40 and one grid step apart in two worlds; charged are 8 and two, as everywhere.
+    """
     return (2.0 * grid_of(scale) + _CUT) / scale if scale < math.inf else 0.0
 
 

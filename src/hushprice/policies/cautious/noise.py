@@ -25,6 +25,7 @@ from hushprice.privacy.ledger import Entry, Ledger
 from hushprice.privacy.loss import loss_of
 from hushprice.types import FloatArray
 
+_LEAST = 1e-6  # of epsilon: noise is then a million purchases
 _MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits never make a sound policy pass its claim
 # Of epsilon. Chosen on the worlds of benchmarks/shops/designed.py (docs/lab/shops.md).
 DESCRIPTION_SHARE = 0.1
@@ -33,12 +34,12 @@ EARNINGS_SHARE = 0.04
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MomentNoise:
-    """What is added to the three sums of a batch."""
+    """What is added to the three sums of a batch. A residual is h - y with h in [least, most]."""
 
-    score: float  # epsilon, of a batch's score
+    score: float  # epsilon of a batch's score
     description: float  # standard deviation of an entry
-    earnings: float  # Laplace scale
-    least: float  # what residuals are taken from, at least
+    earnings: float  # scale of Laplace noise
+    least: float
     most: float
     adjacency: Adjacency
     claimed: EpsilonDelta
@@ -49,10 +50,10 @@ class MomentNoise:
         checks.within(self.least, 1.0, most=self.most)
 
     def scales(self, choice: int) -> tuple[float, float]:
-        """The Laplace scales of a score with this choice: of what all add to alike, and of attributes.
+        """The Laplace scales of a score with this choice: of residuals, and of residuals times attributes.
 
-        The share of the choice is what attributes take where somebody who buys is replaced by somebody who does not.
-        Two who buy and are as different as can be differ by attributes alone, which the first part leaves room for.
+        Each of the two corners of `sensitivity.of_sides` costs at most `score`, the first just that: the choice's share
+        is what attributes take of it. Infinite where attributes are left out.
         """
         share = instruments.SHARES[choice]
         alike = sensitivity.of_sides(self.least, self.most, (1.0, 0.0), self.adjacency)
@@ -63,12 +64,10 @@ class MomentNoise:
 
     def of_score(self, contexts: int, choice: int) -> FloatArray:
         """Deviations of the entries of a score with this choice; 0 for those that are left out."""
-        common, personal = self.scales(choice)
-        deviations = np.where(instruments.is_common(contexts), common, personal) * math.sqrt(2.0)
-        used = np.zeros(deviations.size)
-        listed = instruments.used_entries(contexts, choice)
-        used[listed] = deviations[listed]
-        return used
+        scales = np.where(instruments.is_common(contexts), *self.scales(choice))
+        deviations, used = np.zeros(scales.size), instruments.used_entries(contexts, choice)
+        deviations[used] = math.sqrt(2.0) * scales[used]
+        return deviations
 
     def event(self, contexts: int, *, live: bool) -> LaplaceBatches:
         """All batches there will ever be, as one event."""
@@ -105,8 +104,14 @@ def calibrate(claimed: EpsilonDelta, *, contexts: int, least: float, most: float
     """
     checks.positive(epsilon=claimed.epsilon)
     checks.probability(delta=claimed.delta)
+    budget = f"epsilon {claimed.epsilon!r} at delta {claimed.delta!r}"
     epsilon = claimed.epsilon * (1.0 - _MARGIN)
-    mu = gaussian.mu_of(DESCRIPTION_SHARE * epsilon, claimed.delta)
+    if not epsilon >= _LEAST:
+        raise InvalidInput(f"{budget} is too small to learn anything from a million customers")
+    try:
+        mu = gaussian.mu_of(DESCRIPTION_SHARE * epsilon, claimed.delta)
+    except InvalidInput:
+        raise InvalidInput(f"{budget} is out of reach") from None
 
     def noise(score: float) -> MomentNoise:
         return MomentNoise(
@@ -119,9 +124,9 @@ def calibrate(claimed: EpsilonDelta, *, contexts: int, least: float, most: float
             claimed=claimed,
         )
 
+    # The accountant says what is left for the score: it charges for rounding too, and nothing for no descriptions.
     score = epsilon * (1.0 - EARNINGS_SHARE)
-    while (excess := noise(score).proven_epsilon(contexts) - epsilon) > 0.0:  # what is left; rounding is charged too
+    while (excess := noise(score).proven_epsilon(contexts) - epsilon) > 0.0:
         score -= excess + 1e-12 * epsilon
-        if not score > 0.0:
-            raise InvalidInput(f"epsilon {claimed.epsilon!r} at delta {claimed.delta!r} is too small to learn anything")
+        checks.positive(score=score)
     return noise(score)

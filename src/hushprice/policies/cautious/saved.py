@@ -29,6 +29,10 @@ from hushprice.product import Product
 from hushprice.releases import MomentRelease
 
 
+LAYOUT = 2  # of a batch's sums and their noise. Before there were layouts all noise was Gaussian
+OUTDATED = "was saved by an earlier version, whose policy cautious had other sums and noise: it cannot go on here"
+
+
 class _Normal(msgspec.Struct, forbid_unknown_fields=True):
     """A belief."""
 
@@ -74,6 +78,7 @@ class _Released(msgspec.Struct, forbid_unknown_fields=True):
 class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A CautiousEngine, whoever drives it."""
 
+    layout: int
     learned: int
     sums: bytes  # the releaser's own
     choice: int  # of the batch's instruments
@@ -101,6 +106,25 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         return []
 
 
+class Layout(msgspec.Struct):
+    """As much of an engine's state as every version reads."""
+
+    layout: int = 1
+
+    @property
+    def outdated(self) -> bool:
+        return self.layout != LAYOUT
+
+
+class _Laid(msgspec.Struct):
+    cautious: Layout
+
+
+def outdated(body: bytes) -> bool:
+    """Is this pricer, in MessagePack, one of another layout? Asked before it is read: its fields are others."""
+    return msgspec.msgpack.decode(body, type=_Laid).cautious.outdated
+
+
 class _Policy(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A CautiousPolicy; the product's schema is the pricer's."""
 
@@ -123,6 +147,7 @@ def engine_state(engine: CautiousEngine) -> EngineState:
     learner, quoter = engine.learner, engine.quoter
     last, people = learner.last, quoter.population
     return EngineState(
+        layout=LAYOUT,
         learned=learner.count,
         sums=learner.batch.state(),
         choice=learner.choice,
@@ -215,6 +240,7 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
     learned, end, last = state.learned, state.follows + state.rule.count, state.last
     rules = [*(each.rule for each in state.batches), *(each.rule for each in state.past)]
     return {
+        "layout": state.layout == LAYOUT,
         "learned": learned >= 0,
         "rule": state.rule.count >= 1 and _possible(state.rule, model),
         "rules": all(_possible(each, model) for each in rules),  # of a batch that was frozen all along nothing is left

@@ -123,7 +123,8 @@ class Health:
         sums += [value for each in groups for value in astuple(each)]
         above = [value for each in tallies for value in (each.count, each.noise, each.sampling)]
         above += [value for each in groups for value in (each.slots, each.noise, each.weighted_noise)]
-        above += [self.compared.pairs, self.watched.pairs, *(each.squares_noise for each in groups)]
+        above += [value for both in (self.compared, self.watched) for value in (both.pairs, both.scale)]
+        above += [each.squares_noise for each in groups]
         return (
             all(math.isfinite(value) for value in sums)
             and all(0.0 <= value < math.inf for value in above)

@@ -8,7 +8,6 @@ rest by is charged (loss._of_laplace).
 from __future__ import annotations
 
 import math
-from itertools import repeat
 
 import msgspec
 import numpy as np
@@ -35,9 +34,8 @@ class ExactSums:
         self.begin()
 
     def begin(self) -> None:
-        self._sums = [
-            [0] * size for size in (entries(self._event.contexts), self._event.descriptions, 2)
-        ]  # in units of 2^-40
+        sizes = entries(self._event.contexts), self._event.descriptions, 2
+        self._sums = [[0] * size for size in sizes]  # in units of 2^-40
 
     def add(self, given: Contributions) -> None:
         for part, rows in enumerate(given):
@@ -47,21 +45,17 @@ class ExactSums:
                 self._sums[part] = [total + value for total, value in zip(self._sums[part], totals, strict=True)]
 
     def release(self, score_noise: FloatArray, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        scales = [float(each) for each in score_noise / math.sqrt(2.0)]  # Laplace: of each entry; 0: it is left out
+        """Numbers whose noise has deviation 0 are left out: a constant is published in their place."""
+        scales = [float(each) for each in score_noise / math.sqrt(2.0)]  # of Laplace noise
         described_noise, earned_scale = self._event.description_noise, self._event.earnings_scale
         # Drawn before the sums are looked at, so that no failure of the draw can depend on them.
         scored = [self._laplace(scale) if scale > 0.0 else 0 for scale in scales]
         described = self._source.integers(described_noise / grid_of(described_noise), len(self._sums[1]))
         earned = [self._laplace(earned_scale) for _ in self._sums[2]]
         return (
-            np.array(
-                [
-                    _published(total, scale, drawn) if scale > 0.0 else 0.0
-                    for total, scale, drawn in zip(self._sums[0], scales, scored, strict=True)
-                ]
-            ),
-            np.array([_published(*each) for each in zip(self._sums[1], repeat(described_noise), described)]),
-            np.array([_published(*each) for each in zip(self._sums[2], repeat(earned_scale), earned)]),
+            _released(self._sums[0], scales, scored),
+            _released(self._sums[1], [described_noise] * len(described), described),
+            _released(self._sums[2], [earned_scale] * len(earned), earned),
         )
 
     def _laplace(self, scale: float) -> int:
@@ -83,6 +77,11 @@ class ExactSums:
 
     def __repr__(self) -> str:
         return "ExactSums(<sensitive>)"
+
+
+def _released(totals: list[int], noise: list[float], drawn: list[int]) -> FloatArray:
+    each = zip(totals, noise, drawn, strict=True)
+    return np.array([_published(*number) if number[1] > 0.0 else 0.0 for number in each])
 
 
 def _published(total: int, noise: float, drawn: int) -> float:

@@ -32,9 +32,11 @@ class CautiousLearner:
     def __init__(self, *, rules: CautiousRules, source: NoiseSource, choice: int) -> None:
         self._rules = rules
         self._model = rules.model
-        contexts = rules.model.contexts
-        self.event = rules.noise.event(contexts, live=not source.simulated) if rules.drawn else NotPrivate()
-        self.ledger = open_ledger(rules.noise, self.event).spend(self.event)  # all batches are one release
+        contexts, noise = rules.model.contexts, rules.noise
+        if not (noise.least <= rules.model.least and rules.model.most <= noise.most):  # of a file, or other constants
+            raise InvalidInput("rules must have noise for what residuals are taken from in this version")
+        self.event = noise.event(contexts, live=not source.simulated) if rules.drawn else NotPrivate()
+        self.ledger = open_ledger(noise, self.event).spend(self.event)  # all batches are one release
         self.batch = _sums(rules, source, self.event)
         self.count = 0  # slots, of all batches
         self.clipped_features = 0

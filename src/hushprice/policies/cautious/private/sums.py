@@ -1,6 +1,6 @@
 """The three sums of one batch and their release, with ideal noise (policy cautious).
 
-A record is added to its batch's sums and kept nowhere. `exact_sums` does the same for live use, in whole numbers.
+A record is added to its batch's sums and kept nowhere. `ExactSums` does the same for live use, in whole numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hushprice.types import FloatArray
 
 
 class Contributions(NamedTuple):
-    """What records add, a row a record: bounded as events.MomentBatches says."""
+    """What records add, a row a record: bounded as events.LaplaceBatches says."""
 
     scores: FloatArray
     descriptions: FloatArray
