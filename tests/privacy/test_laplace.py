@@ -69,8 +69,7 @@ def test_some_two_records_are_as_far_apart(one: float, two: float, common: float
     least, most = sorted((one, two))
     ends = (least - 1.0, most)
     found = max(
-        abs(r - q) * common + abs(r - sign * q) * personal
-        for r, q, sign in itertools.product(ends, ends, (-1.0, 1.0))
+        abs(r - q) * common + abs(r - sign * q) * personal for r, q, sign in itertools.product(ends, ends, (-1.0, 1.0))
     )
     assert found == pytest.approx(of_sides(least, most, (common, personal), REPLACED), rel=1e-12)
     alone = max(abs(r) * (common + personal) for r in ends)

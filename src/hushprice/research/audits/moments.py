@@ -185,9 +185,7 @@ def loss_of_pair(rules: CautiousRules, pair: NeighbouringShops, matrix: FloatArr
         return PairLoss(math.inf, math.inf, math.inf)
     split = np.cumsum(_drawn(rules, pair.choice))[:-1]
     scores, descriptions, earnings = np.split(needed.reshape(2, -1), split, axis=1)
-    return PairLoss(
-        float(np.abs(scores).sum()), float(np.linalg.norm(descriptions)), float(np.abs(earnings).sum())
-    )
+    return PairLoss(float(np.abs(scores).sum()), float(np.linalg.norm(descriptions)), float(np.abs(earnings).sum()))
 
 
 def played(

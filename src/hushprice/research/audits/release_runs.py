@@ -52,7 +52,7 @@ from hushprice.simulation.compare import parse
 from hushprice.simulation.run import prepare
 from hushprice.types import BoolArray, FloatArray
 
-_BARE = 1e9  # what a number without noise counts for
+_LEAST = 1e-6  # of a difference, relative to it, that noise cannot explain
 # For each run of the watcher of prices, so many runs are played: a record's noise costs as much time as these differ.
 _PLAYED = {"noisy-newton": 30, "noisy-newton live": 1, "paper": 5, CAUTIOUS: 30, f"{CAUTIOUS} live": 1}
 
@@ -112,25 +112,28 @@ class MomentWatch(PlayedReleases):
         return worst_shops(self.rules)
 
     def pair(self) -> tuple[FloatArray, tuple[Shopper, Shopper | None]]:
-        """Weights are rows: what each number is in the two worlds without noise, and what a unit of noise moves it by.
+        """Weights are rows: every number in the two worlds without noise, a unit of its noise, and what is uncovered.
 
-        0 where it has none.
+        The last is what no noise explains of the difference: 0 in a sound learner.
         """
-        rules, shops = self.rules, self.shops
-        quiet = np.zeros(1)
-        means = [played(rules, shops, record, quiet, live=False) for record in (shops.first, shops.other)]
-        units = np.abs(noise_map(rules, shops.choice, live=False)).sum(axis=1)
-        return np.stack([*means, units]), (shops.first, shops.other)
+        rules, shops, quiet = self.rules, self.shops, np.zeros(1)
+        first, second = (played(rules, shops, record, quiet, live=False) for record in (shops.first, shops.other))
+        matrix = noise_map(rules, shops.choice, live=False)
+        bare = first - second - matrix @ np.linalg.lstsq(matrix, first - second)[0]
+        if float(np.linalg.norm(bare)) <= _LEAST * float(np.linalg.norm(first - second)):
+            bare = np.zeros(bare.size)
+        return np.stack([first, second, np.abs(matrix).sum(axis=1), bare]), (shops.first, shops.other)
 
     def score(self, weights: FloatArray, released: FloatArray) -> float:
-        """The log-likelihood ratio; where a number that differs has no noise, that number alone tells."""
-        first, second, units = weights
-        drawn, bare = units > 0.0, (units == 0.0) & (first != second)
+        """The log-likelihood ratio; where no noise covers a part of the difference, that part alone tells."""
+        first, second, units, bare = weights
+        if bare.any():
+            return float(bare @ released)
+        drawn = units > 0.0
         scale = np.where(drawn, units, 1.0)
         mine, other = (released - first) / scale, (released - second) / scale
         ratios = np.where(self._gaussian, 0.5 * (other**2 - mine**2), np.abs(other) - np.abs(mine))
-        told = float(np.abs(released - second)[bare].sum() - np.abs(released - first)[bare].sum())
-        return float(ratios[drawn].sum()) + _BARE * told
+        return float(ratios[drawn].sum())
 
     @functools.cached_property
     def _gaussian(self) -> BoolArray:
