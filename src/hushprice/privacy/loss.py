@@ -69,7 +69,7 @@ def mu_of_pure(epsilon: float) -> float:
     """The least mu such that every release of this epsilon at delta 0 is mu-GDP.
 
     >>> round(mu_of_pure(1.0), 4), mu_of_pure(0.0)
-    (1.2321, 0.0)
+    (1.232, 0.0)
     """
     # By logarithms, so that a large epsilon has a large mu: 1/(1 + e^epsilon) itself is 0 from 745 on.
     return -2.0 * float(ndtri_exp(-np.logaddexp(0.0, epsilon))) if epsilon > 0.0 else 0.0

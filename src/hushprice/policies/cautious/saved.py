@@ -28,7 +28,6 @@ from hushprice.privacy.budget import EpsilonDelta
 from hushprice.product import Product
 from hushprice.releases import MomentRelease
 
-
 LAYOUT = 2  # of a batch's sums and their noise. Before there were layouts all noise was Gaussian
 OUTDATED = "was saved by an earlier version, whose policy cautious had other sums and noise: it cannot go on here"
 

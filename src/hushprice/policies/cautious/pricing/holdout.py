@@ -12,8 +12,8 @@ probability exp(-L) at most
     D - E D > sqrt(2 V L) + c L,        c = max(share / 3, the largest scale of noise).
 
 It asks ln E e^(tX) <= v t^2 / (2 (1 - c t)) of each term. For Laplace noise of scale b, v = 2 b^2, the left side is
--ln(1 - b^2 t^2) <= b^2 t^2 / (1 - b^2 t^2) <= b^2 t^2 / (1 - b t): so c = b (Boucheron, Lugosi and Massart 2013, section
-2.4).
+-ln(1 - b^2 t^2) <= b^2 t^2 / (1 - b^2 t^2) <= b^2 t^2 / (1 - b t): so c = b (Boucheron, Lugosi and Massart 2013,
+section 2.4).
 
 The other half is for V: sampling variance is at most the sum of squared weights times earnings. Its noisy sum S, of
 terms of at most 1, falls below its expectation V by more than sqrt(2 L (V + its noise)) + b L with probability exp(-L)
