@@ -13,7 +13,7 @@ from tests.policies.cautious.shops_at_hand import ALONE, MODEL, NOBODY, PEOPLE, 
 
 from hushprice.policies.cautious.pricing.belief import Belief
 from hushprice.policies.cautious.pricing.change import Change, gains_changed
-from hushprice.policies.cautious.pricing.instruments import SHARES
+from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING
 from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
 
 LIMITS = Limits(risk=0.02, noise=(np.full(6, 6.0),) * len(SHARES), horizon=50_000)
@@ -35,11 +35,12 @@ def test_prices_move_once_that_rests_on_evidence() -> None:
 
 
 def test_nothing_is_tried_out_where_the_allowance_is_spent() -> None:
-    """Believed losses so far beyond what is allowed: only staying is left, and is looked at again soon."""
+    """Believed losses so far beyond what is allowed: only staying is left."""
     lost = replace(LIMITS, banked=-2000.0)
     found = plan(MODEL, PEOPLE, UNSURE, [], lost, 800, 20_000)
-    assert (found.move, found.spread, found.count) == (0.0, 0.0, 100)
-    assert found.choice == len(SHARES) - 1  # with nothing tried out, conversion alone is watched
+    assert (found.move, found.spread) == (0.0, 0.0)
+    assert found.count <= 800
+    assert found.choice == WATCHING  # with nothing tried out, conversion alone is watched
 
 
 def test_losses_of_earlier_batches_count() -> None:
