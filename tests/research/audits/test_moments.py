@@ -50,7 +50,7 @@ def _watch(*, runs: int, live: bool = False, epsilon: float = 1.0) -> MomentWatc
 
 def test_most_of_the_proven_epsilon_is_seen_in_runs_and_no_more() -> None:
     """Wrong in one call of a hundred; seeded. Events show it as it is: no shape is assumed."""
-    watch = _watch(runs=8000, epsilon=2.0)
+    watch = _watch(runs=16_000, epsilon=2.0)
     found = judge_releases(watch, *watch.run(), confidence=0.99, audits=1)
     assert found.proven is not None
     assert found.proven.epsilon == pytest.approx(2.0, rel=1e-3)

@@ -121,7 +121,7 @@ class MomentTranscripts:
         self.learner = CautiousLearner(rules=rules, source=source, choice=pair.choice)
         self._pair = pair
         # A record that is not there is one that cannot be read: it keeps its slot.
-        self._empty = Shopper(np.full(rules.model.contexts, math.nan), 0.0, 0.0)
+        self._empty = Shopper(np.zeros(rules.model.contexts), 0.0, math.nan)
 
     def play(self, record: Shopper | None) -> FloatArray:
         """Two releases. Slots are counted on, so that no simulated noise is met twice."""
@@ -242,7 +242,7 @@ def audit_moments(rules: CautiousRules, *, live: bool = True, pairs: int = 8, se
 
 
 def _kinds(rules: CautiousRules, choice: int) -> list[NeighbouringShops]:
-    """Records at the corners of what is allowed, at a belief by which the first one was sure not to buy.
+    """Records at the corners of what is allowed, at a belief by which the first one was sure not to buy, or sure to.
 
     The other one bought as well, or half, or was sure to and did not; it lies in the same direction, in the opposite
     one, or at a right angle, its price at the same end or at the other. Its bins differ in every entry.
@@ -265,8 +265,19 @@ def _kinds(rules: CautiousRules, choice: int) -> list[NeighbouringShops]:
             first=Shopper(ones, 1.0, 1.0),
             other=Shopper(direction, price, demand),
         )
-        made.append(replace(pair, other=None) if rules.noise.adjacency is Adjacency.ZERO_OUT else pair)
-    return made
+        made += [pair, _mirrored(rules, pair, demand)]
+    return [replace(pair, other=None) for pair in made] if rules.noise.adjacency is Adjacency.ZERO_OUT else made
+
+
+def _mirrored(rules: CautiousRules, pair: NeighbouringShops, demand: float) -> NeighbouringShops:
+    """The pair with log-odds turned round: who was sure not to buy and did is sure to buy and did not."""
+    assert pair.other is not None
+    theta = -pair.theta
+    theta[0] -= 2.0 * rules.model.level
+    theta[rules.model.contexts + 1] -= 2.0 * rules.model.response
+    return replace(
+        pair, theta=theta, first=pair.first._replace(demand=0.0), other=pair.other._replace(demand=1.0 - demand)
+    )
 
 
 def _random_pair(rules: CautiousRules, choice: int, random: np.random.Generator) -> NeighbouringShops:
