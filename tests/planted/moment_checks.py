@@ -80,11 +80,11 @@ def moment_releases_keep_to_what_is_proven() -> None:
 def every_batch_has_noise_of_its_own() -> None:
     """Batches without a record, in simulation, where noise goes by slots."""
     with _rules() as rules:
-        learner, released = CautiousLearner(rules=rules, source=Tape(1, 0), choice=0), []
+        learner, released = CautiousLearner(rules=rules, source=Tape(1, 0), choice=2), []
         for _ in range(2):
             learner.skip()
             released.append(learner.release().score)
-            learner.begin(0)
+            learner.begin(2)
     assert np.all(released[0] != released[1])
 
 

@@ -167,6 +167,8 @@ class PairLoss(NamedTuple):
 
     def epsilon(self, delta: float) -> float:
         """Of all three together."""
+        if not all(map(math.isfinite, self)):
+            return math.inf
         pure = self.score + self.earnings
         return accountant.epsilon_of(Loss(pure=pure, mu_squared=self.description**2), delta)
 
