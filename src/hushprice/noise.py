@@ -1,9 +1,10 @@
 """Where noise comes from. Every random number a releaser or an exploring policy uses passes through here.
 
 `Tape` is for simulation: reproducible, ideal Gaussians in floating point, and therefore no protection at all. `System`
-is for live use: the exact discrete Gaussian (Canonne, Kamath and Steinke 2020, as implemented and proved in OpenDP) on
-a grid, from the operating system's randomness. Numbers are rounded to the grid before noise is added, so what comes out
-is a multiple of the grid whatever went in, and no low-order digit tells anything.
+is for live use: the exact discrete Gaussian and the exact discrete Laplace distribution (Canonne, Kamath and Steinke
+2020, as implemented and proved in OpenDP) on a grid, from the operating system's randomness. Numbers are rounded to the
+grid before noise is added, so what comes out is a multiple of the grid whatever went in, and no low-order digit tells
+anything.
 """
 
 from __future__ import annotations
@@ -113,6 +114,11 @@ class System:
         checks.within(2.0**FINENESS, 2.0 ** (FINENESS + 1), scale=scale)  # what grid_of leads to, and the proof covers
         return _measurement(scale)([0] * count)
 
+    def laplace_integers(self, scale: float, count: int) -> list[int]:
+        """Discrete Laplace integers: P(k) proportional to e^(-|k| / scale)."""
+        checks.within(2.0**FINENESS, 2.0 ** (FINENESS + 1), scale=scale)
+        return _laplace(scale)([0] * count)
+
     def uniform(self, stream: int, period: int) -> float:
         bits = int.from_bytes(secrets.token_bytes(8)) >> 12
         return (bits + 0.5) * 2.0**-52
@@ -126,3 +132,13 @@ def _measurement(scale: float) -> Callable[[list[int]], list[int]]:
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
     return dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
+
+
+@functools.lru_cache(maxsize=64)
+def _laplace(scale: float) -> Callable[[list[int]], list[int]]:
+    """OpenDP's discrete Laplace distribution over vectors of integers."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)

@@ -52,7 +52,7 @@ def test_audit_says_in_json_what_the_library_says(call: Callable) -> None:
     assert [each["watcher"] for each in reports] == ["releases", "prices"]
     for report in reports:
         assert set(report) == COMMON | {
-            *("delta", "mu", "epsilon_of_mu", "share_of_proven", "epsilon_lower_bound", "refuted"),
+            *("delta", "mu", "epsilon_of_mu", "at_delta_0", "share_of_proven", "epsilon_lower_bound", "refuted"),
         }
         assert set(report["mu"]) == {"estimate", "low", "high", "proven"}
         assert report["privacy"]["claimed"] == {"epsilon": 1.0, "delta": pytest.approx(2 / 3600)}

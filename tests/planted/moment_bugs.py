@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,27 +12,43 @@ from tests.planted.planting import Between, Bug, changed
 from hushprice.noise import Tape
 from hushprice.policies.cautious.noise import MomentNoise
 from hushprice.policies.cautious.pricing import instruments
+from hushprice.policies.cautious.pricing.shop_model import ShopModel
 from hushprice.policies.cautious.private import learner
 from hushprice.policies.cautious.private.exact_batch import ExactSums
 from hushprice.policies.cautious.private.learner import CautiousLearner
 from hushprice.policies.cautious.private.sums import IdealSums
-from hushprice.privacy import loss, sensitivity
+from hushprice.privacy import accountant, customers, loss, sensitivity
+from hushprice.privacy.adjacency import Adjacency
 
 
-def _in_numpy(**answers: Any) -> Bug:
-    """The learner asks NumPy, which answers otherwise."""
-    return changed(learner, "np", lambda real: Between(real, **answers))
+def _noise_alone(real: Any) -> Any:
+    def of_score(self: Any, contexts: int, choice: int) -> Any:
+        return np.where(real(self, contexts, choice) > 0.0, math.sqrt(2.0) / self.score, 0.0)
+
+    return of_score
 
 
-noise_without_sensitivity = changed(MomentNoise, "of_score", lambda real: lambda self, choice: self.score)
-sensitivity_of_one_record = changed(sensitivity, "of_moments", lambda real: lambda largest, own, adjacency: 1.0)
-price_left_out_of_the_own_share = changed(
-    instruments,
-    "own_share",
-    lambda real: lambda choice: math.hypot(instruments.WEIGHTS[choice][1], instruments.WEIGHTS[choice][4]),
+noise_without_sensitivity = changed(MomentNoise, "of_score", _noise_alone)
+scale_a_fifth_too_small = changed(
+    MomentNoise, "of_score", lambda real: lambda self, contexts, choice: 0.8 * real(self, contexts, choice)
 )
-residual_not_held = _in_numpy(fmin=lambda real, values, most: values)
+sensitivity_of_one_record = changed(
+    sensitivity, "of_sides", lambda real: lambda least, most, weights, _: real(least, most, weights, Adjacency.ZERO_OUT)
+)
+two_buyers_forgotten = changed(
+    sensitivity, "of_sides", lambda real: lambda least, most, weights, _: (1.0 + most - least) * sum(weights)
+)
+residual_not_held = changed(ShopModel, "held", lambda real: lambda self, believed: believed)
 context_not_held = changed(instruments, "held", lambda real: lambda contexts: contexts)
+context_held_to_a_round_ball = changed(
+    instruments, "held", lambda real: lambda x: x / np.maximum(np.sqrt((x * x).sum(axis=1)), 1.0)[:, None]
+)
+attributes_of_a_common_batch = changed(
+    learner, "instruments", lambda real: lambda x, coins, choice: real(x, coins, max(choice, 1))
+)
+side_by_the_customer = changed(
+    learner, "instruments", lambda real: lambda x, coins, choice: real(x, np.where(x[:, -1] > 0.0, 1.0, -1.0), choice)
+)
 description_not_scaled = changed(
     learner, "described", lambda real: lambda contexts: real(contexts) * math.sqrt(2.0 * contexts.shape[1])
 )
@@ -59,11 +76,6 @@ def _unclipped(self: Any, real: Any, x: Any, z: Any, coins: Any, y: Any, theta: 
 
 holdout_by_demand = _contributions(_by_demand)
 earnings_not_held = _contributions(_unclipped)
-price_not_held = changed(
-    learner,
-    "instruments",
-    lambda real: lambda x, z, coins, choice: real(x, z * 1.5, coins, choice),  # a reach too small by half
-)
 rows_multiplied_together = changed(learner, "_along", lambda real: lambda rows, direction: rows @ direction)
 
 
@@ -99,6 +111,7 @@ def _drawn_once(kind: type, name: str) -> Bug:
 
 noise_drawn_once = _drawn_once(IdealSums, "normals")
 live_noise_drawn_once = _drawn_once(ExactSums, "integers")
+live_laplace_noise_drawn_once = _drawn_once(ExactSums, "laplace_integers")
 noise_of_the_first_slot = changed(
     IdealSums, "release", lambda real: lambda self, score_noise, records: real(self, score_noise, 1)
 )
@@ -106,16 +119,25 @@ noise_a_fifth_smaller = changed(Tape, "normals", lambda real: lambda self, *give
 
 
 def _uncharged(real: Any) -> Any:
-    def of_moments(event: Any, count: int, adjacency: Any) -> Any:
-        return loss.Loss(
-            mu_squared=real(event, count, adjacency).mu_squared - count / event.earnings_noise**2,
-            coordinates=real(event, count, adjacency).coordinates,
-        )
+    def of_laplace(event: Any, count: int, adjacency: Any) -> Any:
+        found = real(event, count, adjacency)
+        return replace(found, pure=found.pure - count / event.earnings_scale)
 
-    return of_moments
+    return of_laplace
 
 
-earnings_not_charged = changed(loss, "_of_moments", _uncharged)
+earnings_not_charged = changed(loss, "_of_laplace", _uncharged)
+bounded_loss_not_charged = changed(
+    accountant, "_ideal_epsilon", lambda real: lambda given, delta: real(replace(given, pure=0.0), delta)
+)
+bounded_loss_lost_in_composition = changed(
+    customers, "compose", lambda real: lambda losses: replace(real(losses), pure=0.0)
+)
+bounded_loss_of_one_record = changed(
+    customers,
+    "loss_of_customer",
+    lambda real: lambda given, records: replace(real(given, records), pure=given.pure),
+)
 
 
 def _readable_alone(real: Any) -> Any:

@@ -298,14 +298,43 @@ PLANTED = [
     Planted(
         "moments: sensitivity of one record", moment.sensitivity_of_one_record, moments.sums_keep_to_what_is_charged
     ),
+    Planted("moments: two buyers forgotten", moment.two_buyers_forgotten, moments.sides_move_by_no_more_than_is_said),
     Planted(
-        "moments: the price left out of a customer's own share",
-        moment.price_left_out_of_the_own_share,
+        "moments: a Laplace scale a fifth too small",
+        moment.scale_a_fifth_too_small,
+        moments.live_sums_keep_to_what_is_charged,
+    ),
+    Planted(
+        "moments: a context held to a round ball",
+        moment.context_held_to_a_round_ball,
         moments.sums_keep_to_what_is_charged,
+    ),
+    Planted(
+        "moments: attributes published of a common batch",
+        moment.attributes_of_a_common_batch,
+        moments.sums_keep_to_what_is_charged,
+    ),
+    Planted(
+        "moments: a side that reads the customer", moment.side_by_the_customer, moments.sums_keep_to_what_is_charged
+    ),
+    Planted("moments: a bounded loss not charged", moment.bounded_loss_not_charged, moments.bounded_losses_are_charged),
+    Planted(
+        "moments: a bounded loss lost in composition",
+        moment.bounded_loss_lost_in_composition,
+        moments.bounded_losses_are_charged,
+    ),
+    Planted(
+        "moments: a customer's bounded loss that of one record",
+        moment.bounded_loss_of_one_record,
+        moments.bounded_losses_are_charged,
+    ),
+    Planted(
+        "moments: live Laplace noise drawn once for all batches",
+        moment.live_laplace_noise_drawn_once,
+        moments.live_sums_keep_to_what_is_charged,
     ),
     Planted("moments: a residual that is not held", moment.residual_not_held, moments.sums_keep_to_what_is_charged),
     Planted("moments: a context that is not held", moment.context_not_held, moments.sums_keep_to_what_is_charged),
-    Planted("moments: a price that is not held", moment.price_not_held, moments.sums_keep_to_what_is_charged),
     Planted("moments: a description not scaled", moment.description_not_scaled, moments.sums_keep_to_what_is_charged),
     Planted("moments: earnings that are not held", moment.earnings_not_held, moments.live_sums_keep_to_what_is_charged),
     Planted("moments: a holdout that reads demand", moment.holdout_by_demand, moments.sums_keep_to_what_is_charged),

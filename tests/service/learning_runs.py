@@ -72,8 +72,13 @@ def same_noise(seed: int = 5) -> Iterator[list[int]]:
         draws.append(count)
         return [round(scale * value) for value in random.standard_normal(count)]
 
+    def laplace_integers(self: System, scale: float, count: int) -> list[int]:
+        draws.append(count)
+        return [round(scale * value) for value in random.laplace(size=count)]
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(System, "integers", integers)
+        patch.setattr(System, "laplace_integers", laplace_integers)
         patch.setattr(System, "uniform", lambda self, stream, period: 0.5)
         yield draws
 

@@ -56,7 +56,7 @@ def findings(audited: Sequence[AuditFinding], files: Sequence[Path]) -> None:
             "watcher": _watcher(each),
             "mu seen": _interval(each.seen),
             "mu proven": "-" if each.proven_mu is None else f"{each.proven_mu:.3f}",
-            "epsilon >=": f"{max(each.epsilon_of_mu, each.epsilon_lower_bound):.3g}",
+            "epsilon >=": f"{each.epsilon_seen:.3g}",
             "stated": "-" if (stated := each.proven or each.claimed) is None else f"{stated.epsilon:.3g}",
             "seen": "-" if each.share is None else f"{100 * each.share:.0f} %",
             "verdict": "REFUTED" if each.refuted else "nothing claimed" if each.claimed is None else "not refuted",
@@ -67,6 +67,7 @@ def findings(audited: Sequence[AuditFinding], files: Sequence[Path]) -> None:
         f"All lower ends hold together with confidence {audited[0].confidence:g}. One above what is proven refutes it.",
         "mu: the worlds are told apart as N(0, 1) is from N(mu, 1). Epsilon: what Gaussian noise of the lower end's mu",
         f"costs at delta {audited[0].delta:.2g}, beside what is stated of all releases; seen is their ratio.",
+        "Of Laplace noise (cautious) mu proven is an equivalent, and epsilon is read off as the likelihood of events.",
         "Two records are the worst for releases; of paper's releases, covariances are watched.",
         "An audit finds faults. That it finds none proves nothing.",
     ]

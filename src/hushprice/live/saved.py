@@ -71,6 +71,9 @@ def load(kind: type[AnyPricer], path: Path, *, simulation: bool) -> AnyPricer:
         raise InvalidInput(f"path {str(path)!r} is damaged: its checksum does not match")
     try:
         form = saved_form(msgspec.msgpack.decode(body, type=_Head).policy.name)
+        outdated = getattr(form, "outdated", None)  # of policies whose states changed within a format
+        if outdated is not None and outdated(body):
+            raise InvalidInput(f"path {str(path)!r} {form.OUTDATED}")
         state = msgspec.msgpack.decode(body, type=form.State, dec_hook=array)
         pricer = rebuilt(kind, state, form.policy_of(state), simulation)
     except (msgspec.DecodeError, OverflowError) as problem:

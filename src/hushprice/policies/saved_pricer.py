@@ -1,7 +1,8 @@
 """What every saved pricer has, whatever its policy: its settings, and the slots that were quoted.
 
 A policy's `saved.py` adds the rest: `State`, a SavedPricer with what the policy knows; `state_of(pricer)`;
-`policy_of(state)`; and `restore(state, pricer)`, which refuses a state that does not fit.
+`policy_of(state)`; and `restore(state, pricer)`, which refuses a state that does not fit. Where states have changed
+within a format, `outdated(body)` tells those of before, and `OUTDATED` is what is said of them.
 """
 
 from __future__ import annotations

@@ -104,11 +104,11 @@ def _log_ratio(coordinates: int, epsilon: float, delta: float) -> float:
 @functools.lru_cache(maxsize=512)
 def _ideal_epsilon(loss: Loss, delta: float) -> float:
     if not loss.radials:
-        return gaussian.epsilon_of(delta, loss.mu)
+        return loss.pure + gaussian.epsilon_of(delta, math.sqrt(loss.mu_squared))
     renyi, tilt = renyi_epsilon(loss, delta)
     if sum(radial.count for radial in loss.radials) > _MOST_LENGTHS or not renyi <= _MOST_EPSILON:
         return renyi
-    shift = sum(radial.count * radial.shift for radial in loss.radials)
+    shift = loss.pure + sum(radial.count * radial.shift for radial in loss.radials)
     law = _tilted_law(loss.radials, tilt, delta)
     beyond = sum(radial.count * math.exp(-0.5 * _reach(radial, delta) ** 2) for radial in loss.radials)
     target = math.log(delta - beyond)
@@ -117,7 +117,7 @@ def _ideal_epsilon(loss: Loss, delta: float) -> float:
         """How far ln delta(epsilon) lies above the target."""
         left = epsilon - shift - law.values
         if loss.mu_squared > 0.0:
-            cost = gaussian.log_delta(left, loss.mu)
+            cost = gaussian.log_delta(left, math.sqrt(loss.mu_squared))
         else:
             cost = np.log(np.maximum(-np.expm1(np.minimum(left, 0.0)), 5e-324))
         made = logsumexp(law.log_weights - tilt * law.values + cost)

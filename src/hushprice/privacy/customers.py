@@ -1,8 +1,9 @@
 """From the guarantee of one record to that of a customer, who has at most `records` of them in a product.
 
-A release that is mu-GDP for one record is (m mu)-GDP for m of them together, and products whose noise is independent
-compose by the root of the sum of squares (docs/reference/privacy.md, "A customer with several records"). Both are said
-in mu, and turned into (epsilon, delta) once, at the end: (epsilon, delta) itself would grow exponentially in m.
+A release that is mu-GDP for one record is (m mu)-GDP for m of them together, and one of epsilon at delta 0 has m
+epsilon. Products whose noise is independent compose by the root of the sum of squares, and by the sum
+(docs/reference/privacy.md, "A customer with several records"). Both are turned into (epsilon, delta) once, at the end:
+(epsilon, delta) itself would grow exponentially in m.
 """
 
 from __future__ import annotations
@@ -30,14 +31,16 @@ class CustomerGuarantee:
 def loss_of_customer(loss: Loss, records: int) -> Loss:
     """The loss where `records` records change together instead of one.
 
-    Each moves what is published by at most its own change, so all of them by at most m times it: m mu. They may be in m
-    different batches, each with as many numbers on a grid. Objective perturbation has no such rule, and is refused.
+    Each moves what is published by at most its own change, so all of them by at most m times it: m mu, and m times an
+    epsilon at delta 0. They may be in m different batches, each with as many numbers on a grid. Objective perturbation
+    has no such rule, and is refused.
     """
     checks.whole(1, records=records)
     if loss.radials or loss.epsilon > 0.0 or loss.delta > 0.0:
         raise InvalidInput("a customer's records are accounted for in Gaussian releases alone, got estimates as well")
     return Loss(
         mu_squared=loss.mu_squared * records * records,
+        pure=loss.pure * records,
         coordinates=loss.coordinates * records,
         unbounded=loss.unbounded,
     )
@@ -55,8 +58,8 @@ def most_records(cap: int, restores: int) -> int:
 def in_histories(loss: Loss, histories: int) -> Loss:
     """The loss where what is published are the releases of so many histories of one store, which drew apart at backups.
 
-    Each history alone has the loss given, and the noise of each is its own: squares add up (docs/proofs/operation.md,
-    section 9).
+    Each history alone has the loss given, and the noise of each is its own: squares of mu add up, and epsilons at delta
+    0 (docs/proofs/operation.md, section 9).
     """
     checks.whole(1, histories=histories)
     return compose([loss] * histories)

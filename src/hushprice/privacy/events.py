@@ -206,6 +206,46 @@ class LogFit:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LaplaceBatches:
+    """Batch after batch of records, each record in one of them (policy cautious); any number of batches.
+
+    A record is on one of two sides of its batch, which one does not depend on the record. Of a batch are published:
+    - for each side the sum of h - y over its records, h in [least, most] and y in [0, 1], plus Laplace noise, and the
+      sum of (h - y) x^, `contexts` numbers, |x^|_1 <= 1, plus Laplace noise in every entry. The scales of the two are
+      one pair of `scales`, (common, personal), which the batch's public choice names; where personal is infinite,
+      nothing is published of the second sum;
+    - the sum of descriptions of its customers, `descriptions` numbers: two differ by at most sqrt(2), one has length at
+      most 1. Gaussian noise of deviation `description_noise` in every entry;
+    - what its holdout and its other customers earned, two numbers, each record in one of them with at most 1, which one
+      does not depend on the record. Laplace noise of scale `earnings_scale`.
+    Batches end where slot numbers and earlier releases say. `live` noise is on the grids that `grid_of` gives.
+    """
+
+    contexts: int
+    least: float
+    most: float
+    scales: tuple[tuple[float, float], ...]
+    descriptions: int
+    description_noise: float
+    earnings_scale: float
+    live: bool = False
+
+    def __post_init__(self) -> None:
+        checks.whole(0, contexts=self.contexts, descriptions=self.descriptions)
+        checks.within(0.0, 1.0, least=self.least)
+        checks.within(self.least, 1.0, most=self.most)
+        if not self.scales:
+            raise InvalidInput("scales must name the choices there are, got none")
+        for common, personal in self.scales:
+            checks.positive(common=common)
+            if personal != math.inf:
+                checks.positive(personal=personal)
+        checks.positive(description_noise=self.description_noise, earnings_scale=self.earnings_scale)
+        if not isinstance(self.live, bool):
+            raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class EarlierFit:
     """A private fit of a log that prices start from, released before the first customer, who may be in the log too.
 
@@ -303,6 +343,7 @@ Event = (
     | PerturbedEstimate
     | Batches
     | MomentBatches
+    | LaplaceBatches
     | RowCounts
     | LogFit
     | LogSums

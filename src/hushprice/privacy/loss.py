@@ -1,6 +1,7 @@
 """From an event to its privacy loss: how much likelier what was released can be in one world than in its neighbour.
 
-The loss of everything together is at most pure + G + sum_i (shift_i + scale_i R_i), where `pure` is a number, G is the
+The loss of everything together is at most pure + G + sum_i (shift_i + scale_i R_i), where `pure` is a number
+(what releases of a bounded loss, as by Laplace noise, add at most), G is the
 loss of one mu-GDP release, N(mu^2/2, mu^2), and the R_i are independent lengths of a standard normal vector in one or
 two dimensions, independent of G. Releases may be chosen one after the other, each in view of those before
 (docs/proofs/composition.md). In either world this may fail to hold with the probability `failure`
@@ -13,7 +14,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scipy.special import ndtr
+import numpy as np
+from scipy.special import ndtr, ndtri_exp
 
 from hushprice.errors import InvalidInput
 from hushprice.privacy import sensitivity
@@ -25,6 +27,7 @@ from hushprice.privacy.events import (
     DirectionReports,
     EarlierFit,
     Event,
+    LaplaceBatches,
     LaplaceSums,
     LogFit,
     LogSums,
@@ -56,17 +59,32 @@ class Loss:
     """A bound on the privacy loss of some releases."""
 
     mu_squared: float = 0.0  # of all Gaussian releases together
+    pure: float = 0.0  # epsilon of all releases that have one at delta 0, together
     radials: tuple[Radial, ...] = ()
     coordinates: int = 0  # noise numbers drawn on a grid rather than from the real line
     unbounded: bool = False  # something was released without noise
     failure: float = 0.0  # the probability, in each world, that all this does not hold
     epsilon: float = 0.0  # of releases of which nothing but (epsilon, delta) is known, together
     delta: float = 0.0
-    pure: float = 0.0  # of releases whose loss never passes a number (docs/proofs/pure.md)
 
     @property
     def mu(self) -> float:
-        return math.sqrt(self.mu_squared)
+        """All of it as one mu-GDP release.
+
+        A release of epsilon at delta 0 is mu-GDP with Phi(-mu/2) = 1/(1 + e^epsilon): the two trade-off curves meet
+        where errors are equal, and elsewhere the Gaussian one lies below (Dong, Roth and Su 2022).
+        """
+        return math.hypot(math.sqrt(self.mu_squared), mu_of_pure(self.pure))
+
+
+def mu_of_pure(epsilon: float) -> float:
+    """The least mu such that every release of this epsilon at delta 0 is mu-GDP.
+
+    >>> round(mu_of_pure(1.0), 4), mu_of_pure(0.0)
+    (1.232, 0.0)
+    """
+    # By logarithms, so that a large epsilon has a large mu: 1/(1 + e^epsilon) itself is 0 from 745 on.
+    return -2.0 * float(ndtri_exp(-np.logaddexp(0.0, epsilon))) if epsilon > 0.0 else 0.0
 
 
 def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
@@ -92,6 +110,8 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
             return Loss(pure=count * (1.0 + _ROUNDING) * event.levels / event.scale)
         case BitReports() | DirectionReports():
             return Loss(pure=count * (1.0 + _ROUNDING) * (math.log(event.keep) - math.log1p(-event.keep)))
+        case LaplaceBatches():
+            return _of_laplace(event, count, adjacency)
         case NotPrivate():
             return Loss(unbounded=True)
     raise InvalidInput(f"no accountant knows the event {event!r}")
@@ -102,13 +122,13 @@ def compose(losses: Iterable[Loss]) -> Loss:
     losses = tuple(losses)
     return Loss(
         mu_squared=math.fsum(loss.mu_squared for loss in losses),
+        pure=math.fsum(loss.pure for loss in losses),
         radials=tuple(radial for loss in losses for radial in loss.radials),
         coordinates=sum(loss.coordinates for loss in losses),
         unbounded=any(loss.unbounded for loss in losses),
         failure=math.fsum(loss.failure for loss in losses),
         epsilon=math.fsum(loss.epsilon for loss in losses),
         delta=math.fsum(loss.delta for loss in losses),
-        pure=math.fsum(loss.pure for loss in losses),
     )
 
 
@@ -254,6 +274,42 @@ def _of_log_sums(event: LogSums, count: int, adjacency: Adjacency) -> Loss:
         mu_squared=count * _square(moved / event.noise),
         coordinates=count * event.entries if event.live else 0,
     )
+
+
+def _of_laplace(event: LaplaceBatches, count: int, adjacency: Adjacency) -> Loss:
+    """One record moves one side of its own batch and no other (docs/proofs/moments.md).
+
+    Laplace noise costs what numbers move by over their scales, at delta 0, on a grid too. The choice that this weighs
+    most heavily on is charged. Of a batch one side moves, and one of the two earnings.
+    """
+    scored = max(_of_scales(event, common, personal, adjacency) for common, personal in event.scales)
+    earned = (1.0 + _ROUNDING) / event.earnings_scale
+    described = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency)
+    if event.live:
+        earned += _rounded(event.earnings_scale)
+        described += (2.0 * grid_of(event.description_noise) + _CUT) * math.sqrt(event.descriptions)
+    if event.descriptions == 0:
+        described = 0.0
+    return Loss(
+        mu_squared=count * _square(described / event.description_noise),
+        pure=count * (scored + earned),
+        coordinates=count * event.descriptions if event.live else 0,
+    )
+
+
+def _of_scales(event: LaplaceBatches, common: float, personal: float, adjacency: Adjacency) -> float:
+    """Epsilon of a side's numbers, 1 + contexts of them, with noise of these scales."""
+    weights = 1.0 / common, 1.0 / personal
+    moved = (1.0 + _ROUNDING) * sensitivity.of_sides(event.least, event.most, weights, adjacency)
+    return moved + _rounded(common) + event.contexts * _rounded(personal) if event.live else moved
+
+
+def _rounded(scale: float) -> float:
+    """What cutting a number to 2^-40 and rounding its sum to the grid may add to a loss; nothing where it is left out.
+
+    Less than 2 2^-40 and one grid step apart in two worlds; charged are 8 and two, as everywhere.
+    """
+    return (2.0 * grid_of(scale) + _CUT) / scale if scale < math.inf else 0.0
 
 
 def _square(value: float) -> float:

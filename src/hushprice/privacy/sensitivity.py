@@ -143,6 +143,27 @@ def of_counts(rows: int, adjacency: Adjacency) -> float:
     raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
 
 
+def of_sides(least: float, most: float, weights: tuple[float, float], adjacency: Adjacency) -> float:
+    """How far one record moves its side's two sums, the first times weights[0], in the 1-norm.
+
+    The sums are of r and of r x^, r = h - y in [least - 1, most] and |x^|_1 <= 1. Replaced: |r - r'| a + (|r| + |r'|) b
+    is convex in r and r', so largest at a corner (docs/proofs/moments.md).
+
+    >>> of_sides(0.0, 0.25, (1.0, 0.0), Adjacency.REPLACE_ONE), of_sides(0.0, 0.25, (1.0, 1.0), Adjacency.REPLACE_ONE)
+    (1.25, 2.5)
+    >>> of_sides(0.0, 0.25, (0.25, 1.0), Adjacency.REPLACE_ONE)  # two who buy, as different as can be
+    2.0
+    """
+    common, personal = weights
+    longest = max(1.0 - least, most)
+    match adjacency:
+        case Adjacency.REPLACE_ONE:
+            return max(2.0 * longest * personal, (1.0 + most - least) * (common + personal))
+        case Adjacency.ZERO_OUT:
+            return longest * (common + personal)
+    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+
+
 @functools.lru_cache(maxsize=64)
 def logistic_difference(slope: float) -> float:
     """A bound on ||grad - grad'|| of two logistic losses on the ball, y in [0, 1]; below 2 sup ||grad||.

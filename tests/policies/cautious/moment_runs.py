@@ -24,6 +24,8 @@ class Silent(System):
     def integers(self, scale: float, count: int) -> list[int]:
         return [0] * count
 
+    laplace_integers = integers
+
 
 def rules(
     contexts: int = 2, *, level: float = -3.9, adjacency: Adjacency = Adjacency.REPLACE_ONE, drawn: bool = True

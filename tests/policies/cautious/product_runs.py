@@ -54,7 +54,11 @@ def seeded_system(monkeypatch: pytest.MonkeyPatch, seed: int = 5) -> None:
     def integers(self: System, scale: float, count: int) -> list[int]:
         return [round(scale * value) for value in draws.standard_normal(count)]
 
+    def laplace_integers(self: System, scale: float, count: int) -> list[int]:
+        return [round(scale * value) for value in draws.laplace(size=count)]
+
     monkeypatch.setattr(System, "integers", integers)
+    monkeypatch.setattr(System, "laplace_integers", laplace_integers)
 
 
 def absorbed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:

@@ -25,7 +25,7 @@ def released(
     """A batch whose score is exactly what the truth makes it on average."""
     people = PEOPLE if model.contexts else NOBODY
     score = score_model(model, people, given, priced_by, truth, given.count).expected
-    return ReleasedBatch(rule=given, theta=priced_by, score=score, noise=noise)
+    return ReleasedBatch(rule=given, theta=priced_by, score=score, noise=np.full(score.size, noise))
 
 
 def chance(theta: FloatArray, x: FloatArray, z: float) -> float:

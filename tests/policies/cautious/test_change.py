@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.policies.cautious.shops_at_hand import MODEL, PEOPLE, chance, released, rule
 
+from hushprice.policies.cautious.pricing import change
 from hushprice.policies.cautious.pricing.belief import Belief
 from hushprice.policies.cautious.pricing.change import (
     Change,
@@ -29,8 +30,8 @@ def mean_response(theta: np.ndarray) -> float:
 
 def test_a_change_makes_customers_far_more_or_far_less_sensitive_and_leaves_todays_demand() -> None:
     steeper, flatter = changed_thetas(MODEL, PEOPLE, THETA)
-    assert mean_response(steeper) == pytest.approx(2.5 * MODEL.response)  # which is above what is believed
-    assert mean_response(flatter) == pytest.approx(mean_response(THETA) / 2.5)
+    assert mean_response(steeper) == pytest.approx(change._TIMES * MODEL.response)  # which is above what is believed
+    assert mean_response(flatter) == pytest.approx(mean_response(THETA) / change._TIMES)
     for theta in (steeper, flatter):
         assert [chance(theta, x, 0.0) for x in PEOPLE[:5]] == [chance(THETA, x, 0.0) for x in PEOPLE[:5]]
 
@@ -72,9 +73,10 @@ def both(evidence: float, gain: float) -> list[Change]:
 
 def test_a_change_is_certain_from_the_batch_at_which_releases_speak_most_for_it() -> None:
     assert certain_since([]) is None
-    assert certain_since([both(3.0, 0.0), both(4.0, 0.0)]) is None
-    assert certain_since([both(-5.0, 0.0), both(5.0, 0.0), both(4.0, 0.0)]) == 1
-    assert certain_since([both(1.0, 0.0), both(5.0, 0.0), both(4.0, 0.0)]) == 0
+    enough = change._CERTAIN
+    assert certain_since([both(0.4 * enough, 0.0), both(0.5 * enough, 0.0)]) is None
+    assert certain_since([both(-0.6 * enough, 0.0), both(0.6 * enough, 0.0), both(0.5 * enough, 0.0)]) == 1
+    assert certain_since([both(0.1 * enough, 0.0), both(0.6 * enough, 0.0), both(0.5 * enough, 0.0)]) == 0
 
 
 def test_what_was_lost_counts_as_long_as_no_release_excludes_the_change() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -78,9 +79,9 @@ def test_what_was_observed_less_than_believed_is_what_the_records_say() -> None:
     def less(name: str) -> float:
         return float(getattr(health, name).less - getattr(first, name).less)
 
-    assert less("bought") == pytest.approx(away.sum(), abs=1e-6)
-    assert less("dearer") == pytest.approx(away[coins > 0].sum(), abs=1e-6)
-    assert less("cheaper") == pytest.approx(away[coins < 0].sum(), abs=1e-6)
+    assert less("bought") == pytest.approx(away.sum(), abs=0.1)  # what was held back is added by a likeness
+    assert less("dearer") == pytest.approx(away[coins > 0].sum(), abs=0.1)
+    assert less("cheaper") == pytest.approx(away[coins < 0].sum(), abs=0.1)
     assert health.bought.count - first.bought.count == priced.sum()
     assert health.bought.observed.estimate == pytest.approx(made["bought"][priced].mean(), abs=0.03)
 
@@ -119,9 +120,9 @@ def test_intervals_of_conversion_are_right_about_as_often_as_they_say() -> None:
     random, rule, noise = np.random.default_rng(4), Rule(count=1500, move=0.0, spread=0.0, choice=3), 12.0
     truth, inside = 0.26, []
     for _ in range(400):
-        score = np.zeros(3)
+        score = np.zeros(2)
         score[0] = 1500 * model.conversion - random.binomial(1500, truth) + noise * random.standard_normal()
-        batch = ReleasedBatch(rule=rule, theta=np.zeros(2), score=score, noise=noise)
+        batch = ReleasedBatch(rule=rule, theta=np.zeros(2), score=score, noise=np.array([noise, 0.0]))
         found = Health().after_score(model, np.zeros((96, 0)), batch).bought
         assert found.mean == pytest.approx(0.2)
         inside.append(found.observed.low < truth < found.observed.high)
@@ -134,9 +135,9 @@ def test_where_more_is_believed_than_a_residual_may_be_what_was_held_back_is_add
     shop, rule = Shop(product), Rule(count=40_000, move=0.0, spread=0.0, choice=3)
     high = [float(np.log(0.2 / 0.8)) - shop.quoter.model.level, 0.0]
     shop.quoter.belief = replace(shop.quoter.belief, theta=np.array(high))
-    made = shop.batch(high, forced=rule)
+    shop.batch(high, forced=rule)
     found = shop.quoter.health.bought
-    assert made["away"].max() > shop.quoter.model.largest  # else nothing was held
+    assert shop.quoter.model.most < 0.2  # else nothing was held
     assert found.mean == pytest.approx(0.2)
     assert found.observed.estimate == pytest.approx(0.2, abs=0.01)
 
@@ -176,7 +177,7 @@ def _looks(gain: float, runs: int, *, batches: int, noise: float, seed: int, sha
         for look in range(1, batches + 1):
             apart, priced = 40 * look, 160 * look
             earned = random.binomial(apart, 0.3), random.binomial(priced, 0.3 * (1.0 + gain))
-            noisy = [each + noise * random.standard_normal() for each in earned]
+            noisy = [each + noise * random.laplace(scale=math.sqrt(0.5)) for each in earned]
             compared = compared.after((noisy[0], noisy[1]), (apart, priced), noise)
             alarm = alarm or compared.certainly_less(share, ALPHA, look)
         found.append(alarm)
@@ -188,6 +189,22 @@ def test_over_all_looks_a_product_that_keeps_its_promise_is_hardly_ever_found_wo
     """On the brink, where it is hardest: prices earn exactly the share that is promised."""
     found = _looks(-0.05, 500, batches=25, noise=noise, seed=2, share=0.95)
     assert sum(found) <= ALPHA * 500
+
+
+def test_laplace_noise_has_longer_tails_than_its_variance_says_and_they_are_counted() -> None:
+    """One batch that is all noise, on the brink: as often wrong as said, where a Gaussian bound would be far off.
+
+    The limit as it would be for Gaussian noise of this variance is passed more often than alpha.
+    """
+    random, scale, alpha = np.random.default_rng(6), 100.0, 1e-4
+    drawn = random.laplace(scale=scale, size=(200_000, 2))
+    doubt, weights = math.log(4.0 / alpha), (0.8, 0.2)
+    gaps = weights[0] * drawn[:, 0] - weights[1] * drawn[:, 1]
+    variance = 2.0 * scale**2 * (weights[0] ** 2 + weights[1] ** 2)
+    assert np.mean(gaps > math.sqrt(2.0 * variance * doubt)) > alpha
+    noise = math.sqrt(2.0) * scale
+    compared = [Comparison().after((one, other), (40, 160), noise) for one, other in drawn[:20_000]]
+    assert not any(each.certainly_less(1.0, alpha, 1) for each in compared)
 
 
 def test_one_that_breaks_it_is_found() -> None:
@@ -257,6 +274,7 @@ def test_prices_that_pay_raise_none() -> None:
         {"recent": (Tally(less=float("nan")),)},
         {"recent": (Tally(),) * (RECENT + 1)},
         {"watched": Comparison(others=Group(squares_noise=float("inf")))},
+        {"compared": Comparison(scale=-1.0)},
         {"alarms": 2, "looks": 1, "batches": 1},
         {"looks": 1},
     ],

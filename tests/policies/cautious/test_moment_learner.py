@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.policies.cautious.moment_runs import CLAIMED, Silent, learner, rules,
 
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.noise import System, Tape
-from hushprice.policies.cautious.pricing.instruments import WEIGHTS
+from hushprice.policies.cautious.pricing.instruments import SHARES, used_entries
 from hushprice.policies.cautious.private.learner import CautiousLearner
 from hushprice.policies.cautious.rules import without_noise
 from hushprice.privacy.events import NotPrivate
@@ -28,6 +29,31 @@ def absorb(made: CautiousLearner, seed: int, count: int = 5) -> None:
 
 def numbers(release: MomentRelease) -> Any:
     return np.concatenate([release.score, release.descriptions, release.earnings])
+
+
+def drawn(choice: int, contexts: int = 2) -> Any:
+    """Which numbers of a release have noise."""
+    size = contexts * 8 + contexts * (contexts - 1) // 2 + 2
+    return [*used_entries(contexts, choice), *(2 * (contexts + 1) + np.arange(size))]
+
+
+@pytest.mark.parametrize("choice", range(len(SHARES)))
+@pytest.mark.parametrize("source", [Tape(3, 0), System()])
+def test_of_numbers_that_a_choice_leaves_out_a_constant_is_published(source: Any, choice: int) -> None:
+    made = learner(source=source, choice=choice)
+    absorb(made, 1)
+    released = numbers(made.release())
+    assert np.all(released[drawn(choice)] != 0.0)
+    assert not np.any(np.delete(released, drawn(choice)))
+
+
+def test_noise_for_other_residuals_than_are_taken_is_refused() -> None:
+    """Of a file written where they were held more narrowly: what is charged would be less than what a record moves."""
+    given = rules()
+    for change in ({"least": 2.0 * given.noise.least}, {"most": 0.5 * given.noise.most}):
+        other = replace(given, noise=replace(given.noise, **change))
+        with pytest.raises(InvalidInput, match=r"^rules must have noise for what residuals are taken from"):
+            CautiousLearner(rules=other, source=Tape(3, 0), choice=0)
 
 
 @pytest.mark.parametrize("source", [Tape(3, 0), System()])
@@ -75,7 +101,7 @@ def test_every_batch_has_noise_of_its_own(source: Any) -> None:
         made.skip()
         released.append(numbers(made.release()))
         made.begin(1)
-    noise = np.array(released)
+    noise = np.array(released)[:, drawn(1)]
     assert np.all(np.abs(np.diff(noise, axis=0)) > 0.0)
     assert np.all(np.abs(noise[0] - noise[2]) > 0.0)
 
@@ -107,16 +133,16 @@ def test_slots_are_never_counted_back(records: Any) -> None:
     assert made.count == 5
 
 
-@pytest.mark.parametrize("choice", [-1, len(WEIGHTS), 0.0, None, "0"])
+@pytest.mark.parametrize("choice", [-1, len(SHARES), 0.0, None, "0"])
 def test_an_unknown_choice_is_refused(choice: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"^choice must be one of the 4 there are, got"):
+    with pytest.raises(InvalidInput, match=r"^choice must be one of the \d there are, got"):
         learner(choice=choice)
     made = learner()
     made.skip()
     made.release()
-    with pytest.raises(InvalidInput, match=r"^choice must be one of the 4 there are, got"):
+    with pytest.raises(InvalidInput, match=r"^choice must be one of the \d there are, got"):
         made.begin(choice)
-    with pytest.raises(InvalidInput, match=r"^choice must be one of the 4 there are, got"):
+    with pytest.raises(InvalidInput, match=r"^choice must be one of the \d there are, got"):
         made.jump(9, choice)
 
 

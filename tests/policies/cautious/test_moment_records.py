@@ -10,18 +10,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.policies.cautious.moment_runs import belief, learner, wild
+from tests.policies.cautious.moment_runs import CLAIMED, belief, learner, wild
 
+from hushprice.policies.cautious.noise import calibrate
 from hushprice.policies.cautious.pricing import instruments
-from hushprice.policies.cautious.pricing.instruments import WEIGHTS
+from hushprice.policies.cautious.pricing.instruments import SHARES
 from hushprice.policies.cautious.pricing.population import BINS, described
 from hushprice.privacy.adjacency import Adjacency
-from hushprice.privacy.sensitivity import of_covariance, of_moments
+from hushprice.privacy.sensitivity import of_covariance, of_sides
 from hushprice.types import FloatArray
 
 property_test = settings(deadline=None, derandomize=True, max_examples=60)
 seeds, sizes = st.integers(0, 2**32 - 1), st.integers(0, 32)
-CHOICES = range(len(WEIGHTS))
+CHOICES = range(len(SHARES))
 REPLACED = Adjacency.REPLACE_ONE
 ULPS = 1.0 + 1e-12
 
@@ -53,63 +54,50 @@ def starts(contexts: int, others: int) -> FloatArray:
     return at
 
 
-def furthest(contexts: int, choice: int, largest: float) -> float:
-    """The closed form of how far two records' r psi are apart: docs/proofs/moments.md, section 2."""
-    level, attributes, priced, coin, personal = WEIGHTS[choice]
-    there = 1.0 if contexts > 0 else 0.0
-    length = math.sqrt(level**2 + coin**2 + there * (attributes**2 + personal**2) + 0.5 * priced**2 * (1.0 + there))
-    turned = 4.0 * there * (attributes**2 + personal**2) + 2.0 * priced**2
-    return max((1.0 + largest) * length, math.sqrt(max(turned, 4.0 * there * priced**2)))
-
-
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("contexts", [0, 1, 2, 5, 32])
-def test_no_attack_moves_a_score_by_more_than_is_charged(contexts: int, choice: int) -> None:
-    """Over residuals, contexts, prices and the coin. What is charged is passed nowhere.
-
-    It is reached where the constant and the coin are all there is (weights 0); some of it is not used elsewhere.
-    """
+def test_no_attack_costs_more_of_a_score_than_is_charged(contexts: int, choice: int) -> None:
+    """Over residuals, contexts and the coin, in units of the noise. What is charged is passed nowhere, and reached."""
     k = contexts
-    for largest in (0.0, 0.1, 1.0):
+    for least, most in ((0.0, 0.0), (0.01, 0.1), (0.3, 1.0)):
+        noise = calibrate(CLAIMED, contexts=k, least=least, most=most, adjacency=REPLACED)
+        scales = noise.of_score(k, choice) / math.sqrt(2.0)
+        used = scales > 0.0
 
-        def apart(at: FloatArray, largest: float = largest) -> FloatArray:
+        def apart(
+            at: FloatArray, ends: tuple[float, float] = (least - 1.0, most), scales: FloatArray = scales
+        ) -> FloatArray:
             coins = np.where(at[:, -1] > 0.0, 1.0, -1.0)
             rows = [
-                np.interp(at[:, 2 * k + 2 + world], [-1.0, 1.0], [-1.0, largest])[:, None]
-                * instruments.instruments(at[:, world * k : (world + 1) * k], at[:, 2 * k + world], coins, choice)
+                np.interp(at[:, 2 * k + world], [-1.0, 1.0], ends)[:, None]
+                * instruments.instruments(at[:, world * k : (world + 1) * k], coins, choice)
                 for world in (0, 1)
             ]
-            return lengths(rows[0] - rows[1])
+            moved = rows[0] - rows[1]
+            assert not np.any(moved[:, ~used])  # numbers that are left out know no record  # noqa: B023
+            return np.asarray((np.abs(moved[:, used]) / scales[used]).sum(axis=1))  # noqa: B023
 
-        charged = of_moments(largest, instruments.own_share(choice), REPLACED)
-        exact, found = furthest(k, choice, largest), climbed(apart, starts(k, 5))
-        assert found <= exact * ULPS <= charged * ULPS * ULPS
-        assert found >= 0.98 * exact
-        assert k == 0 or exact >= 0.81 * charged
-        assert choice > 0 or exact == pytest.approx(charged, rel=1e-12)
+        found = climbed(apart, starts(k, 3))
+        assert found <= noise.score * ULPS
+        assert k == 0 or found >= 0.98 * noise.score
 
 
 @property_test
 @given(seeds, sizes, st.sampled_from(CHOICES))
-def test_instruments_keep_to_their_lengths(seed: int, contexts: int, choice: int) -> None:
+def test_instruments_are_on_the_coins_side_and_keep_to_their_sizes(seed: int, contexts: int, choice: int) -> None:
     random = np.random.default_rng(seed)
     x = random.choice([1e-200, 0.1, 1.0]) * random.uniform(-1.0, 1.0, size=(30, contexts))
-    z, coins = random.choice([-1.0, 0.2, 1.0], size=30), random.choice([-1.0, 1.0], size=30)
-    assert np.all(lengths(instruments.held(x)) <= ULPS)
-    psi = instruments.instruments(x, z, coins, choice)
+    coins = random.choice([-1.0, 1.0], size=30)
+    assert np.all(np.abs(instruments.held(x)).sum(axis=1) <= ULPS)
+    psi = instruments.instruments(x, coins, choice)
     assert psi.shape == (30, instruments.entries(contexts))
-    assert np.all(lengths(psi) <= ULPS)
-    shared = [0, 1 + contexts + contexts + 1]  # the constant and the coin: the same whoever the customer is
-    others = instruments.instruments(np.roll(x, 1, axis=0), -z, coins, choice)
-    assert np.array_equal(psi[:, shared], others[:, shared])
-    assert np.all(lengths(np.delete(psi, shared, axis=1)) <= instruments.own_share(choice) * ULPS)
-
-
-def test_weights_have_length_one_and_own_shares_leave_out_what_is_shared() -> None:
-    for choice in CHOICES:
-        level, *_, coin, _ = WEIGHTS[choice]
-        assert math.hypot(*WEIGHTS[choice]) == pytest.approx(1.0, rel=1e-15)
-        assert math.hypot(level, coin, instruments.own_share(choice)) == pytest.approx(1.0, rel=1e-15)
+    sides = psi.reshape(30, 2, contexts + 1)
+    mine = np.zeros(30, dtype=int) if choice == instruments.WATCHING else (coins < 0.0).astype(int)
+    assert not np.any(sides[np.arange(30), 1 - mine])
+    rows = sides[np.arange(30), mine]
+    assert np.array_equal(rows[:, 0], np.ones(30))
+    assert np.all(np.abs(rows[:, 1:]).sum(axis=1) <= ULPS)
+    assert not np.any(np.delete(psi, instruments.used_entries(contexts, choice), axis=1))
 
 
 @pytest.mark.parametrize("contexts", [1, 2, 3, 8, 32])
@@ -145,9 +133,12 @@ def test_whatever_records_hold_they_add_no_more_than_is_charged(
     x, z, coins, y, holdout = wild(random, count, contexts)
     coins[1::2], holdout[1::2] = coins[::2], holdout[::2]  # pairs of neighbours: coin and holdout read no record
     scores, descriptions, earnings = made._contributions(x, z, coins, y, belief(random, contexts), holdout)
-    largest, own = made._rules.noise.largest, instruments.own_share(choice)
+    noise = made._rules.noise
+    common, personal = (1.0 / scale for scale in noise.scales(choice))
+    weights = np.where(instruments.is_common(contexts), common, personal)
     for adjacency, rows in ((REPLACED, lambda part: part[::2] - part[1::2]), (Adjacency.ZERO_OUT, lambda part: part)):
-        assert np.all(lengths(rows(scores)) <= of_moments(largest, own, adjacency) * ULPS)
+        charged = of_sides(noise.least, noise.most, (common, personal), adjacency)
+        assert np.all(np.abs(rows(scores) * weights).sum(axis=1) <= charged * ULPS)
         assert np.all(lengths(rows(descriptions)) <= of_covariance(adjacency) * ULPS)
         assert np.all(lengths(rows(earnings)) <= 1.0)
     assert np.array_equal(earnings[:, 0][~holdout], np.zeros((~holdout).sum()))  # in one of the two alone
@@ -161,7 +152,7 @@ def test_a_belief_beyond_all_floats_makes_no_score_beyond_its_bounds() -> None:
     x = np.array(list(itertools.product((-1.0, 1.0), repeat=2)))
     with np.errstate(all="ignore"):
         scores, _, _ = made._contributions(x, x[:, 0], np.ones(4), np.zeros(4), theta, np.zeros(4, dtype=bool))
-    assert np.all(lengths(scores) <= 1.0)  # NaN is not
+    assert np.all(np.abs(scores).sum(axis=1) <= 2.0)  # NaN is not
 
 
 @property_test

@@ -24,7 +24,7 @@ def quoter(rule: Rule) -> CautiousQuoter:
     made.rule, made.version = rule, 3
     made.belief = Belief(np.zeros(6), 1e-6 * np.eye(6))
     made.past = [Past(rule=rule, theta=np.zeros(6), changes=[Change(-9.0, -0.1)] * 2)]
-    made.batches = [beliefs.ReleasedBatch(rule=rule, theta=np.zeros(6), score=np.zeros(9), noise=0.0)]
+    made.batches = [beliefs.ReleasedBatch(rule=rule, theta=np.zeros(6), score=np.zeros(6), noise=np.zeros(6))]
     return made
 
 

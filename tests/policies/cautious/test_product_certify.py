@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.policies.cautious.product_runs import PRODUCT, live, opened, serve
 from hushprice import Pricer
 from hushprice.errors import InvalidInput
 from hushprice.noise import System
+from hushprice.policies.cautious.pricing.instruments import SHARES
 from hushprice.policies.cautious.private.exact_batch import ExactSums
 from hushprice.policies.verification import verify
 from hushprice.privacy.certificates import signing
@@ -30,9 +32,12 @@ def test_a_pricers_certificate_is_its_ledger(adjacency: str, contexts: int) -> N
     assert found.spent == found.proven
     noise, parameters = pricer.policy.rules.noise, issued.content("parameters")  # type: ignore[attr-defined]
     assert parameters["noise"] == {
-        "score": noise.score,
         "description": noise.description,
-        "earnings": noise.earnings,
+        "earnings_scale": noise.earnings,
+        "scales": [
+            {"common": common, "personal": None if personal == math.inf else personal}
+            for common, personal in map(noise.scales, range(len(SHARES)))
+        ],
     }
     assert issued.content("mechanism")["policy"] == "cautious"
     assert "unit_cost" not in issued.to_json()  # the shop's own business

@@ -171,6 +171,16 @@ class OwnSums(IdealSums):
 
 def test_a_pricer_with_sums_of_ones_own_is_not_saved(tmp_path: Path) -> None:
     pricer = opened()
-    pricer.learner.batch = OwnSums(sizes=(9, 17, 2), noise=(1.0, 1.0), source=Tape(0, 0))  # type: ignore[attr-defined]
+    pricer.learner.batch = OwnSums(sizes=(6, 17, 2), noise=(1.0, 1.0), source=Tape(0, 0))  # type: ignore[attr-defined]
     with pytest.raises(InvalidInput, match=r"^batch is not one of hushprice's own"):
         pricer.save(tmp_path / "pricer")
+
+
+def test_a_pricer_of_before_there_was_laplace_noise_is_refused_in_one_clear_line() -> None:
+    """Written by that version, in the middle of its second batch."""
+    path = Path(__file__).parent / "gaussian_pricer.saved"
+    with pytest.raises(InvalidInput) as told:
+        Pricer.load(path, simulation=True)
+    assert str(told.value) == f"path {str(path)!r} {cautious_saved.OUTDATED}"
+    assert "cannot go on" in cautious_saved.OUTDATED
+    assert "\n" not in str(told.value)

@@ -99,7 +99,7 @@ def make_moment_facts(
     service: ServiceFacts | None = None,
 ) -> CautiousFacts:
     claimed = EpsilonDelta(1.0, 1e-6)
-    noise = moment_noise.calibrate(claimed, contexts=2, largest=0.1, adjacency=adjacency)
+    noise = moment_noise.calibrate(claimed, contexts=2, least=0.01, most=0.1, adjacency=adjacency)
     return CautiousFacts(
         issued=issued,
         versions=versions(),

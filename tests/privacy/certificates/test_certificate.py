@@ -77,7 +77,16 @@ CHOICES = [
     ("tree", "toeplitz"),
     ("triangle", "frobenius"),
     ("replace-one", "zero-out"),
-    ("CovarianceStream", "PerturbedEstimate", "Batches", "MomentBatches", "RowCounts", "LogSums", "NotPrivate"),
+    (
+        "CovarianceStream",
+        "PerturbedEstimate",
+        "Batches",
+        "MomentBatches",
+        "LaplaceBatches",
+        "RowCounts",
+        "LogSums",
+        "NotPrivate",
+    ),
     ("Tree", "Toeplitz"),
     ("2026-10-01", "2026-10-02"),
     ("2026-09-01", "2026-09-02"),
@@ -567,3 +576,23 @@ def test_certificates_of_the_first_format_still_verify(name):
     found = verify(Certificate.read(pathlib.Path(__file__).parent / f"format_1_{name}.json"))
     assert (found.customer, found.outside_the_guarantee) == (None, ())
     assert found.claimed == EpsilonDelta(1.0, 1e-6)
+
+
+@pytest.mark.parametrize("name", ["gaussian_moments", "gaussian_moments_service"])
+def test_certificates_of_cautious_from_before_there_was_laplace_noise_still_verify(name):
+    """Written by that version. What an event of then says is what it said."""
+    certificate = Certificate.read(pathlib.Path(__file__).parent / f"{name}.json")
+    found = verify(certificate)
+    assert found.claimed == EpsilonDelta(1.0, 1e-6)
+    assert certificate.content("events")["allowance"][0]["event"]["class"] == "MomentBatches"
+    assert 0.999 < found.proven.epsilon <= 1.0
+    assert (found.customer is None) == (name == "gaussian_moments")
+
+
+def test_attributes_that_are_left_out_are_null_in_a_certificate():
+    """JSON has no infinity."""
+    certificate = make(make_moment_facts())
+    scales = certificate.content("parameters")["noise"]["scales"]
+    event = certificate.content("events")["allowance"][0]["event"]
+    assert event["scales"] == [[each["common"], each["personal"]] for each in scales]
+    assert None in [each["personal"] for each in scales]

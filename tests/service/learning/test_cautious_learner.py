@@ -18,6 +18,7 @@ from hushprice.noise import System
 from hushprice.policies.cautious.engine import CautiousEngine
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, coin_of
 from hushprice.policies.cautious.private.learner import CautiousLearner
+from hushprice.policies.cautious.saved import OUTDATED
 from hushprice.policies.verification import verify
 from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.service.learning.learner_state import unpack
@@ -255,3 +256,12 @@ def test_a_belief_of_another_product_is_refused_and_nothing_changes(change: dict
         take_belief(quoter, msgspec.json.encode({**msgspec.json.decode(before), **change}))
     assert belief_json(quoter) == before
     assert take_belief(quoter, before) is quoter
+
+
+def test_a_state_of_before_there_was_laplace_noise_is_refused_in_one_clear_line() -> None:
+    """Written by that version, in the middle of a batch: its sums are others, and are never added to."""
+    state = (Path(__file__).parent / "gaussian_learner.state").read_bytes()
+    with pytest.raises(InvalidInput) as told:
+        unpack(state)
+    assert str(told.value) == f"the stored state {OUTDATED}"
+    assert "\n" not in str(told.value)

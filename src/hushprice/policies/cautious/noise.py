@@ -1,7 +1,9 @@
 """The least noise with which batches of moments cost a budget exactly (policy cautious).
 
-Every release is Gaussian and each record enters one batch, so what a record costs is one mu^2, whatever the number of
-batches: the noise depends neither on how many there are nor on the horizon.
+Each record enters one batch, so what it costs does not depend on the number of batches: noise depends neither on how
+many there are nor on the horizon. Few numbers are released of a batch, and for few numbers Laplace noise, which has a
+finite epsilon at delta 0, is several times smaller than Gaussian noise at the same epsilon and a delta of use. Only
+descriptions of customers, which are many numbers, have Gaussian noise.
 """
 
 from __future__ import annotations
@@ -10,53 +12,74 @@ import functools
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.pricing import instruments, population
-from hushprice.privacy import accountant, sensitivity
+from hushprice.privacy import accountant, gaussian, sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.earlier import claimed_after, entries_after
-from hushprice.privacy.events import EarlierFit, MomentBatches, NotPrivate
+from hushprice.privacy.events import EarlierFit, LaplaceBatches, NotPrivate
 from hushprice.privacy.ledger import Entry, Ledger
 from hushprice.privacy.loss import loss_of
-from hushprice.privacy.roots import brentq
+from hushprice.types import FloatArray
 
+_LEAST = 1e-6  # of epsilon: noise is then a million purchases
 _MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits never make a sound policy pass its claim
-# Of the mu^2 that a record may cost. Chosen on the worlds of benchmarks/shops/designed.py (docs/lab/shops.md).
-DESCRIPTION_SHARE = 0.07
-EARNINGS_SHARE = 0.02
+# Of epsilon. Chosen on the worlds of benchmarks/shops/designed.py (docs/lab/shops.md).
+DESCRIPTION_SHARE = 0.1
+EARNINGS_SHARE = 0.04
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MomentNoise:
-    """What is added to the three sums of a batch."""
+    """What is added to the three sums of a batch. A residual is h - y with h in [least, most]."""
 
-    score: float  # per unit of what one record can move a score by
+    score: float  # epsilon of a batch's score
     description: float  # standard deviation of an entry
-    earnings: float
-    largest: float  # residual above 0
+    earnings: float  # scale of Laplace noise
+    least: float
+    most: float
     adjacency: Adjacency
     claimed: EpsilonDelta
 
     def __post_init__(self) -> None:
         checks.positive(score=self.score, description=self.description, earnings=self.earnings)
-        checks.within(0.0, 1.0, largest=self.largest)
+        checks.within(0.0, 1.0, least=self.least)
+        checks.within(self.least, 1.0, most=self.most)
 
-    def of_score(self, choice: int) -> float:
-        """The deviation of an entry of a score with this choice of weights."""
-        return self.score * sensitivity.of_moments(self.largest, instruments.own_share(choice), self.adjacency)
+    def scales(self, choice: int) -> tuple[float, float]:
+        """The Laplace scales of a score with this choice: of residuals, and of residuals times attributes.
 
-    def event(self, contexts: int, *, live: bool) -> MomentBatches:
+        Each of the two corners of `sensitivity.of_sides` costs at most `score`, the first just that: the choice's share
+        is what attributes take of it. Infinite where attributes are left out.
+        """
+        share = instruments.SHARES[choice]
+        alike = sensitivity.of_sides(self.least, self.most, (1.0, 0.0), self.adjacency)
+        different = sensitivity.of_sides(self.least, self.most, (0.0, 1.0), self.adjacency)
+        personal = min(share / alike, 1.0 / different)
+        common = 1.0 / alike - personal
+        return 1.0 / (self.score * common), 1.0 / (self.score * personal) if personal > 0.0 else math.inf
+
+    def of_score(self, contexts: int, choice: int) -> FloatArray:
+        """Deviations of the entries of a score with this choice; 0 for those that are left out."""
+        scales = np.where(instruments.is_common(contexts), *self.scales(choice))
+        deviations, used = np.zeros(scales.size), instruments.used_entries(contexts, choice)
+        deviations[used] = math.sqrt(2.0) * scales[used]
+        return deviations
+
+    def event(self, contexts: int, *, live: bool) -> LaplaceBatches:
         """All batches there will ever be, as one event."""
-        return MomentBatches(
-            scores=instruments.entries(contexts),
+        return LaplaceBatches(
+            contexts=contexts,
+            least=self.least,
+            most=self.most,
+            scales=tuple(self.scales(choice) for choice in range(len(instruments.SHARES))),
             descriptions=population.entries(contexts),
-            largest=self.largest,
-            own=tuple(instruments.own_share(choice) for choice in range(len(instruments.WEIGHTS))),
-            noise=self.score,
             description_noise=self.description,
-            earnings_noise=self.earnings,
+            earnings_scale=self.earnings,
             live=live,
         )
 
@@ -65,45 +88,47 @@ class MomentNoise:
         return accountant.epsilon_of(loss_of(self.event(contexts, live=True), 1, self.adjacency), self.claimed.delta)
 
 
-def open_ledger(noise: MomentNoise, event: MomentBatches | NotPrivate, paid: EarlierFit | None = None) -> Ledger:
+def open_ledger(noise: MomentNoise, event: LaplaceBatches | NotPrivate, paid: EarlierFit | None = None) -> Ledger:
     """A ledger that allows all batches, once, and nothing else; what was paid before the first price is spent."""
-    claimed = claimed_after(paid, noise.claimed) if isinstance(event, MomentBatches) else None
+    claimed = claimed_after(paid, noise.claimed) if isinstance(event, LaplaceBatches) else None
     spent = entries_after(paid)
     return Ledger(adjacency=noise.adjacency, claimed=claimed, allowance=(*spent, Entry(event, 1)), spent=spent)
 
 
 @functools.lru_cache(maxsize=256)
-def calibrate(claimed: EpsilonDelta, *, contexts: int, largest: float, adjacency: Adjacency) -> MomentNoise:
+def calibrate(claimed: EpsilonDelta, *, contexts: int, least: float, most: float, adjacency: Adjacency) -> MomentNoise:
     """The least noise, up to rounding, whose event costs at most the claim.
 
-    >>> noise = calibrate(EpsilonDelta(1.0, 2e-10), contexts=9, largest=0.1, adjacency=Adjacency.REPLACE_ONE)
-    >>> round(noise.of_score(0), 2), round(noise.proven_epsilon(9), 6)
-    (6.64, 1.0)
+    >>> claimed = EpsilonDelta(1.0, 2e-10)
+    >>> noise = calibrate(claimed, contexts=9, least=0.01, most=0.06, adjacency=Adjacency.REPLACE_ONE)
+    >>> [round(each, 2) for each in noise.scales(2)], round(noise.proven_epsilon(9), 6)
+    ([2.32, 2.32], 1.0)
     """
     checks.positive(epsilon=claimed.epsilon)
     checks.probability(delta=claimed.delta)
+    budget = f"epsilon {claimed.epsilon!r} at delta {claimed.delta!r}"
+    epsilon = claimed.epsilon * (1.0 - _MARGIN)
+    if not epsilon >= _LEAST:
+        raise InvalidInput(f"{budget} is too small to learn anything from a million customers")
+    try:
+        mu = gaussian.mu_of(DESCRIPTION_SHARE * epsilon, claimed.delta)
+    except InvalidInput:
+        raise InvalidInput(f"{budget} is out of reach") from None
 
-    def noise(mu: float) -> MomentNoise:
+    def noise(score: float) -> MomentNoise:
         return MomentNoise(
-            score=1.0 / (mu * math.sqrt(1.0 - DESCRIPTION_SHARE - EARNINGS_SHARE)),
-            description=sensitivity.of_covariance(adjacency) / (mu * math.sqrt(DESCRIPTION_SHARE)),
-            earnings=1.0 / (mu * math.sqrt(EARNINGS_SHARE)),
-            largest=largest,
+            score=score,
+            description=sensitivity.of_covariance(adjacency) / mu,
+            earnings=1.0 / (EARNINGS_SHARE * epsilon),
+            least=least,
+            most=most,
             adjacency=adjacency,
             claimed=claimed,
         )
 
-    def excess(log_mu: float) -> float:
-        epsilon = noise(math.exp(log_mu)).proven_epsilon(contexts)
-        return math.log(max(epsilon, 1e-300) / (claimed.epsilon * (1.0 - _MARGIN)))
-
-    low, high = math.log(1e-6), math.log(100.0)
-    budget = f"epsilon {claimed.epsilon!r} at delta {claimed.delta!r}"
-    if not excess(low) < 0.0:
-        raise InvalidInput(f"{budget} is too small to learn anything from a million customers")
-    if not excess(high) > 0.0:
-        raise InvalidInput(f"{budget} is out of reach")
-    root = brentq(excess, low, high, xtol=1e-12, rtol=1e-12)
-    while excess(root) > 0.0:  # errors are made to fall on the private side
-        root -= 1e-10
-    return noise(math.exp(root))
+    # The accountant says what is left for the score: it charges for rounding too, and nothing for no descriptions.
+    score = epsilon * (1.0 - EARNINGS_SHARE)
+    while (excess := noise(score).proven_epsilon(contexts) - epsilon) > 0.0:
+        score -= excess + 1e-12 * epsilon
+        checks.positive(score=score)
+    return noise(score)

@@ -18,6 +18,7 @@ from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.earlier import claimed_after, proven_after
 from hushprice.privacy.events import EarlierFit
+from hushprice.types import FloatArray
 
 LEVEL = 1.0  # deviations of the first belief: of log-odds at today's price,
 ATTRIBUTES = 0.7  # of what an attribute adds to them,
@@ -25,7 +26,7 @@ RESPONSE = 1.0  # of the price response, in units of the expected one,
 PERSONAL = 0.35  # of what an attribute adds to that
 FIRST = 0.3  # of the customers whose purchases are as uncertain as the noise, in the first batch
 MIDDLE = 4.0  # of them, in a batch, before batches grow with what is known
-GROWTH = 0.25  # of all slots so far
+GROWTH = 0.12  # of all slots so far
 SHORTEST = 48  # slots in the first batch
 
 
@@ -79,9 +80,10 @@ class CautiousRules:
         event = self.noise.event(self.model.contexts, live=True)
         return proven_after(self.paid, event, self.noise.claimed, self.noise.adjacency)
 
-    def score_noise(self, choice: int) -> float:
-        """The deviation of an entry of a batch's score, as drawn."""
-        return self.noise.of_score(choice) if self.drawn else 0.0
+    def score_noise(self, choice: int) -> FloatArray:
+        """The deviations of the entries of a batch's score, as drawn."""
+        deviations = self.noise.of_score(self.model.contexts, choice)
+        return deviations if self.drawn else 0.0 * deviations
 
     def next_count(self, slots: int) -> int:
         """How many slots the batch after these should have, if that is safe."""
@@ -108,8 +110,8 @@ def cautious(
     conversion = model.conversion
     if not 1e-6 <= conversion <= 1.0 - 1e-6:
         raise InvalidInput(f"conversion must lie between 0.000001 and 0.999999, got {conversion!r}")
-    noise = calibrate(claimed, contexts=model.contexts, largest=model.largest, adjacency=adjacency)
-    uncertain = noise.of_score(0) ** 2 / (conversion * (1.0 - conversion)) if drawn else 0.0
+    noise = calibrate(claimed, contexts=model.contexts, least=model.least, most=model.most, adjacency=adjacency)
+    uncertain = 4.0 * noise.scales(0)[0] ** 2 / (conversion * (1.0 - conversion)) if drawn else 0.0  # of two sides
     doubt = RESPONSE if response_doubt is None else response_doubt
     return CautiousRules(
         model=model,

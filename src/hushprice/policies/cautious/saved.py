@@ -30,6 +30,9 @@ from hushprice.privacy.budget import EpsilonDelta
 from hushprice.product import Product
 from hushprice.releases import MomentRelease
 
+LAYOUT = 2  # of a batch's sums and their noise. Before there were layouts all noise was Gaussian
+OUTDATED = "was saved by an earlier version, whose policy cautious had other sums and noise: it cannot go on here"
+
 
 class _Normal(msgspec.Struct, forbid_unknown_fields=True):
     """A belief as it is written: centre and covariance."""
@@ -44,7 +47,7 @@ class _Batch(msgspec.Struct, forbid_unknown_fields=True):
     rule: Rule
     theta: np.ndarray
     score: np.ndarray
-    noise: float
+    noise: np.ndarray
 
 
 class _Priced(msgspec.Struct, forbid_unknown_fields=True):
@@ -83,6 +86,7 @@ class _Warm(msgspec.Struct, forbid_unknown_fields=True):
 class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A CautiousEngine, whoever drives it."""
 
+    layout: int
     learned: int
     sums: bytes  # the releaser's own
     choice: int  # of the batch's instruments
@@ -111,6 +115,25 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         return []
 
 
+class Layout(msgspec.Struct):
+    """As much of an engine's state as every version reads."""
+
+    layout: int = 1
+
+    @property
+    def outdated(self) -> bool:
+        return self.layout != LAYOUT
+
+
+class _Laid(msgspec.Struct):
+    cautious: Layout
+
+
+def outdated(body: bytes) -> bool:
+    """Is this pricer, in MessagePack, one of another layout? Asked before it is read: its fields are others."""
+    return msgspec.msgpack.decode(body, type=_Laid).cautious.outdated
+
+
 class _Policy(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A CautiousPolicy; the product's schema is the pricer's."""
 
@@ -133,6 +156,7 @@ def engine_state(engine: CautiousEngine) -> EngineState:
     learner, quoter = engine.learner, engine.quoter
     last, people = learner.last, quoter.population
     return EngineState(
+        layout=LAYOUT,
         learned=learner.count,
         sums=learner.batch.state(),
         choice=learner.choice,
@@ -233,6 +257,7 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
     learned, end, last = state.learned, state.follows + state.rule.count, state.last
     rules = [*(each.rule for each in state.batches), *(each.rule for each in state.past)]
     return {
+        "layout": state.layout == LAYOUT,
         "learned": learned >= 0,
         "rule": state.rule.count >= 1 and _possible(state.rule, model),
         "rules": all(_possible(each, model) for each in rules),  # of a batch that was frozen all along nothing is left
@@ -246,7 +271,7 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         ),
         "changed": 0 <= state.changed <= state.version,
         "priced": 0 <= state.priced <= learned - state.follows,
-        "choice": 0 <= state.choice < len(instruments.WEIGHTS),
+        "choice": 0 <= state.choice < len(instruments.SHARES),
         "last": last is None
         or (
             last.records == learned == end
@@ -260,7 +285,11 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         "origin": _normal(state.origin, size),
         "batches": len(state.batches) <= state.version
         and all(
-            _finite(each.theta, size) and _finite(each.score, scores) and each.noise >= 0.0 for each in state.batches
+            _finite(each.theta, size)
+            and _finite(each.score, scores)
+            and _finite(each.noise, scores)
+            and bool((each.noise >= 0.0).all())
+            for each in state.batches
         ),
         "past": all(_finite(each.theta, size) for each in state.past),
         "population": _finite(state.population.total, described)
@@ -295,7 +324,7 @@ def _possible(rule: Rule, model: ShopModel) -> bool:
         rule.count >= 0
         and 0.0 <= rule.move <= 1.0
         and 0.0 <= rule.spread <= model.widest
-        and 0 <= rule.choice < len(instruments.WEIGHTS)
+        and 0 <= rule.choice < len(instruments.SHARES)
     )
 
 

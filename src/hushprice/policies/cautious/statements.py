@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from hushprice.errors import InvalidInput
-from hushprice.policies.cautious.pricing import instruments, population
+from hushprice.policies.cautious.pricing import population
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
@@ -28,7 +29,7 @@ from hushprice.privacy.certificates.batch_facts import (
 from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.privacy.certificates.facts import Mechanism, StatedResult, read_section
 from hushprice.privacy.certificates.statements import mechanism, plain, versions
-from hushprice.privacy.events import EarlierFit, MomentBatches
+from hushprice.privacy.events import EarlierFit, LaplaceBatches, MomentBatches
 from hushprice.product import MOST_CONTEXTS
 
 STATED = {"parameters.horizon": "how many customers are learned from; nothing proven depends on it"}
@@ -39,12 +40,21 @@ _STATED_PRIOR = {
 }
 _STATED_COST = {"parameters.prior.cost": "what the fit cost, which its own certificate proves"}
 
-_RELEASERS = {
+_COMMON = {
     "descriptions": "of each batch, once: a sum of descriptions of customers, two of them at most sqrt(2) apart, "
     "with Gaussian noise",
-    "earnings": "of each batch, once: what its holdout and its other customers earned, each record at most 1 of one of "
-    "them, with Gaussian noise",
     "policy": "cautious",
+}
+_EARNED = "of each batch, once: what its holdout and its other customers earned, each record at most 1 of one of them"
+_RELEASERS = {
+    **_COMMON,
+    "earnings": f"{_EARNED}, with Laplace noise",
+    "score": "of each side of each batch, once: a sum of residuals, and one of residuals times attributes whose sizes "
+    "add up to 1 at most, with Laplace noise",
+}
+_GAUSSIAN_RELEASERS = {
+    **_COMMON,
+    "earnings": f"{_EARNED}, with Gaussian noise",
     "score": "of each batch, once: a sum of residuals times instruments of length at most 1, with Gaussian noise",
 }
 MOST_CHOICES = 16
@@ -74,7 +84,7 @@ class CautiousFacts:
     horizon: int
     delay: int = 0
     contexts: int
-    event: MomentBatches
+    event: LaplaceBatches | MomentBatches  # the latter in certificates of before there was Laplace noise
     claimed: EpsilonDelta
     prior: StatedPrior | None = None  # the fit that prices start from
     service: ServiceFacts | None = None  # then there is a deadline in seconds, and `delay` is not said
@@ -82,7 +92,11 @@ class CautiousFacts:
     def describe(self) -> dict[str, dict[str, Any]]:
         """The sections. All batches are one release, which is paid and spent at the start."""
         return {
-            "mechanism": mechanism(_RELEASERS, self.issued, self.versions),
+            "mechanism": mechanism(
+                _RELEASERS if isinstance(self.event, LaplaceBatches) else _GAUSSIAN_RELEASERS,
+                self.issued,
+                self.versions,
+            ),
             "parameters": _parameters(self),
             **paid_at_once(self.event, self.claimed, self.adjacency, self.issued, self.service, self.paid),
         }
@@ -97,12 +111,41 @@ class CautiousFacts:
 
 
 def _parameters(facts: CautiousFacts) -> dict[str, Any]:
-    event = facts.event
+    event, adjacency = facts.event, facts.adjacency
     return {
-        "adjacency": facts.adjacency.value,
+        "adjacency": adjacency.value,
         "contexts": int(facts.contexts),
         **lateness(facts.delay, facts.service),
         "horizon": int(facts.horizon),
+        **({} if facts.prior is None else {"prior": facts.prior.describe()}),
+        **(_of_laplace(event, adjacency) if isinstance(event, LaplaceBatches) else _of_moments(event, adjacency)),
+    }
+
+
+def _of_laplace(event: LaplaceBatches, adjacency: Adjacency) -> dict[str, Any]:
+    """Where personal is null, attributes are left out."""
+    return {
+        "least": float(event.least),
+        "most": float(event.most),
+        "noise": {
+            "description": float(event.description_noise),
+            "earnings_scale": float(event.earnings_scale),
+            "scales": [
+                {"common": float(common), "personal": float(personal) if personal < math.inf else None}
+                for common, personal in event.scales
+            ],
+        },
+        "sensitivities": {
+            "description": sensitivity.of_covariance(adjacency),
+            "earnings": 1.0,
+            "common": sensitivity.of_sides(event.least, event.most, (1.0, 0.0), adjacency),
+            "personal": sensitivity.of_sides(event.least, event.most, (0.0, 1.0), adjacency),
+        },
+    }
+
+
+def _of_moments(event: MomentBatches, adjacency: Adjacency) -> dict[str, Any]:
+    return {
         "largest": float(event.largest),
         "noise": {
             "score": float(event.noise),
@@ -110,16 +153,26 @@ def _parameters(facts: CautiousFacts) -> dict[str, Any]:
             "earnings": float(event.earnings_noise),
         },
         "own": [float(share) for share in event.own],
-        **({} if facts.prior is None else {"prior": facts.prior.describe()}),
         "sensitivities": {
-            "description": sensitivity.of_covariance(facts.adjacency),
+            "description": sensitivity.of_covariance(adjacency),
             "earnings": 1.0,
-            "score": [sensitivity.of_moments(event.largest, share, facts.adjacency) for share in event.own],
+            "score": [sensitivity.of_moments(event.largest, share, adjacency) for share in event.own],
         },
     }
 
 
+class _Scales(Struct):
+    common: float
+    personal: float | None
+
+
 class _Noise(Struct):
+    description: float
+    earnings_scale: float
+    scales: Annotated[list[_Scales], Meta(min_length=1, max_length=MOST_CHOICES)]
+
+
+class _GaussianNoise(Struct):
     score: float
     description: float
     earnings: float
@@ -139,25 +192,64 @@ class _Prior(Struct):
     cost: _Cost | None = None
 
 
-class _Parameters(Struct):
+class _Shared(Struct):
     adjacency: Adjacency
     contexts: Annotated[int, Meta(ge=0, le=MOST_CONTEXTS)]
     horizon: Annotated[int, Meta(ge=1, le=2**62)]
-    largest: float
-    noise: _Noise
-    own: Annotated[list[float], Meta(min_length=1, max_length=MOST_CHOICES)]
     prior: _Prior | None = None
+
+
+class _Parameters(_Shared, kw_only=True):
+    least: float
+    most: float
+    noise: _Noise
+
+
+class _GaussianParameters(_Shared, kw_only=True):
+    largest: float
+    noise: _GaussianNoise
+    own: Annotated[list[float], Meta(min_length=1, max_length=MOST_CHOICES)]
 
 
 class _Alone(Struct):
     alone: StatedResult
 
 
+def _event(certificate: Certificate) -> LaplaceBatches | MomentBatches:
+    """As the certificate states it."""
+    if "own" in certificate.content("parameters"):
+        return _gaussian_event(read_section(certificate, "parameters", _GaussianParameters))
+    parameters = read_section(certificate, "parameters", _Parameters)
+    noise = parameters.noise
+    return LaplaceBatches(
+        contexts=parameters.contexts,
+        least=parameters.least,
+        most=parameters.most,
+        scales=tuple((each.common, math.inf if each.personal is None else each.personal) for each in noise.scales),
+        descriptions=population.entries(parameters.contexts),
+        description_noise=noise.description,
+        earnings_scale=noise.earnings_scale,
+        live=True,
+    )
+
+
+def _gaussian_event(parameters: _GaussianParameters) -> MomentBatches:
+    return MomentBatches(
+        scores=3 * (parameters.contexts + 1),
+        descriptions=population.entries(parameters.contexts),
+        largest=parameters.largest,
+        own=tuple(parameters.own),
+        noise=parameters.noise.score,
+        description_noise=parameters.noise.description,
+        earnings_noise=parameters.noise.earnings,
+        live=True,
+    )
+
+
 def read(certificate: Certificate) -> CautiousFacts:
     """The facts behind a certificate, each of its own type and within bounds, true or not."""
     mechanism = read_section(certificate, "mechanism", Mechanism)
-    parameters = read_section(certificate, "parameters", _Parameters)
-    noise, contexts = parameters.noise, parameters.contexts
+    parameters = read_section(certificate, "parameters", _Shared)
     prior = None if parameters.prior is None else _read_prior(parameters.prior)
     if prior is None or prior.paid is None:
         claimed = read_section(certificate, "result", StatedResult).claimed
@@ -169,17 +261,8 @@ def read(certificate: Certificate) -> CautiousFacts:
         adjacency=parameters.adjacency,
         horizon=parameters.horizon,
         delay=read_delay(certificate),
-        contexts=contexts,
-        event=MomentBatches(
-            scores=instruments.entries(contexts),
-            descriptions=population.entries(contexts),
-            largest=parameters.largest,
-            own=tuple(parameters.own),
-            noise=noise.score,
-            description_noise=noise.description,
-            earnings_noise=noise.earnings,
-            live=True,
-        ),
+        contexts=parameters.contexts,
+        event=_event(certificate),
         claimed=claimed,
         prior=prior,
         service=read_service(certificate),
@@ -234,10 +317,11 @@ def recomputed(certificate: Certificate) -> list[str]:
     """What writing the certificate a second time has shown, a line each."""
     parameters = certificate.content("parameters")
     prior = parameters.get("prior")
+    kinds = len(parameters.get("own") or parameters["noise"]["scales"])
     return [
         *([] if prior is None else [_of_prior(certificate, prior)]),
         f"sensitivities of a score, a description and earnings, neighbours {parameters['adjacency']}, recomputed",
-        f"events recomputed: any number of batches of {len(parameters['own'])} kinds, grids",
+        f"events recomputed: any number of batches of {kinds} kinds, grids",
         *recomputed_once(certificate),
     ]
 

@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import functools
 import importlib.metadata
+import math
 import platform
 from collections.abc import Mapping
 from typing import Any
@@ -116,7 +117,7 @@ def plain(value: Any) -> Any:
             "class": type(value).__name__,
             **{each.name: _typed(getattr(value, each.name), each) for each in fields},
         }
-    return value
+    return None if value == math.inf else value  # a scale of numbers that are left out: JSON has no infinity
 
 
 def _typed(value: Any, field: dataclasses.Field[Any]) -> Any:

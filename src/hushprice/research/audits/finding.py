@@ -68,18 +68,26 @@ class AuditFinding(WatchedRuns):
     delta: float
     epsilon_lower_bound: float  # whatever the shape of the noise: what (epsilon, delta) alone cannot explain
     seen: Separation
-    proven_mu: float | None  # of what was watched, where it is a Gaussian promise
+    proven_mu: float | None  # of what was watched, where it is a promise about mu, or can be said in it
     beaten: bool  # did the watcher do what the proof allows nobody?
+    pure: bool = False  # is most of the promise one at delta 0, as Laplace noise gives?
 
     @property
     def epsilon_of_mu(self) -> float:
-        """What Gaussian noise with the lower bound's mu costs at `delta`."""
-        return self.seen.epsilon_at(self.delta)
+        """What the lower bound's mu costs: Gaussian noise of it at `delta`, or the least epsilon at delta 0."""
+        return self.seen.pure_epsilon if self.pure else self.seen.epsilon_at(self.delta)
+
+    @property
+    def epsilon_seen(self) -> float:
+        """The larger of the two bounds."""
+        return max(self.epsilon_of_mu, self.epsilon_lower_bound)
 
     @property
     def share(self) -> float | None:
         """How much of the proven epsilon was seen."""
-        return None if self.proven is None or self.proven.epsilon == 0.0 else self.epsilon_of_mu / self.proven.epsilon
+        if self.proven is None or self.proven.epsilon == 0.0:
+            return None
+        return (self.epsilon_seen if self.pure else self.epsilon_of_mu) / self.proven.epsilon
 
     @property
     def refuted(self) -> bool:
@@ -95,6 +103,7 @@ class AuditFinding(WatchedRuns):
             "delta": self.delta,
             "mu": {"estimate": self.seen.mu, "low": self.seen.low, "high": self.seen.high, "proven": self.proven_mu},
             "epsilon_of_mu": self.epsilon_of_mu,
+            "at_delta_0": self.pure,
             "share_of_proven": self.share,
             "epsilon_lower_bound": self.epsilon_lower_bound,
             "confidence": self.confidence,

@@ -56,6 +56,14 @@ class PlayedReleases(ABC):
     def transcripts(self, world: int) -> Any:
         """What plays a run of a world with a record."""
 
+    def score(self, weights: FloatArray, released: FloatArray) -> float:
+        """How much likelier what was released is in the first world, up to a scale: that of Gaussian noise."""
+        return float(weights @ released)
+
+    def cuts(self, pilot: FloatArray) -> FloatArray:
+        """Where scores are cut, from a pilot of both worlds."""
+        return cuts_of(pilot)
+
     def run(self, progress: Progress | None = None) -> tuple[FloatArray, FloatArray]:
         """One score a run, larger in the first world; the first world's and the second's."""
         weights, pair = self.pair()
@@ -65,13 +73,13 @@ class PlayedReleases(ABC):
             for n in range(self.runs):
                 if progress is not None and n % _REPORTED == 0:
                     progress(world * self.runs + n, 2 * self.runs)
-                scores[world, n] = weights @ played.play(record)
+                scores[world, n] = self.score(weights, played.play(record))
         return scores[0], scores[1]
 
     def split(self, first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Cuts from a pilot, the middle one first, and the scores that are judged by them."""
         pilot = max(1, self.runs // _PILOT)
-        return cuts_of(np.concatenate([first[:pilot], second[:pilot]])), first[pilot:], second[pilot:]
+        return self.cuts(np.concatenate([first[:pilot], second[:pilot]])), first[pilot:], second[pilot:]
 
     def facts(self) -> dict[str, Any]:
         """What a finding says of how it was come by."""

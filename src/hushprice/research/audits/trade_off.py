@@ -4,7 +4,8 @@ A test has two ways to be wrong: a false alarm (share a) and a miss (share b). W
 Phi^-1(1 - a) - Phi^-1(b) > mu (Dong, Roth and Su 2022, definition 3). So upper bounds on a and b are a lower bound on
 mu, whatever the shape of the noise. That matters at a delta of 1e-10: no number of runs shows epsilon there, while mu
 is seen in the middle of the two laws. Epsilon at a delta follows from mu under a *shape*: that of Gaussian noise, which
-noisy-newton's proof is about. Where a proof is about another shape, its whole curve is held against a and b.
+noisy-newton's proof is about. Where a proof is about another shape, its whole curve is held against a and b. A promise
+at delta 0, such as Laplace noise gives, is seen as it is: as the ratio of how likely an event is in the two worlds.
 
 At the middle cut a + b is bounded at once, which is sharper: a + b >= 2 Phi(-mu/2) for every test. The errors of both
 worlds are coins of two kinds. Their number stays 1 or more below its mean no more often than with equal coins of the
@@ -18,7 +19,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import log_ndtr, ndtri
 
 from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.paper.noise import events
@@ -31,7 +32,7 @@ from hushprice.research.audits.intervals import clopper_pearson
 from hushprice.types import FloatArray
 
 _LEVELS = (0.5, 0.01, 0.1, 0.9, 0.99)  # of the pilot's scores: the middle one tells most about noise, tails about leaks
-_DELTAS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4)  # at which a curve that is not Gaussian is looked up
+_DELTAS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-6)  # at which a curve that is not Gaussian is looked up
 _MIDDLE = 0.8  # of the doubt goes to the first cut
 _SLACK = 1e-9  # of computing mu in floating point
 
@@ -60,6 +61,12 @@ class Separation:
     def epsilon_at(self, delta: float) -> float:
         """What Gaussian noise of the lower bound's mu costs at delta."""
         return gaussian.epsilon_of(delta, min(self.mu_floor, 1e3))
+
+    @property
+    def pure_epsilon(self) -> float:
+        """The least epsilon at delta 0 that allows the lower bound's mu: `loss.mu_of_pure` turned round."""
+        half = 0.5 * self.mu_floor
+        return float(log_ndtr(half) - log_ndtr(-half))
 
 
 def cuts_of(pilot: FloatArray) -> FloatArray:
@@ -129,8 +136,10 @@ def refutes(seen: Separation, loss: Loss) -> bool:
     """Did a test do what this loss allows no test to do? It holds with the confidence of `seen`."""
     if loss.unbounded:
         return False
-    if not loss.radials:
-        return seen.low > loss.mu * (1.0 + _SLACK)
+    if not loss.radials and seen.low > loss.mu * (1.0 + _SLACK):
+        return True
+    if not loss.radials and loss.pure == 0.0:
+        return False  # mu says all there is to say about a Gaussian curve
     for delta in _DELTAS:
         factor = math.exp(min(accountant.epsilon_of(loss, delta), 700.0))
         if (1.0 + factor) * seen.both < 2.0 * (1.0 - delta):  # the sum of both inequalities below

@@ -8,6 +8,7 @@ import re
 import msgspec
 
 from hushprice.errors import InvalidInput
+from hushprice.policies.cautious.saved import OUTDATED, Layout
 from hushprice.policies.cautious.saved import EngineState as CautiousState
 from hushprice.policies.newton.saved import EngineState
 from hushprice.policies.saved_pricer import array, plain
@@ -44,6 +45,10 @@ class SavedLearner(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         return "SavedLearner(<sensitive>)"
 
 
+class _Laid(msgspec.Struct):
+    cautious: Layout | None = None
+
+
 def pack(saved: SavedLearner) -> bytes:
     """The learner as bytes, which `unpack` reads."""
     body = msgspec.msgpack.encode(saved, enc_hook=plain)
@@ -61,6 +66,9 @@ def unpack(state: bytes) -> SavedLearner:
     if hashlib.sha256(body).hexdigest().encode() != matched[2]:
         raise InvalidInput("the stored state is damaged: its checksum does not match")
     try:
+        laid = msgspec.msgpack.decode(body, type=_Laid).cautious
+        if laid is not None and laid.outdated:  # fields, too, are others
+            raise InvalidInput(f"the stored state {OUTDATED}")
         return msgspec.msgpack.decode(body, type=SavedLearner, dec_hook=array)
     except (msgspec.DecodeError, ValueError, TypeError, OverflowError):
         raise InvalidInput("the stored state does not describe a learner") from None

@@ -9,7 +9,7 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.pricing.belief import Belief as NormalBelief
 from hushprice.policies.cautious.pricing.belief import Rule
 from hushprice.policies.cautious.pricing.health import Health as PricingHealth
-from hushprice.policies.cautious.pricing.instruments import WEIGHTS
+from hushprice.policies.cautious.pricing.instruments import SHARES
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.service.shared.belief_numbers import numbers_of
 
@@ -52,7 +52,7 @@ def set_cautious_belief(quoter: CautiousQuoter, belief: CautiousBelief) -> Cauti
         numbers_of("covariance", belief.covariance, (size, size)),
     )
     sound = {
-        "rule": rule.count >= 1 and 0.0 <= rule.move <= 1.0 and 0 <= rule.choice < len(WEIGHTS),
+        "rule": rule.count >= 1 and 0.0 <= rule.move <= 1.0 and 0 <= rule.choice < len(SHARES),
         "rule.spread": 0.0 <= rule.spread <= quoter.model.widest,
         "version": belief.version >= 0,
         "batch": belief.batch >= 0,

@@ -15,7 +15,6 @@ and personal prices as far as evidence carries.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -23,13 +22,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from hushprice.policies.cautious.pricing.instruments import WEIGHTS, instruments
+from hushprice.policies.cautious.pricing.instruments import instruments, used_entries
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
-from hushprice.types import FloatArray, IntArray
+from hushprice.types import FloatArray
 
 MISFIT = 0.05  # of what a batch can move the belief: how far the population may be from the customers
-_SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
-_DOUBTFUL = 0.25  # log-likelihood that a scale must gain for each squared doubling
+_SCALES = (0.25, 0.5, 1.0, 2.0)
+_DOUBTFUL = 1.0  # log-likelihood that a scale must gain for each squared doubling
 _STEPS = 12
 _LONGEST = 2.0  # of a step, in deviations of the first belief
 _FORGET = 0.5  # of the first belief's covariance is added then
@@ -52,7 +51,7 @@ class ReleasedBatch:
     rule: Rule
     theta: FloatArray  # the belief its customers were priced and scored by
     score: FloatArray
-    noise: float  # deviation of an entry of the score
+    noise: FloatArray  # deviation of each entry of the score
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,21 +87,18 @@ def score_model(
     level, response = model.lines(priced_by, customers)
     true_level, true_response = model.lines(theta, customers)
     middle = model.middle(level, response, rule.move, rule.spread)
-    size = 3 * customers.shape[1]
+    size = 2 * customers.shape[1]
     jacobian, sampling, expected = np.zeros((size, model.size)), np.zeros((size, size)), np.zeros(size)
     doubt, demanded, added = np.zeros(size), np.zeros(size), np.zeros((len(people), size))
     share = count / (2 * len(people))
     for coin in (-1.0, 1.0):
         price = middle + coin * rule.spread
-        psi = instruments(people, price, np.full(len(people), coin), rule.choice)
+        psi = instruments(people, np.full(len(people), coin), rule.choice)
         demand = expit(true_level - true_response * price)
-        believed = expit(level - response * price)
-        held = np.minimum(believed, model.largest)  # the residual of who does not buy; of who does it is believed - 1
-        reach = 1.0 + held - believed
-        weighted = psi * (demand * (1.0 - demand) * reach * share)[:, None]
+        weighted = psi * (demand * (1.0 - demand) * share)[:, None]
         jacobian += weighted.T @ np.hstack([customers, -price[:, None] * customers])
-        sampling += (weighted * reach[:, None]).T @ psi
-        away = held - demand * reach
+        sampling += weighted.T @ psi
+        away = model.held(expit(level - response * price)) - demand
         expected += psi.T @ (away * share)
         added += psi * (0.5 * away)[:, None]
         squares = (psi * psi).T * (count * share)
@@ -117,7 +113,7 @@ def misfit_of(found: ScoreModel, covariance: FloatArray) -> FloatArray:
     return np.asarray(MISFIT * MISFIT * moved)
 
 
-def score_variance(found: ScoreModel, misfit: FloatArray, noise: float) -> FloatArray:
+def score_variance(found: ScoreModel, misfit: FloatArray, noise: FloatArray) -> FloatArray:
     """V: of a batch's score around its expectation."""
     return np.asarray(found.sampling + np.diag(misfit + (noise * noise + 1e-9)))
 
@@ -191,12 +187,3 @@ def _likeliest(deviations: FloatArray, curvature: FloatArray, pull: FloatArray) 
         if likelihood > best:
             best, chosen = likelihood, tried
     return chosen
-
-
-@functools.lru_cache(maxsize=128)
-def used_entries(contexts: int, choice: int) -> IntArray:
-    """Which entries of psi are not zero by the choice of weights alone."""
-    level, attributes, priced, coin, personal = WEIGHTS[choice]
-    parts = ((level, 1), (attributes, contexts), (priced, contexts + 1), (coin, 1), (personal, contexts))
-    weights = np.concatenate([np.full(count, weight) for weight, count in parts])
-    return np.flatnonzero(weights).astype(np.int64)

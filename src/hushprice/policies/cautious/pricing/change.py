@@ -20,17 +20,17 @@ from hushprice.policies.cautious.pricing.belief import (
     misfit_of,
     score_model,
     score_variance,
-    used_entries,
 )
+from hushprice.policies.cautious.pricing.instruments import used_entries
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray
 
 CHANGES = 2  # steeper, flatter
-_TIMES = 2.5
+_TIMES = 3.0
 _TOLERANCE = 0.1  # of demand: what no model gets right, and no cause for alarm
 _SURPRISE = 1e-6  # a release this unlikely says that demand has changed
-_CERTAIN = 8.0  # log-likelihood by which releases must speak for a change
-_EXCLUDED = -1.0  # and against it
+_CERTAIN = 5.0  # log-likelihood by which releases must speak for a change
+_EXCLUDED = -0.3  # and against it
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,8 @@ def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belie
     used = used_entries(model.contexts, batch.rule.choice)
     found = score_model(model, people, batch.rule, belief.theta, belief.theta, batch.rule.count)
     misfit = misfit_of(found, belief.covariance) + _TOLERANCE * _TOLERANCE * found.size
-    spread = found.jacobian @ belief.covariance @ found.jacobian.T + score_variance(found, misfit, batch.noise)
+    # Laplace noise is often far out: twice its deviation is counted.
+    spread = found.jacobian @ belief.covariance @ found.jacobian.T + score_variance(found, misfit, 2.0 * batch.noise)
     spread, score = spread[np.ix_(used, used)], batch.score[used]
     return bool(chdtrc(score.size, score @ np.linalg.solve(spread, score)) < _SURPRISE)
 

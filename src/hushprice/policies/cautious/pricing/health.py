@@ -1,9 +1,9 @@
 """Does the model fit, and do its prices pay? From releases alone, so it costs nothing.
 
 A score is a sum of psi (f - y), so each of its entries says how far what was believed, f, lies from what was observed,
-y, for some of the customers: with the constant for all, with the coin for those at the dearer and at the cheaper price,
-with attributes for those who are believed to buy more than others. What was believed is computed on the population.
-Residuals were held to the model's `largest`; what that took off is added, as if those customers bought as believed.
+y, for some of the customers: for those at the dearer and at the cheaper price, and with attributes for those who are
+believed to buy more than others. What was believed is computed on the population.
+Purchases were compared with the believed chance held between two bounds; what that changed is taken back.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from hushprice.policies.cautious.pricing.belief import ReleasedBatch
 from hushprice.policies.cautious.pricing.holdout import Comparison
-from hushprice.policies.cautious.pricing.instruments import WEIGHTS, held
+from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING, held
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray
 
@@ -123,7 +123,8 @@ class Health:
         sums += [value for each in groups for value in astuple(each)]
         above = [value for each in tallies for value in (each.count, each.noise, each.sampling)]
         above += [value for each in groups for value in (each.slots, each.noise, each.weighted_noise)]
-        above += [self.compared.pairs, self.watched.pairs, *(each.squares_noise for each in groups)]
+        above += [value for both in (self.compared, self.watched) for value in (both.pairs, both.scale)]
+        above += [each.squares_noise for each in groups]
         return (
             all(math.isfinite(value) for value in sums)
             and all(0.0 <= value < math.inf for value in above)
@@ -145,44 +146,43 @@ class _Tallies:
         customers, rule = with_constant(people), batch.rule
         self._level, response = model.lines(batch.theta, customers)
         middle = model.middle(self._level, response, rule.move, rule.spread)
+        self._sides = [0] if rule.choice == WATCHING else [0, model.contexts + 1]
         self._demand = [expit(self._level - response * (middle + coin * rule.spread)) for coin in (1.0, -1.0)]
 
     def bought(self) -> Tally:
-        weight = WEIGHTS[self._batch.rule.choice][0]
-        variance = (self._batch.noise / weight) ** 2
-        return self._tally(float(self._batch.score[0]) / weight, variance, (0, 1))
+        noise = float(np.square(self._batch.noise[self._sides]).sum())
+        return self._tally(float(self._batch.score[self._sides].sum()), noise, (0, 1))
 
     def by_coin(self) -> tuple[Tally, Tally]:
-        """At the dearer price and at the cheaper one; nothing where one price was charged."""
-        rule, half = self._batch.rule, self._model.contexts + 1
-        level, _, _, coin, _ = WEIGHTS[rule.choice]
-        if coin == 0.0 or rule.spread == 0.0:
+        """At the dearer price and at the cheaper one; nothing where one price was charged or coins not told apart."""
+        rule, batch = self._batch.rule, self._batch
+        if rule.choice == WATCHING or rule.spread == 0.0:
             return Tally(), Tally()
-        total, apart = float(self._batch.score[0]) / level, float(self._batch.score[2 * half]) / coin
-        variance = (self._batch.noise / (2.0 * level)) ** 2 + (self._batch.noise / (2.0 * coin)) ** 2
-        return (
-            self._tally(0.5 * (total + apart), variance, (0,)),
-            self._tally(0.5 * (total - apart), variance, (1,)),
+        dearer, cheaper = (
+            self._tally(float(batch.score[entry]), float(batch.noise[entry]) ** 2, (side,))
+            for side, entry in enumerate(self._sides)
         )
+        return dearer, cheaper
 
     def likelier(self) -> Tally:
         """Along the direction in which customers are believed to differ; nothing where no attribute is released."""
-        level, attributes, *_ = WEIGHTS[self._batch.rule.choice]
-        x, score = held(self._people), self._batch.score
+        x, k = held(self._people), self._model.contexts
+        if SHARES[self._batch.rule.choice] == 0.0 or k == 0:
+            return Tally()
         slopes = np.linalg.lstsq(x - x.mean(axis=0), self._level - self._level.mean(), rcond=None)[0]
         scale = float((x @ slopes).std())
-        if attributes == 0.0 or scale < _ALIKE:
+        if scale < _ALIKE:
             return Tally()
         slopes = slopes / scale
         constant, along = -float((x @ slopes).mean()), x @ slopes
-        less = constant * float(score[0]) / level + float(score[1 : x.shape[1] + 1] @ slopes) / attributes
-        variance = self._batch.noise**2 * ((constant / level) ** 2 + float(slopes @ slopes) / attributes**2)
-        return self._tally(less, variance, (0, 1), along + constant)
+        weights = np.concatenate([[constant], slopes, [constant], slopes])
+        noise = float(np.square(weights * self._batch.noise).sum())
+        return self._tally(float(weights @ self._batch.score), noise, (0, 1), along + constant)
 
     def _tally(self, less: float, noise: float, coins: tuple[int, ...], weights: FloatArray | float = 1.0) -> Tally:
         count = 0.5 * self._batch.rule.count  # customers of each side of the coin
         demands = [self._demand[coin] for coin in coins]
-        beyond = [np.maximum(demand - self._model.largest, 0.0) * (1.0 - demand) for demand in demands]
+        beyond = [demand - self._model.held(demand) for demand in demands]
         return Tally(
             count=count * len(coins),
             believed=count * sum(float((weights * demand).mean()) for demand in demands),

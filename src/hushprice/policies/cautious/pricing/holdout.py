@@ -6,14 +6,19 @@ in which the product was frozen, favours neither.
 
 `certainly_less` may be asked after every batch. What it says is wrong with probability `alpha` at most over all looks
 together: look k has alpha / (k (k + 1)), and these add up to alpha. Half of it is for the tail. With D = share w H -
-(1 - w) P, summed, customers independent and what each earns in [0, 1], Bernstein's inequality (the noise is Gaussian,
-which it covers) says that with probability exp(-L) at most
+(1 - w) P, summed, customers independent and what each earns in [0, 1], Bernstein's inequality says that with
+probability exp(-L) at most
 
-    D - E D > sqrt(2 V L) + share L / 3.
+    D - E D > sqrt(2 V L) + c L,        c = max(share / 3, the largest scale of noise).
+
+It asks ln E e^(tX) <= v t^2 / (2 (1 - c t)) of each term. For Laplace noise of scale b, v = 2 b^2, the left side is
+-ln(1 - b^2 t^2) <= b^2 t^2 / (1 - b^2 t^2) <= b^2 t^2 / (1 - b t): so c = b (Boucheron, Lugosi and Massart 2013,
+section 2.4).
 
 The other half is for V: sampling variance is at most the sum of squared weights times earnings. Its noisy sum S, of
-terms of at most 1, falls below its expectation V by more than sqrt(2 L (V + its noise)) with probability exp(-L) at
-most, which gives V <= S + L + sqrt(L^2 + 2 L (S + its noise)). How many are in the holdout is known: coins decide it.
+terms of at most 1, falls below its expectation V by more than sqrt(2 L (V + its noise)) + b L with probability exp(-L)
+at most, which gives V <= S' + L + sqrt(L^2 + 2 L (S' + its noise)), S' = S + b L. How many are in the holdout is known:
+coins decide it.
 """
 
 from __future__ import annotations
@@ -47,6 +52,7 @@ class Comparison:
     holdout: Group = Group()
     others: Group = Group()
     pairs: float = 0.0  # customers of either group that are compared
+    scale: float = 0.0  # of Laplace noise, times a batch's weight: the largest
 
     def after(self, earnings: tuple[float, float], slots: tuple[int, int], noise: float) -> Comparison:
         """With one more batch: noisy earnings and slots of the holdout and of the others, and the noise's deviation."""
@@ -56,6 +62,7 @@ class Comparison:
             holdout=_added(self.holdout, earnings[0], apart, weight, noise),
             others=_added(self.others, earnings[1], priced, 1.0 - weight, noise),
             pairs=self.pairs + apart * weight,
+            scale=max(self.scale, max(weight, 1.0 - weight) * noise / math.sqrt(2.0)),
         )
 
     def difference(self) -> tuple[float, float]:
@@ -70,11 +77,11 @@ class Comparison:
             return False
         held, others = self.holdout, self.others
         doubt = math.log(2.0 * looks * (looks + 1) / alpha)
-        squares = share**2 * held.squares + others.squares
+        squares = share**2 * held.squares + others.squares + self.scale * doubt
         noise = share**4 * held.squares_noise + others.squares_noise
         variance = squares + doubt + math.sqrt(max(doubt**2 + 2.0 * doubt * (squares + noise), 0.0))
         variance = max(variance, 0.0) + share**2 * held.weighted_noise + others.weighted_noise
-        limit = math.sqrt(2.0 * variance * doubt) + share * doubt / 3.0
+        limit = math.sqrt(2.0 * variance * doubt) + max(share / 3.0, self.scale) * doubt
         return share * held.weighted - others.weighted > limit
 
 

@@ -14,11 +14,11 @@ import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
-from hushprice.policies.cautious.pricing.belief import Belief, Rule, misfit_of, score_model, used_entries
+from hushprice.policies.cautious.pricing.belief import Belief, Rule, misfit_of, score_model
 from hushprice.policies.cautious.pricing.change import CHANGES, Change, changed_thetas, gain_under, worst_unnoticed
-from hushprice.policies.cautious.pricing.instruments import WEIGHTS
+from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING, used_entries
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray, IntArray
 
@@ -28,10 +28,14 @@ _DRAWS = 256  # of theta, for the guard
 _FEW = 96  # of these, for what a batch teaches
 _LOOKED_AT = 40  # people
 _LONGER = (1, 4, 16, 64)
+_PARTS = (1.0, 0.5, 0.25, 0.1, 0.04)  # of the next slots that a rule might be had for
+_MOST_RELEASES = 8.0  # batches grow
+_ALIKE = 1e-4  # of earnings: a difference that is none, and the choice with the least noise is taken
+_PLAUSIBLE = 0.1  # of the expected price response: less is not believed of anybody
 _SURE = 0.02  # over `risk`: deviations by which a move must be expected to gain. Prices leave today's on evidence
-_LIKELY, _LIKELY_SHARE = 0.1, 0.8  # with this probability, no more than this share of risk is lost
-_RARE, _RARE_SHARE = 0.01, 1.6
-_CHANGED_SHARE = 2.0  # of risk, and no more, is lost before a change of demand is noticed
+_LIKELY, _LIKELY_SHARE = 0.1, 1.0  # with this probability, no more than this share of risk is lost
+_RARE, _RARE_SHARE = 0.01, 2.0
+_CHANGED_SHARE = 1.8  # of risk, and no more, is lost before a change of demand is noticed
 _WORTH_WATCHING = 2e-4  # of earnings, over `risk`: what conversion alone may teach less, where nothing is tried out
 _PROMISED = 1000  # customers, after whom `risk` holds
 _SHORTER = 8  # times shorter than asked for, at most, is a batch that the guard cuts
@@ -51,7 +55,7 @@ class Limits:
     """What a plan keeps to."""
 
     risk: float
-    noise: tuple[float, ...]  # of a score's entry, for each of the WEIGHTS
+    noise: tuple[FloatArray, ...]  # deviations of a score's entries, for each of the choices
     horizon: int
     banked: float = 0.0  # what batches before `past` gained, in visits at today's price
 
@@ -68,6 +72,7 @@ def plan(
     lessons = _Lessons(model, people[:_LOOKED_AT], belief, draws, limits)
     sure = lessons.sure()
     best_value, best = -np.inf, Rule(count=count, move=0.0, spread=0.0, choice=0)
+    best_allowed: list[tuple[int, int]] = []
     for move in _MOVES:
         for share in _SPREADS:
             spread = share * model.widest
@@ -80,16 +85,21 @@ def plan(
             if safe == 0:
                 continue
             rule = Rule(count=safe, move=move, spread=spread, choice=1)
-            value = lessons.value(rule, people, float(gain.mean()), left, count / safe)
+            allowed = guard.affordable(gain, guard.changed(move, spread), count, left)
+            value = lessons.value(rule, people, float(gain.mean()), left, allowed)
             if value > best_value:
-                best_value, best = value, rule
+                best_value, best, best_allowed = value, rule, allowed
     expected = float(guard.gain(best.move, best.spread).mean())
     values = [
-        lessons.value(replace(best, choice=choice), people, expected, left, count / best.count)
-        for choice in range(len(WEIGHTS))
+        lessons.value(replace(best, choice=choice), people, expected, left, best_allowed)
+        for choice in range(len(SHARES))
     ]
-    watching = best.spread == 0.0 and values[-1] > max(values) - _WORTH_WATCHING / max(limits.risk, _WORTH_WATCHING)
-    return replace(best, choice=len(WEIGHTS) - 1 if watching else int(np.argmax(values)))
+    slack = _WORTH_WATCHING / max(limits.risk, _WORTH_WATCHING)
+    if best.spread == 0.0 and values[WATCHING] > max(values) - slack:
+        return replace(best, choice=WATCHING)
+    told = [choice for choice in range(len(SHARES)) if choice != WATCHING or best.spread == 0.0]
+    most = max(values[choice] for choice in told)
+    return replace(best, choice=next(choice for choice in told if values[choice] >= most - _ALIKE))
 
 
 class _Guard:
@@ -105,7 +115,7 @@ class _Guard:
         self._best = model.best(*model.lines(belief.theta, customers))
         factor = np.linalg.cholesky(belief.covariance)
         self.draws = belief.theta + _normals(model.size, _DRAWS) @ factor.T
-        self._level, self._response = model.lines(self.draws, customers)
+        self._level, self._response = _plausible(model, self.draws, customers)
         self._staying = model.earned(self._level, self._response, 0.0)
         self._people = people
         self._changed = changed_thetas(model, people, belief.theta)
@@ -144,16 +154,32 @@ class _Guard:
             count = int(0.7 * count)
         return 0
 
-    def _safe(self, gain: FloatArray, changed: list[float], count: int) -> bool:
-        """Would all customers up to the end of the batch have earned what is promised?"""
-        allowed = self._risk * max(self._slots + count, _PROMISED)
+    def affordable(self, gain: FloatArray, changed: list[float], count: int, left: int) -> list[tuple[int, int]]:
+        """How many of the next slots could be priced so, the others staying: (slots, of them), for longer and longer.
+
+        What is allowed grows with time, so a costly rule can be had for a few customers now and then.
+        """
+        found = []
+        for longer in _LONGER:
+            slots = longer * count
+            if slots > 0.5 * left and longer > 1:
+                break
+            near = changed if longer == 1 else []  # releases in between will tell of changes
+            priced = next((n for n in (int(slots * share) for share in _PARTS) if self._safe(gain, near, n, slots)), 0)
+            if priced > 0:
+                found.append((slots, priced))
+        return found
+
+    def _safe(self, gain: FloatArray, changed: list[float], count: int, slots: int = 0) -> bool:
+        """Would all customers up to the end of the batch, or of `slots` slots, have earned what is promised?"""
+        allowed = self._risk * max(self._slots + max(count, slots), _PROMISED)
         total = np.sort(self._gained + count * gain)
         return bool(
             total[int(_LIKELY * _DRAWS)] >= -_LIKELY_SHARE * allowed
             and total[int(_RARE * _DRAWS)] >= -_RARE_SHARE * allowed
             and all(
                 lost + count * min(gained, 0.0) >= -_CHANGED_SHARE * allowed
-                for lost, gained in zip(self._unnoticed, changed, strict=True)
+                for lost, gained in zip(self._unnoticed, changed, strict=False)
             )
         )
 
@@ -167,46 +193,57 @@ class _Lessons:
         self._limits = limits
         self._customers = with_constant(people)
         self._away = draws - belief.theta
-        self._level, self._response = model.lines(draws, self._customers)
+        self._level, self._response = _plausible(model, draws, self._customers)
         self._staying = model.earned(self._level, self._response, 0.0)
 
-    def value(self, rule: Rule, people: FloatArray, gain: float, left: int, releases: float) -> float:
+    def value(self, rule: Rule, people: FloatArray, gain: float, left: int, allowed: list[tuple[int, int]]) -> float:
         """Earnings of a visit over what is left, relative to staying: by the rule, then by what it taught.
 
-        A batch that the guard cut short is one of several like it, `releases`, and each takes its time and has its
-        noise.
+        `allowed` says for how many of how many slots the rule could be had; each batch of it has its noise.
         """
         model, belief = self._model, self._belief
         used = used_entries(model.contexts, rule.choice)
         found = score_model(model, people, rule, belief.theta, belief.theta, 1.0)
         jacobian, sampling = found.jacobian[used], found.sampling[np.ix_(used, used)]
-        noise = self._limits.noise[rule.choice]
+        noise = self._limits.noise[rule.choice][used]
         misfit = misfit_of(found, belief.covariance)[used]
         luck = _normals(used.size, _FEW, 1)
         best = -np.inf
-        for longer in _LONGER:
-            count = releases * rule.count * longer
-            if count > 0.5 * left and longer > 1:
-                break
+        for slots, count in allowed:
+            releases = min(max(count / rule.count, 1.0), _MOST_RELEASES)
             variance = count * sampling + np.diag(count * count * misfit + (releases * noise * noise + 1e-9))
             moved = count * jacobian @ belief.covariance
             gains = np.linalg.solve(variance + count * moved @ jacobian.T, moved)
             seen = count * self._away @ jacobian.T + luck @ np.linalg.cholesky(variance).T
             learned = belief.theta + seen @ gains
             prices = model.best(*model.lines(learned, self._customers))
-            sure = self._evident(learned, belief.covariance - moved.T @ gains, prices)
+            sure = self._moved(learned, belief.covariance - moved.T @ gains, prices, left - slots)
             later = float((sure * (model.earned(self._level, self._response, prices) / self._staying - 1.0)).mean())
-            best = max(best, (count * gain + (left - count) * later) / left)
+            best = max(best, (count * gain + max(left - slots, 0) * later) / left)
         return best
 
     def sure(self) -> bool:
         """Would a move to the best prices rest on evidence now?"""
         theta = self._belief.theta.reshape(1, -1)
         prices = self._model.best(*self._model.lines(theta, self._customers))
-        return bool(self._evident(theta, self._belief.covariance, prices)[0])
+        return bool(self._moved(theta, self._belief.covariance, prices, 1)[0] > 0.0)
 
-    def _evident(self, learned: FloatArray, covariance: FloatArray, prices: FloatArray) -> FloatArray:
-        """Would a move to these prices rest on evidence, under beliefs with these means? By the delta method."""
+    def _moved(self, learned: FloatArray, covariance: FloatArray, prices: FloatArray, left: int) -> FloatArray:
+        """How far of the way to these prices could be gone under beliefs with these means, for `left` customers.
+
+        Not at all where that would not rest on evidence; and no farther than the guard would let.
+        """
+        gain, deviation = self._gains(learned, covariance, prices)
+        risk = max(self._limits.risk, 1e-9)
+        share = self._limits.horizon / max(left, 1)  # of customers: who came before may have lost as much
+        lost = [(_LIKELY_SHARE, ndtri(1.0 - _LIKELY)), (_RARE_SHARE, ndtri(1.0 - _RARE))]
+        way = np.ones(len(gain))
+        for allowed, quantile in lost:
+            way = np.minimum(way, allowed * risk * share / np.maximum(quantile * deviation - gain, 1e-9))
+        return np.asarray(np.where(gain >= min(_SURE / max(risk, _SURE), 1.0) * deviation, way, 0.0))
+
+    def _gains(self, learned: FloatArray, covariance: FloatArray, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What these prices gain over staying under beliefs with these means, and deviations, by the delta method."""
         model, customers = self._model, self._customers
         level, response = model.lines(learned, customers)
         here, there = expit(level), expit(level - response * prices)
@@ -217,7 +254,13 @@ class _Lessons:
         scale = 1.0 / (len(customers) * staying[:, None])
         slopes = np.hstack([(moved - stayed) * scale @ customers, -(moved * prices * scale) @ customers])
         deviation = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0.0))
-        return np.asarray(gain >= min(_SURE / max(self._limits.risk, _SURE), 1.0) * deviation)
+        return np.asarray(gain), np.asarray(deviation)
+
+
+def _plausible(model: ShopModel, draws: FloatArray, customers: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lines of draws, none of which rises with the price."""
+    level, response = model.lines(draws, customers)
+    return level, np.maximum(response, _PLAUSIBLE * model.response)
 
 
 @functools.lru_cache(maxsize=256)

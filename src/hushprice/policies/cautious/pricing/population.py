@@ -15,10 +15,10 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from hushprice.numerics.halton import scrambled_halton
-from hushprice.policies.cautious.pricing.instruments import RADIUS
 from hushprice.types import FloatArray, IntArray
 
 BINS = 8
+RADIUS = 0.6  # of the ball in which products are taken, times the root of the entries: what most contexts lie in
 PEOPLE = 96
 _TRUST = 200.0  # customers that the first guess, spread evenly over [-0.9, 0.9], counts for
 _NOISE_TRUST = 3.0  # deviations of the noise that it counts for besides

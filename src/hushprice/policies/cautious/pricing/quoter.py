@@ -82,7 +82,7 @@ class CautiousQuoter:
 
     def _plan(self) -> None:
         rules = self.rules
-        noise = tuple(rules.score_noise(choice) for choice in range(len(instruments.WEIGHTS)))
+        noise = tuple(rules.score_noise(choice) for choice in range(len(instruments.SHARES)))
         limits = Limits(risk=rules.risk, noise=noise, horizon=rules.horizon, banked=self.banked)
         count = rules.next_count(self.batch)
         rule = plan(self.model, self.population.people(), self.belief, self.past, limits, count, self.batch)
@@ -144,7 +144,7 @@ class CautiousQuoter:
         return beliefs.fitted(self.model, people, first, self.batches, start, misfit=doubt, scaled=scaled)
 
     def _look(self, release: MomentRelease, people: FloatArray, made: ReleasedBatch) -> None:
-        slots, noise = (self.rule.count - made.rule.count, made.rule.count), self.rules.noise.earnings
+        slots, noise = (self.rule.count - made.rule.count, made.rule.count), math.sqrt(2.0) * self.rules.noise.earnings
         self.health = self.health.after_score(self.model, people, made).after_earnings(
             release.earnings,
             slots,

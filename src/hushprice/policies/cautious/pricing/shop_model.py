@@ -20,7 +20,7 @@ from hushprice.price_search.logistic import best_price_of_one, best_relative_pri
 from hushprice.product import Product
 from hushprice.types import FloatArray
 
-_CAP = 5.0  # times the expected conversion: what a residual is held to
+_HELD = 1.2  # log-odds to either side of the expected ones: what a residual is taken from
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,9 +54,18 @@ class ShopModel:
         return float(expit(self.level))
 
     @property
-    def largest(self) -> float:
-        """What residuals are held to from above: a smaller one needs less noise, and few are larger."""
-        return min(1.0, _CAP * self.conversion)
+    def least(self) -> float:
+        """The least chance of a purchase that residuals are taken from: the narrower, the less noise is needed."""
+        return float(expit(self.level - _HELD))
+
+    @property
+    def most(self) -> float:
+        """The largest."""
+        return float(expit(self.level + _HELD))
+
+    def held(self, believed: FloatArray) -> FloatArray:
+        """What a purchase is compared with: the believed chance, between `least` and `most`."""
+        return np.fmax(np.fmin(believed, self.most), self.least)  # not np.clip: a number that is none must not pass
 
     @property
     def widest(self) -> float:

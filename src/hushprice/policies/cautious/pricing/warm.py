@@ -24,8 +24,8 @@ from hushprice.policies.cautious.pricing.belief import (
     ReleasedBatch,
     score_model,
     score_variance,
-    used_entries,
 )
+from hushprice.policies.cautious.pricing.instruments import used_entries
 from hushprice.policies.cautious.pricing.shop_model import ShopModel
 from hushprice.prior import Prior
 from hushprice.types import FloatArray

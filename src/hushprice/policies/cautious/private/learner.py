@@ -6,6 +6,8 @@ which ends it. All of it is one event, paid at the start.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.special import expit
 
@@ -13,13 +15,13 @@ from hushprice import checks
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.noise import NoiseSource, Normals, System, Tape
 from hushprice.policies.cautious.noise import open_ledger
-from hushprice.policies.cautious.pricing.instruments import WEIGHTS, instruments
+from hushprice.policies.cautious.pricing.instruments import SHARES, entries, instruments
 from hushprice.policies.cautious.pricing.population import described
 from hushprice.policies.cautious.pricing.shop_model import with_constant
 from hushprice.policies.cautious.private.exact_batch import ExactSums
 from hushprice.policies.cautious.private.sums import BatchSums, Contributions, IdealSums
 from hushprice.policies.cautious.rules import CautiousRules
-from hushprice.privacy.events import MomentBatches, NotPrivate
+from hushprice.privacy.events import LaplaceBatches, NotPrivate
 from hushprice.releases import MomentRelease
 from hushprice.types import BoolArray, FloatArray
 
@@ -30,9 +32,11 @@ class CautiousLearner:
     def __init__(self, *, rules: CautiousRules, source: NoiseSource, choice: int) -> None:
         self._rules = rules
         self._model = rules.model
-        contexts = rules.model.contexts
-        self.event = rules.noise.event(contexts, live=not source.simulated) if rules.drawn else NotPrivate()
-        self.ledger = open_ledger(rules.noise, self.event, rules.paid).spend(self.event)  # all batches are one release
+        contexts, noise = rules.model.contexts, rules.noise
+        if not (noise.least <= rules.model.least and rules.model.most <= noise.most):  # of a file, or other constants
+            raise InvalidInput("rules must have noise for what residuals are taken from in this version")
+        self.event = noise.event(contexts, live=not source.simulated) if rules.drawn else NotPrivate()
+        self.ledger = open_ledger(noise, self.event, rules.paid).spend(self.event)  # all batches are one release
         self.batch = _sums(rules, source, self.event)
         self.count = 0  # slots, of all batches
         self.clipped_features = 0
@@ -46,8 +50,8 @@ class CautiousLearner:
         self._begin(choice)
 
     def _begin(self, choice: int) -> None:
-        if not (isinstance(choice, int) and 0 <= choice < len(WEIGHTS)):
-            raise InvalidInput(f"choice must be one of the {len(WEIGHTS)} there are, got {choice!r}")
+        if not (isinstance(choice, int) and 0 <= choice < len(SHARES)):
+            raise InvalidInput(f"choice must be one of the {len(SHARES)} there are, got {choice!r}")
         self.choice = choice
         self.batch.begin()
         self._begun = self.count
@@ -126,11 +130,10 @@ class CautiousLearner:
         coin = np.where(coins > 0.0, 1.0, -1.0)
         rows, half = with_constant(x), model.contexts + 1
         level, response = model.level + _along(rows, theta[:half]), model.response + _along(rows, theta[half:])
-        # Not np.clip, which lets a number that is none pass: beliefs beyond all floats make some.
-        residuals = np.fmax(np.fmin(expit(level - response * z) - y, self._rules.noise.largest), -1.0)
+        residuals = model.held(expit(level - response * z)) - y
         # Who is in the holdout was not priced by the rule, so a residual says nothing about it. The flag is a coin's,
         # not the record's: replacing a record moves a score of the holdout by nothing.
-        scores = np.where(holdout, 0.0, residuals)[:, None] * instruments(x, z, coin, self.choice)
+        scores = np.where(holdout, 0.0, residuals)[:, None] * instruments(x, coin, self.choice)
         earned = np.clip(y * (model.margin + z) / (model.margin + model.highest), 0.0, 1.0)
         return Contributions(scores, described(x), np.column_stack([earned * holdout, earned * ~holdout]))
 
@@ -152,14 +155,14 @@ def _along(rows: FloatArray, direction: FloatArray) -> FloatArray:
     return np.asarray((rows * direction).sum(axis=1))
 
 
-def _sums(rules: CautiousRules, source: NoiseSource, event: MomentBatches | NotPrivate) -> BatchSums:
+def _sums(rules: CautiousRules, source: NoiseSource, event: LaplaceBatches | NotPrivate) -> BatchSums:
     """Ideal noise from a tape, exact noise from the operating system; without noise the two are the same sums."""
-    if isinstance(event, MomentBatches) and isinstance(source, System):
+    if isinstance(event, LaplaceBatches) and isinstance(source, System):
         return ExactSums(event=event, source=source)
     given = rules.noise.event(rules.model.contexts, live=False)
-    sizes = (given.scores, given.descriptions, 2)
+    sizes = (entries(given.contexts), given.descriptions, 2)
     if isinstance(event, NotPrivate):
         return IdealSums(sizes=sizes, noise=(0.0, 0.0), source=Tape(0, 0))
     if not isinstance(source, Normals):
         raise InvalidInput(f"source {source.label!r} gives no normals, which the batches need")
-    return IdealSums(sizes=sizes, noise=(event.description_noise, event.earnings_noise), source=source)
+    return IdealSums(sizes=sizes, noise=(event.description_noise, math.sqrt(2.0) * event.earnings_scale), source=source)

@@ -1,10 +1,11 @@
 """The three sums of one batch and their release, with ideal noise (policy cautious).
 
-A record is added to its batch's sums and kept nowhere. `exact_sums` does the same for live use, in whole numbers.
+A record is added to its batch's sums and kept nowhere. `ExactSums` does the same for live use, in whole numbers.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from hushprice.types import FloatArray
 
 
 class Contributions(NamedTuple):
-    """What records add, a row a record: bounded as events.MomentBatches says."""
+    """What records add, a row a record: bounded as events.LaplaceBatches says."""
 
     scores: FloatArray
     descriptions: FloatArray
@@ -34,7 +35,7 @@ class BatchSums(Protocol):
         """Add what these records contribute."""
         ...
 
-    def release(self, score_noise: float, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def release(self, score_noise: FloatArray, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The sums with noise: score, descriptions, earnings."""
         ...
 
@@ -58,14 +59,19 @@ class IdealSums:
         for total, rows in zip(self._sums, given, strict=True):
             total += rows.sum(axis=0)
 
-    def release(self, score_noise: float, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        drawn = self._source.normals(tape.ESTIMATE_NOISE, records, sum(self._sizes))
-        parts = np.split(drawn, np.cumsum(self._sizes)[:-1])
-        score, described, earned = (
-            total + noise * part
-            for total, noise, part in zip(self._sums, (score_noise, *self._noise), parts, strict=True)
+    def release(self, score_noise: FloatArray, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        scores, descriptions, _ = self._sizes
+        drawn = self._source.normals(tape.ESTIMATE_NOISE, records, descriptions + 4 * (scores + 2))
+        normals, rest = drawn[:descriptions], drawn[descriptions:].reshape(4, -1)
+        # The difference of two exponentials, each half a sum of two squares: a Laplace number, of variance 2.
+        laplace = 0.5 * (rest[0] ** 2 + rest[1] ** 2 - rest[2] ** 2 - rest[3] ** 2)
+        score, described, earned = self._sums
+        described_noise, earned_noise = self._noise
+        return (
+            score + score_noise * laplace[:scores] * math.sqrt(0.5),
+            described + described_noise * normals,
+            earned + earned_noise * laplace[scores:] * math.sqrt(0.5),
         )
-        return score, described, earned
 
     def state(self) -> bytes:
         """What must survive a restart."""
