@@ -34,6 +34,9 @@ from hushprice.releases import MomentRelease
 from hushprice.types import FloatArray
 
 
+_MOST_DOUBT = 4  # times: how much more is doubted where releases were surprising again and again
+
+
 class CautiousQuoter:
     """Prices from the belief after the last batch. Slots are counted as they are learned."""
 
@@ -132,7 +135,7 @@ class CautiousQuoter:
             self.origin,
             self.batches,
             self.belief.theta,
-            misfit=self.population.doubt,
+            misfit=min(1.0, self.population.doubt * min(1 + self.changed, _MOST_DOUBT)),
             scaled=self.changed == 0,
         )
         self.batch = release.records
@@ -150,8 +153,8 @@ class CautiousQuoter:
 
     def _notice(self, people: FloatArray, last: ReleasedBatch) -> None:
         """Begin anew where demand has changed: batches from before say nothing about today."""
-        since = certain_since([batch.changes for batch in self.past])
-        if since is None and self.version > 0 and surprising(self.model, people, last, self.belief):
+        since = certain_since([batch.changes for batch in self.past], self.changed)
+        if since is None and self.version > 0 and surprising(self.model, people, last, self.belief, self.changed):
             since = len(self.past) - 1
         if since is None:
             return
