@@ -192,7 +192,7 @@ def _of_laplace(event: LaplaceBatches, count: int, adjacency: Adjacency) -> Loss
         scored = max(
             scored,
             (1.0 + _ROUNDING) * sensitivity.of_sides(event.least, event.most, (1.0 / common, 1.0 / personal), adjacency)
-            + (_rounded(common) + event.contexts * _rounded(personal) if event.live else 0.0),
+            + (_rounded(common) + (event.contexts + 1) * _rounded(personal) if event.live else 0.0),
         )
     earned = (1.0 + _ROUNDING) / event.earnings_scale + (_rounded(event.earnings_scale) if event.live else 0.0)
     described = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency)

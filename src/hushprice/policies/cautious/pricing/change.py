@@ -30,7 +30,7 @@ _TIMES = 3.0
 _TOLERANCE = 0.1  # of demand: what no model gets right, and no cause for alarm
 _SURPRISE = 1e-6  # a release this unlikely says that demand has changed
 _CERTAIN = 5.0  # log-likelihood by which releases must speak for a change
-_EXCLUDED = -0.3  # and against it
+_EXCLUDED = -0.5  # and against it
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,7 @@ def believed_gain(model: ShopModel, people: FloatArray, theta: FloatArray, rule:
     return gain_under(model, people, theta, model.middle(level, response, rule.move, rule.spread), rule.spread)
 
 
-def surprising(
-    model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief, alarms: int = 0
-) -> bool:
+def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief, alarms: int = 0) -> bool:
     """Is this release too unlikely under the belief its customers were priced by, whatever the change?
 
     After `alarms` of them it is likelier that the model does not fit, and more is tolerated.
