@@ -22,13 +22,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from hushprice.policies.cautious.pricing.instruments import instruments, used_entries
+from hushprice.policies.cautious.pricing.instruments import entries, instruments, used_entries
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray
 
 MISFIT = 0.05  # of what a batch can move the belief: how far the population may be from the customers
-_SCALES = (0.25, 0.5, 1.0, 2.0)
-_DOUBTFUL = 1.0  # log-likelihood that a scale must gain for each squared doubling
+_SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
+_DOUBTFUL = 0.5  # log-likelihood that a scale must gain for each squared doubling
 _STEPS = 12
 _LONGEST = 2.0  # of a step, in deviations of the first belief
 _FORGET = 0.5  # of the first belief's covariance is added then
@@ -87,13 +87,13 @@ def score_model(
     level, response = model.lines(priced_by, customers)
     true_level, true_response = model.lines(theta, customers)
     middle = model.middle(level, response, rule.move, rule.spread)
-    size = 2 * customers.shape[1]
+    size = entries(model.contexts)
     jacobian, sampling, expected = np.zeros((size, model.size)), np.zeros((size, size)), np.zeros(size)
     doubt, demanded, added = np.zeros(size), np.zeros(size), np.zeros((len(people), size))
     share = count / (2 * len(people))
     for coin in (-1.0, 1.0):
         price = middle + coin * rule.spread
-        psi = instruments(people, np.full(len(people), coin), rule.choice)
+        psi = instruments(people, price, np.full(len(people), coin), rule.choice)
         demand = expit(true_level - true_response * price)
         weighted = psi * (demand * (1.0 - demand) * share)[:, None]
         jacobian += weighted.T @ np.hstack([customers, -price[:, None] * customers])

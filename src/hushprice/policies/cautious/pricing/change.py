@@ -30,7 +30,7 @@ _TIMES = 3.0
 _TOLERANCE = 0.1  # of demand: what no model gets right, and no cause for alarm
 _SURPRISE = 1e-6  # a release this unlikely says that demand has changed
 _CERTAIN = 5.0  # log-likelihood by which releases must speak for a change
-_EXCLUDED = -0.3  # and against it
+_EXCLUDED = -0.5  # and against it
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +87,27 @@ def believed_gain(model: ShopModel, people: FloatArray, theta: FloatArray, rule:
     return gain_under(model, people, theta, model.middle(level, response, rule.move, rule.spread), rule.spread)
 
 
-def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief) -> bool:
-    """Is this release too unlikely under the belief its customers were priced by, whatever the change?"""
+def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief, alarms: int = 0) -> bool:
+    """Is this release too unlikely under the belief its customers were priced by, whatever the change?
+
+    After `alarms` of them it is likelier that the model does not fit, and more is tolerated.
+    """
     used = used_entries(model.contexts, batch.rule.choice)
     found = score_model(model, people, batch.rule, belief.theta, belief.theta, batch.rule.count)
-    misfit = misfit_of(found, belief.covariance) + _TOLERANCE * _TOLERANCE * found.size
+    tolerance = _TOLERANCE * (1 + alarms)
+    misfit = misfit_of(found, belief.covariance) + tolerance * tolerance * found.size
     # Laplace noise is often far out: twice its deviation is counted.
     spread = found.jacobian @ belief.covariance @ found.jacobian.T + score_variance(found, misfit, 2.0 * batch.noise)
     spread, score = spread[np.ix_(used, used)], batch.score[used]
     return bool(chdtrc(score.size, score @ np.linalg.solve(spread, score)) < _SURPRISE)
 
 
-def certain_since(changes: list[list[Change]]) -> int | None:
-    """The batch at which a change is certain to have happened, if one is; `changes` has a list a batch."""
-    best, since = _CERTAIN, None
+def certain_since(changes: list[list[Change]], alarms: int = 0) -> int | None:
+    """The batch at which a change is certain to have happened, if one is; `changes` has a list a batch.
+
+    Every alarm so far asks for more evidence: it is likelier then that the model does not fit.
+    """
+    best, since = _CERTAIN * (1.0 + 0.5 * alarms), None
     for which in range(CHANGES):
         evidence = 0.0
         for k in range(len(changes) - 1, -1, -1):

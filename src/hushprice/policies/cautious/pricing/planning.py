@@ -31,11 +31,10 @@ _LONGER = (1, 4, 16, 64)
 _PARTS = (1.0, 0.5, 0.25, 0.1, 0.04)  # of the next slots that a rule might be had for
 _MOST_RELEASES = 8.0  # batches grow
 _ALIKE = 1e-4  # of earnings: a difference that is none, and the choice with the least noise is taken
-_PLAUSIBLE = 0.1  # of the expected price response: less is not believed of anybody
 _SURE = 0.02  # over `risk`: deviations by which a move must be expected to gain. Prices leave today's on evidence
 _LIKELY, _LIKELY_SHARE = 0.1, 1.0  # with this probability, no more than this share of risk is lost
 _RARE, _RARE_SHARE = 0.01, 2.0
-_CHANGED_SHARE = 1.8  # of risk, and no more, is lost before a change of demand is noticed
+_CHANGED_SHARE = 1.5  # of risk, and no more, is lost before a change of demand is noticed
 _WORTH_WATCHING = 2e-4  # of earnings, over `risk`: what conversion alone may teach less, where nothing is tried out
 _PROMISED = 1000  # customers, after whom `risk` holds
 _SHORTER = 8  # times shorter than asked for, at most, is a batch that the guard cuts
@@ -115,7 +114,7 @@ class _Guard:
         self._best = model.best(*model.lines(belief.theta, customers))
         factor = np.linalg.cholesky(belief.covariance)
         self.draws = belief.theta + _normals(model.size, _DRAWS) @ factor.T
-        self._level, self._response = _plausible(model, self.draws, customers)
+        self._level, self._response = model.lines(self.draws, customers)
         self._staying = model.earned(self._level, self._response, 0.0)
         self._people = people
         self._changed = changed_thetas(model, people, belief.theta)
@@ -193,7 +192,7 @@ class _Lessons:
         self._limits = limits
         self._customers = with_constant(people)
         self._away = draws - belief.theta
-        self._level, self._response = _plausible(model, draws, self._customers)
+        self._level, self._response = model.lines(draws, self._customers)
         self._staying = model.earned(self._level, self._response, 0.0)
 
     def value(self, rule: Rule, people: FloatArray, gain: float, left: int, allowed: list[tuple[int, int]]) -> float:
@@ -255,12 +254,6 @@ class _Lessons:
         slopes = np.hstack([(moved - stayed) * scale @ customers, -(moved * prices * scale) @ customers])
         deviation = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0.0))
         return np.asarray(gain), np.asarray(deviation)
-
-
-def _plausible(model: ShopModel, draws: FloatArray, customers: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lines of draws, none of which rises with the price."""
-    level, response = model.lines(draws, customers)
-    return level, np.maximum(response, _PLAUSIBLE * model.response)
 
 
 @functools.lru_cache(maxsize=256)

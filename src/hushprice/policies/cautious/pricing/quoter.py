@@ -35,6 +35,8 @@ from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.releases import MomentRelease
 from hushprice.types import FloatArray
 
+_MOST_DOUBT = 4  # times: how much more is doubted where releases were surprising again and again
+
 
 class CautiousQuoter:
     """Prices from the belief after the last batch. Slots are counted as they are learned."""
@@ -140,7 +142,7 @@ class CautiousQuoter:
 
     def _fitted(self, people: FloatArray, first: Belief, scaled: bool, start: FloatArray) -> Belief:
         """The belief after all batches, from a first one."""
-        doubt = self.population.doubt
+        doubt = min(1.0, self.population.doubt * min(1 + self.changed, _MOST_DOUBT))
         return beliefs.fitted(self.model, people, first, self.batches, start, misfit=doubt, scaled=scaled)
 
     def _look(self, release: MomentRelease, people: FloatArray, made: ReleasedBatch) -> None:
@@ -155,8 +157,8 @@ class CautiousQuoter:
 
     def _notice(self, people: FloatArray, last: ReleasedBatch) -> None:
         """Begin anew where demand has changed: batches from before say nothing about today."""
-        since = certain_since([batch.changes for batch in self.past])
-        if since is None and self.version > 0 and surprising(self.model, people, last, self.belief):
+        since = certain_since([batch.changes for batch in self.past], self.changed)
+        if since is None and self.version > 0 and surprising(self.model, people, last, self.belief, self.changed):
             since = len(self.past) - 1
         if since is None:
             return

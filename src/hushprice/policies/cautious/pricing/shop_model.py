@@ -20,7 +20,7 @@ from hushprice.price_search.logistic import best_price_of_one, best_relative_pri
 from hushprice.product import Product
 from hushprice.types import FloatArray
 
-_HELD = 1.2  # log-odds to either side of the expected ones: what a residual is taken from
+_HELD = 5.0  # times the expected chance to buy, or not to buy: what a purchase is compared with, at most
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,13 +55,13 @@ class ShopModel:
 
     @property
     def least(self) -> float:
-        """The least chance of a purchase that residuals are taken from: the narrower, the less noise is needed."""
-        return float(expit(self.level - _HELD))
+        """The least chance of a purchase that one is compared with: the narrower, the less noise is needed."""
+        return max(0.0, 1.0 - _HELD * (1.0 - self.conversion))
 
     @property
     def most(self) -> float:
-        """The largest."""
-        return float(expit(self.level + _HELD))
+        """The largest chance of a purchase that one is compared with."""
+        return min(1.0, _HELD * self.conversion)
 
     def held(self, believed: FloatArray) -> FloatArray:
         """What a purchase is compared with: the believed chance, between `least` and `most`."""
