@@ -211,7 +211,7 @@ class LaplaceBatches:
 
     A record is on one of two sides of its batch, which one does not depend on the record. Of a batch are published:
     - for each side the sum of h - y over its records, h in [least, most] and y in [0, 1], plus Laplace noise, and the
-      sum of (h - y) x^, `contexts` + 1 numbers, |x^|_1 <= 1, plus Laplace noise in every entry. The scales of the two are
+      sum of (h - y) x^, `contexts` numbers, |x^|_1 <= 1, plus Laplace noise in every entry. The scales of the two are
       one pair of `scales`, (common, personal), which the batch's public choice names; where personal is infinite,
       nothing is published of the second sum;
     - the sum of descriptions of its customers, `descriptions` numbers: two differ by at most sqrt(2), one has length at

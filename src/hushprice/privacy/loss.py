@@ -298,10 +298,10 @@ def _of_laplace(event: LaplaceBatches, count: int, adjacency: Adjacency) -> Loss
 
 
 def _of_scales(event: LaplaceBatches, common: float, personal: float, adjacency: Adjacency) -> float:
-    """Epsilon of a side's numbers, 2 + contexts of them, with noise of these scales."""
+    """Epsilon of a side's numbers, 1 + contexts of them, with noise of these scales."""
     weights = 1.0 / common, 1.0 / personal
     moved = (1.0 + _ROUNDING) * sensitivity.of_sides(event.least, event.most, weights, adjacency)
-    return moved + _rounded(common) + (event.contexts + 1) * _rounded(personal) if event.live else moved
+    return moved + _rounded(common) + event.contexts * _rounded(personal) if event.live else moved
 
 
 def _rounded(scale: float) -> float:

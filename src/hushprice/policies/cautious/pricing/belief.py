@@ -93,7 +93,7 @@ def score_model(
     share = count / (2 * len(people))
     for coin in (-1.0, 1.0):
         price = middle + coin * rule.spread
-        psi = instruments(people, price, np.full(len(people), coin), rule.choice)
+        psi = instruments(people, np.full(len(people), coin), rule.choice)
         demand = expit(true_level - true_response * price)
         weighted = psi * (demand * (1.0 - demand) * share)[:, None]
         jacobian += weighted.T @ np.hstack([customers, -price[:, None] * customers])

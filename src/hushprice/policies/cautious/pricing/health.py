@@ -145,8 +145,8 @@ class _Tallies:
         self._model, self._people, self._batch = model, people, batch
         customers, rule = with_constant(people), batch.rule
         self._level, response = model.lines(batch.theta, customers)
-        middle = self._middle = model.middle(self._level, response, rule.move, rule.spread)
-        self._sides = [0] if rule.choice == WATCHING else [0, model.contexts + 2]
+        middle = model.middle(self._level, response, rule.move, rule.spread)
+        self._sides = [0] if rule.choice == WATCHING else [0, model.contexts + 1]
         self._demand = [expit(self._level - response * (middle + coin * rule.spread)) for coin in (1.0, -1.0)]
 
     def bought(self) -> Tally:
@@ -166,17 +166,16 @@ class _Tallies:
 
     def likelier(self) -> Tally:
         """Along the direction in which customers are believed to differ; nothing where no attribute is released."""
-        k = self._model.contexts
+        x, k = held(self._people), self._model.contexts
         if SHARES[self._batch.rule.choice] == 0.0 or k == 0:
             return Tally()
-        x = held(self._people, self._middle)[:, :k]
         slopes = np.linalg.lstsq(x - x.mean(axis=0), self._level - self._level.mean(), rcond=None)[0]
         scale = float((x @ slopes).std())
         if scale < _ALIKE:
             return Tally()
         slopes = slopes / scale
         constant, along = -float((x @ slopes).mean()), x @ slopes
-        weights = np.tile([constant, *slopes, 0.0], 2)
+        weights = np.concatenate([[constant], slopes, [constant], slopes])
         noise = float(np.square(weights * self._batch.noise).sum())
         return self._tally(float(weights @ self._batch.score), noise, (0, 1), along + constant)
 

@@ -1,8 +1,7 @@
 """What a residual is multiplied by before it is added up: any function of customer, coin and price will do.
 
 Sum of psi (h - y) is known in expectation whatever psi and h are (a moment equation), so both may be chosen for what
-they cost. Customers are added up apart by their coin, and with x^ = [x; z], attributes and price, held to a ball of the
-1-norm
+they cost. Customers are added up apart by their coin, and with x^ = x held to a ball of the 1-norm
 
     psi = [1; x^; 0; 0] where the coin shows the dearer price, [0; 0; 1; x^] where it shows the cheaper one.
 
@@ -27,17 +26,16 @@ SHARES = (0.0, 0.25, 0.5, 0.0)
 WATCHING = 3
 
 
-def held(contexts: FloatArray, prices: FloatArray) -> FloatArray:
-    """Rows x^ = [x; z] / max(|[x; z]|, radius): the sum of their sizes is at most 1."""
-    rows = np.column_stack([contexts, prices])
-    radius = RADIUS * rows.shape[1]
-    lengths = np.abs(rows).sum(axis=1)
-    return np.asarray(rows / np.maximum(lengths, radius)[:, None])
+def held(contexts: FloatArray) -> FloatArray:
+    """Rows x^ = x / max(|x|, radius): the sum of their sizes is at most 1."""
+    radius = RADIUS * max(contexts.shape[1], 1)
+    lengths = np.abs(contexts).sum(axis=1)
+    return np.asarray(contexts / np.maximum(lengths, radius)[:, None])
 
 
 def entries(contexts: int) -> int:
     """The length of psi."""
-    return 2 * (contexts + 2)
+    return 2 * (contexts + 1)
 
 
 @functools.lru_cache(maxsize=128)
@@ -45,23 +43,23 @@ def used_entries(contexts: int, choice: int) -> IntArray:
     """Which entries of psi are released by this choice; the others are left out."""
     if choice == WATCHING:
         return np.array([0], dtype=np.int64)
-    if SHARES[choice] == 0.0:
-        return np.array([0, contexts + 2], dtype=np.int64)
+    if SHARES[choice] == 0.0 or contexts == 0:
+        return np.array([0, contexts + 1], dtype=np.int64)
     return np.arange(entries(contexts), dtype=np.int64)
 
 
 def is_common(contexts: int) -> FloatArray:
     """True for the entries that every customer adds to alike."""
-    return np.arange(entries(contexts)) % (contexts + 2) == 0
+    return np.arange(entries(contexts)) % (contexts + 1) == 0
 
 
-def instruments(contexts: FloatArray, prices: FloatArray, coins: FloatArray, choice: int) -> FloatArray:
-    """Rows psi of customers with these contexts, relative prices in [-1, 1] and coins of +1 and -1."""
-    half = contexts.shape[1] + 2
+def instruments(contexts: FloatArray, coins: FloatArray, choice: int) -> FloatArray:
+    """Rows psi of customers with these contexts and coins of +1 and -1."""
+    half = contexts.shape[1] + 1
     rows = np.zeros((len(contexts), 2, half))
     side = np.zeros(len(contexts), dtype=np.int64) if choice == WATCHING else np.where(coins > 0.0, 0, 1)
     each = np.arange(len(contexts))
     rows[each, side, 0] = 1.0
     if SHARES[choice] > 0.0:
-        rows[each, side, 1:] = held(contexts, prices)
+        rows[each, side, 1:] = held(contexts)
     return rows.reshape(len(contexts), 2 * half)

@@ -133,7 +133,7 @@ class CautiousLearner:
         residuals = model.held(expit(level - response * z)) - y
         # Who is in the holdout was not priced by the rule, so a residual says nothing about it. The flag is a coin's,
         # not the record's: replacing a record moves a score of the holdout by nothing.
-        scores = np.where(holdout, 0.0, residuals)[:, None] * instruments(x, z, coin, self.choice)
+        scores = np.where(holdout, 0.0, residuals)[:, None] * instruments(x, coin, self.choice)
         earned = np.clip(y * (model.margin + z) / (model.margin + model.highest), 0.0, 1.0)
         return Contributions(scores, described(x), np.column_stack([earned * holdout, earned * ~holdout]))
 
