@@ -13,7 +13,7 @@ from tests.policies.cautious.shops_at_hand import ALONE, MODEL, NOBODY, PEOPLE, 
 
 from hushprice.policies.cautious.pricing.belief import Belief
 from hushprice.policies.cautious.pricing.change import Change, gains_changed
-from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING
+from hushprice.policies.cautious.pricing.instruments import SHARES
 from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
 
 LIMITS = Limits(risk=0.02, noise=(np.full(6, 6.0),) * len(SHARES), horizon=50_000)
@@ -40,7 +40,7 @@ def test_nothing_is_tried_out_where_the_allowance_is_spent() -> None:
     found = plan(MODEL, PEOPLE, UNSURE, [], lost, 800, 20_000)
     assert (found.move, found.spread) == (0.0, 0.0)
     assert found.count <= 800
-    assert found.choice == WATCHING  # with nothing tried out, conversion alone is watched
+    assert SHARES[found.choice] == 0.0  # with nothing tried out, attributes tell nothing
 
 
 def test_losses_of_earlier_batches_count() -> None:

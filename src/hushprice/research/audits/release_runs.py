@@ -54,7 +54,7 @@ from hushprice.types import BoolArray, FloatArray
 
 _LEAST = 1e-6  # of a difference, relative to it, that noise cannot explain
 # For each run of the watcher of prices, so many runs are played: a record's noise costs as much time as these differ.
-_PLAYED = {"noisy-newton": 30, "noisy-newton live": 1, "paper": 5, CAUTIOUS: 10, f"{CAUTIOUS} live": 1}
+_PLAYED = {"noisy-newton": 30, "noisy-newton live": 1, "paper": 5, CAUTIOUS: 20, f"{CAUTIOUS} live": 1}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -65,10 +65,18 @@ def unpack(state: bytes) -> SavedLearner:
         raise InvalidInput(f"the stored state has format {int(matched[1])}; this version reads format {FORMAT}")
     if hashlib.sha256(body).hexdigest().encode() != matched[2]:
         raise InvalidInput("the stored state is damaged: its checksum does not match")
+    if _is_outdated(body):
+        raise InvalidInput(f"the stored state {OUTDATED}")
     try:
-        laid = msgspec.msgpack.decode(body, type=_Laid).cautious
-        if laid is not None and laid.outdated:  # fields, too, are others
-            raise InvalidInput(f"the stored state {OUTDATED}")
         return msgspec.msgpack.decode(body, type=SavedLearner, dec_hook=array)
     except (msgspec.DecodeError, ValueError, TypeError, OverflowError):
         raise InvalidInput("the stored state does not describe a learner") from None
+
+
+def _is_outdated(body: bytes) -> bool:
+    """Asked before the state is read, since its fields are others. What is no state at all is not outdated."""
+    try:
+        laid = msgspec.msgpack.decode(body, type=_Laid).cautious
+    except (msgspec.DecodeError, ValueError):
+        return False
+    return laid is not None and laid.outdated
