@@ -26,7 +26,7 @@ from hushprice.privacy.loss import Loss, compose, loss_of
 
 REPLACE = Adjacency.REPLACE_ONE
 CLAIMED = EpsilonDelta(1.0, 2e-6)
-NOISE = calibrate(CLAIMED, contexts=3, largest=0.1, adjacency=REPLACE)
+NOISE = calibrate(CLAIMED, contexts=3, least=0.0, most=0.1, adjacency=REPLACE)
 EVENT = NOISE.event(3, live=True)
 MU = gaussian.mu_of(0.7, 1e-6)
 GAUSSIAN = EarlierFit(fit="f" * 64, epsilon=0.7, delta=1e-6, mu=MU, whole_person=True)
@@ -35,12 +35,13 @@ PLAIN = EarlierFit(fit="f" * 64, epsilon=0.7, delta=1e-6)
 
 def test_two_gaussian_releases_cost_what_another_accountant_says() -> None:
     proven = proven_after(GAUSSIAN, EVENT, CLAIMED, REPLACE)
-    mu = loss_of(EVENT, 1, REPLACE).mu
+    loss = loss_of(EVENT, 1, REPLACE)
+    mu = math.sqrt(loss.mu_squared)
     made = [
         privacy_loss_distribution.from_gaussian_mechanism(1.0 / each, value_discretization_interval=1e-4)
         for each in (mu, MU)
     ]
-    theirs = made[0].compose(made[1]).get_epsilon_for_delta(proven.delta)
+    theirs = loss.pure + made[0].compose(made[1]).get_epsilon_for_delta(proven.delta)
     assert proven.delta == pytest.approx(3e-6, rel=1e-12)
     assert theirs == pytest.approx(proven.epsilon, rel=1e-3)
     assert theirs >= proven.epsilon * (1.0 - 1e-3)

@@ -20,6 +20,7 @@ from hushprice.privacy.events import (
     DirectionReports,
     EarlierFit,
     Event,
+    LaplaceBatches,
     LaplaceSums,
     LogFit,
     LogSums,
@@ -48,13 +49,22 @@ BATCHES = Batches(dimension=2, score_noise=13.0, curvature_noise=16.0, levels=12
 MOMENTS = MomentBatches(
     scores=9, descriptions=17, largest=0.1, own=(0.0, 0.6), noise=6.0, description_noise=38.0, earnings_noise=43.0
 )
+LAPLACE = LaplaceBatches(
+    contexts=2,
+    least=0.01,
+    most=0.1,
+    scales=((1.2, math.inf), (2.4, 2.4)),
+    descriptions=17,
+    description_noise=80.0,
+    earnings_scale=25.0,
+)
 SUMS = LogSums(rows=2, entries=9, noise=12.0)
 COUNTS = RowCounts(rows=3, noise=40.0, threshold=300.0)
 EVENTS: list[Event] = [
     *(STREAM, TREE, ESTIMATE, LIVE),
     *(
         dataclasses.replace(batches, live=live)
-        for batches in (BATCHES, MOMENTS, COUNTS, SUMS)
+        for batches in (BATCHES, MOMENTS, LAPLACE, COUNTS, SUMS)
         for live in (False, True)
     ),
     LogFit(descriptions=17, scores=6, description_noise=9.0, score_noise=(8.0, 6.0), rows=3),

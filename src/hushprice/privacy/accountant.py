@@ -51,8 +51,6 @@ def epsilon_of(loss: Loss, delta: float) -> float:
         rest = replace(loss, epsilon=0.0, delta=0.0)
         left = delta - loss.delta
         return loss.epsilon + epsilon_of(rest, left) if left >= LEAST_DELTA else math.inf
-    if loss.pure > 0.0:  # with X <= pure + X', delta of X at epsilon is at most delta of X' at epsilon - pure
-        return loss.pure + epsilon_of(replace(loss, pure=0.0), delta)
     if loss.coordinates == 0:
         return _ideal_epsilon(loss, delta)
     # docs/proofs/discrete_noise.md: delta(eps) <= e^eta delta_ideal(eps - 2 eta) + spare, eta as below.

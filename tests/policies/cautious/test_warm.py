@@ -165,7 +165,7 @@ def test_a_change_of_demand_ends_a_warm_start(monkeypatch: pytest.MonkeyPatch) -
     pricer = opened(product)
     quoter: Any = pricer.quoter
     assert quoter.warm is not None
-    monkeypatch.setattr("hushprice.policies.cautious.pricing.quoter.certain_since", lambda changes: 0)
+    monkeypatch.setattr("hushprice.policies.cautious.pricing.quoter.certain_since", lambda changes, alarms: 0)
     serve(pricer, stop=60)
     assert quoter.changed == 1
     assert quoter.warm is None
@@ -217,9 +217,10 @@ def test_a_certificate_says_what_the_fit_and_the_product_cost_together_and_names
     assert found.claimed == EpsilonDelta(alone.claimed.epsilon + CLAIMED.epsilon, found.claimed.delta)
     assert found.claimed.delta == pytest.approx(alone.claimed.delta + CLAIMED.delta, rel=1e-12)
     event = pricer.learner.event  # type: ignore[attr-defined]
-    mu = math.hypot(loss_of(event, 1, Adjacency.REPLACE_ONE).mu, MU)
-    assert found.proven.epsilon == pytest.approx(gaussian.epsilon_of(found.claimed.delta, mu), rel=1e-3)
-    assert found.proven.epsilon >= gaussian.epsilon_of(found.claimed.delta, mu)
+    loss = loss_of(event, 1, Adjacency.REPLACE_ONE)
+    both = loss.pure + gaussian.epsilon_of(found.claimed.delta, math.hypot(math.sqrt(loss.mu_squared), MU))
+    assert found.proven.epsilon == pytest.approx(both, rel=1e-3)
+    assert found.proven.epsilon >= both
     assert found.spent == found.proven == pricer.ledger.proven
     assert (found.claimed, found.proven) == (pricer.policy.claimed, pricer.policy.proven)
     stated = certificate.content("parameters")["prior"]
