@@ -100,7 +100,7 @@ def calibrate(claimed: EpsilonDelta, *, contexts: int, least: float, most: float
     >>> claimed = EpsilonDelta(1.0, 2e-10)
     >>> noise = calibrate(claimed, contexts=9, least=0.01, most=0.06, adjacency=Adjacency.REPLACE_ONE)
     >>> [round(each, 2) for each in noise.scales(2)], round(noise.proven_epsilon(9), 6)
-    ([2.32, 2.32], 1.0)
+    ([2.44, 2.44], 1.0)
     """
     checks.positive(epsilon=claimed.epsilon)
     checks.probability(delta=claimed.delta)
