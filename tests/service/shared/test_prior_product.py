@@ -132,5 +132,5 @@ def test_a_customer_is_promised_something_only_where_the_fit_covers_the_whole_pe
     assert found.mu == pytest.approx(expected.mu)
     twice = customers_of([(whole, 0), (msgspec.structs.replace(whole, name="coffee"), 0)], found.delta)
     assert twice is not None
-    fit = Loss(mu_squared=MU * MU, coordinates=40)  # was released once
-    assert twice.mu == pytest.approx(guarantee_of([(loss_of_product(whole), 2)] * 2, found.delta, [fit]).mu)
+    once = Loss(mu_squared=MU * MU, coordinates=40)  # of the fit, which was released once
+    assert twice.mu == pytest.approx(guarantee_of([(loss_of_product(whole), 2)] * 2, found.delta, [once]).mu)
