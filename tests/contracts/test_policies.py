@@ -115,7 +115,7 @@ def test_prices_do_not_depend_on_what_happens_later(case: str) -> None:
 
 def test_what_learns_changes_its_prices_and_what_does_not_is_fixed() -> None:
     for case in CASES:
-        if case == "shariff-sheffet":  # at this size its noise keeps everybody at the highest price
+        if case.startswith("shariff-sheffet"):  # at this size its noise keeps everybody at the highest price
             continue
         prices = run(case).prices
         assert prices is not None

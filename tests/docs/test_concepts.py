@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 DRAWING: dict[str, Any] = runpy.run_path(str(DOCS / "draw_concepts.py"))
 LABEL = re.compile(r"`((?:fig|defn|fact|cor|prop|alg):[\w-]+)`")
-PLANTED = 30
+PLANTED = 34
 
 
 def block(page: str) -> dict[str, Any]:

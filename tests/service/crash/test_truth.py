@@ -17,7 +17,7 @@ DAMAGE = {
     "a quote lost": "DELETE FROM quote WHERE slot = 20",
     "a quote lost, and its slot": "DELETE FROM quote WHERE slot = 20; UPDATE product SET slots = 19",
     "a quote nobody asked for": """INSERT INTO quote SELECT product, 21, randomblob(16), key, price, holdout, counts,
-        deadline, day, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM quote WHERE slot = 20""",
+        deadline, day, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, propensity FROM quote WHERE slot = 20""",
     "a slot left out": "UPDATE quote SET slot = 21 WHERE slot = 20; UPDATE product SET slots = 21",
     "another price": "UPDATE quote SET price = price / 2 WHERE slot = 3",
     "an outcome lost": "UPDATE quote SET status = 0, demand = NULL WHERE slot = 3",
