@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -40,11 +41,13 @@ def test_the_page_is_up_to_date(page):
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_option_of_every_command_is_documented(page, command):
-    text = section(page, command)
+    own, _, also = section(page, command).partition("\nAlso: ")
+    named = re.findall(r"--[\w-]+", also)
+    shared = section(page.replace("## Options of several commands", "## `hushprice shared`"), "shared")
     assert COMMANDS[command].help
     for parameter in COMMANDS[command].params:
         shown = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
-        assert f"  {shown} " in text
+        assert f"  {shown} " in own or (shown in named and f"\n{shown} " in shared)
         assert parameter.help, f"{command} {parameter.opts[0]} has no help text"
 
 

@@ -29,7 +29,7 @@ def test_every_call_is_documented(page, call):
     section = section.partition("\n### ")[0]
     assert call.summary in section
     for status in (*call.answers, *call.refusals):
-        assert f"\n| {status} | " in section
+        assert re.search(rf"^- {status}[: ]", section, flags=re.MULTILINE)
 
 
 def test_calls_and_fields_named_in_the_guides_exist():
