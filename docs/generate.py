@@ -114,8 +114,8 @@ def page() -> str:
 
 def _words(option: str) -> str:
     """The option, and what is said of it on one line."""
-    first, said = re.split(r"\s{2,}", option.strip(), maxsplit=1)
-    return f"{first}  {' '.join(re.sub(r'(?<=[a-z])-\n +', '-', said).split())}"
+    first, *said = re.split(r"\s{2,}", re.sub(r"(?<=[a-z])-\n +", "-", option.strip()))
+    return f"{first}  {' '.join(said)}"
 
 
 def _without(text: str, shared: set[str]) -> str:
