@@ -2,6 +2,7 @@
 
     python benchmarks/noisy_newton.py                  # every section, about half an hour on two cores
     python benchmarks/noisy_newton.py cells            # one of them
+    python benchmarks/noisy_newton.py cells --show     # its table, as it was measured last
     python benchmarks/noisy_newton.py --page           # put the tables of the last results into the page
 
 Results go to benchmarks/newton/results.json, section by section. Nothing depends on time or on the number of cores but
@@ -22,7 +23,8 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "newton" / "results.json"
 PAGE = HERE.parent / "docs" / "lab" / "noisy_newton.md"
-SECTIONS = ("cells", "instances", "adversarial", "loses", "speed", "families", "start", "curve", "rules", "training")
+ON_PAGE = ("cells", "instances", "adversarial", "loses")  # with their tables; of the others the page has the gist
+SECTIONS = (*ON_PAGE, "speed", "families", "start", "curve", "rules", "training")
 
 
 def section(name: str) -> ModuleType:
@@ -46,8 +48,8 @@ def rounded(value: Any) -> Any:
 
 def page_with(text: str, found: dict[str, Any]) -> str:
     """The page with the table after each mark `<!-- section -->` replaced."""
-    for name, kept in found.items():
-        table = section(name).table(kept["rows"])
+    for name in ON_PAGE:
+        table = section(name).table(found[name]["rows"])
         text = re.sub(
             rf"(?<=<!-- {name} -->\n)(?:\|.*\n)*", lambda _, table=table: table + "\n", text, flags=re.MULTILINE
         )
@@ -59,10 +61,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--page", action="store_true", help="only rewrite the page's tables")
+    parser.add_argument("--show", action="store_true", help="only print the tables of the last results")
     given = parser.parse_args()
     if unknown := set(given.sections) - set(SECTIONS):
         parser.error(f"no section {', '.join(sorted(unknown))}")
-    for name in () if given.page else given.sections or SECTIONS:
+    if given.show:
+        print(*(section(name).table(results()[name]["rows"]) for name in given.sections or SECTIONS), sep="\n\n")
+    for name in () if given.page or given.show else given.sections or SECTIONS:
         started = time.perf_counter()
         command, rows = f"python benchmarks/noisy_newton.py {name}", []
         for row in section(name).measure():  # written as they come
