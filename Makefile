@@ -63,7 +63,7 @@ compiled: setup
 # Branch coverage of the layers a guarantee rests on, measured on the un-compiled source.
 coverage: setup
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not beyond_coverage" --cov --cov-report= \
-		tests/privacy tests/mechanisms tests/price_search tests/policies tests/live tests/service/store \
+		tests/privacy tests/mechanisms tests/trust tests/price_search tests/policies tests/live tests/service/store \
 		tests/service/learning tests/service/shared/test_certificates.py tests/test_noise.py tests/test_records.py \
 		tests/test_releases.py tests/test_slots.py tests/test_prior.py tests/logs/fit/test_run_fit.py
 	$(BIN)/coverage report

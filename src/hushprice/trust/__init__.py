@@ -1,0 +1,8 @@
+"""What a customer's own device does where nobody else is to be trusted: its price, and what leaves it.
+
+Standard library alone, so that a device needs nothing else. docs/proofs/trust.md says what each report tells whom.
+
+    question.py   what a batch asks of every device: public numbers, the price they lead to, what a record adds
+    bits.py       trust `local` and `shuffle`: one bit, turned over by chance
+    shares.py     trust `aggregated`: whole numbers in two shares, each of which alone is noise
+"""

@@ -1,0 +1,70 @@
+"""A record's numbers in two shares, one for each of two aggregators: either alone is noise, both together the numbers.
+
+Numbers are whole multiples of the grids of the noise that aggregators add, and are added modulo 2^64. A share says
+nothing about its numbers, so neither says whether these are as small as they should be: a device that lies can move a
+sum as far as it likes, and aggregators cannot see it (docs/proofs/trust.md, section 6).
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hushprice.errors import InvalidInput
+from hushprice.trust.question import Contribution, Question, Record, contribution
+
+WORD = 64
+_MASK = (1 << WORD) - 1
+_MOST_BITS = 40  # of a grid: sums of 2^20 numbers of size 1 stay below 2^60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grids:
+    """Numbers are multiples of 2^-bits: for residuals, residuals times attributes, descriptions and earnings."""
+
+    common: int
+    personal: int
+    description: int
+    earnings: int
+
+    def __post_init__(self) -> None:
+        for bits in (self.common, self.personal, self.description, self.earnings):
+            if not bits <= _MOST_BITS:
+                raise InvalidInput(f"a grid must be of at most {_MOST_BITS} binary places, got {bits!r}")
+
+
+def numbers(question: Question, grids: Grids, record: Record) -> list[int]:
+    """What a record adds, scores, descriptions and earnings in a row, each rounded to its grid."""
+    given: Contribution = contribution(question, record)
+    half = question.contexts + 1
+    whole = [_on(value, grids.personal if i % half else grids.common) for i, value in enumerate(given.scores)]
+    whole += [_on(value, grids.description) for value in given.descriptions]
+    return whole + [_on(value, grids.earnings) for value in given.earnings]
+
+
+def split(whole: Sequence[int], draw: Callable[[int], int] = secrets.randbits) -> tuple[list[int], list[int]]:
+    """Two shares that add up to the numbers, modulo 2^64; each alone is uniform.
+
+    >>> first, second = split([3, -1])
+    >>> joined(first, second)
+    [3, -1]
+    """
+    first = [draw(WORD) for _ in whole]
+    return first, [(value - share) & _MASK for value, share in zip(whole, first, strict=True)]
+
+
+def added(total: Sequence[int], share: Sequence[int]) -> list[int]:
+    """An aggregator's total with one more share, or with its noise."""
+    return [(left + right) & _MASK for left, right in zip(total, share, strict=True)]
+
+
+def joined(first: Sequence[int], second: Sequence[int]) -> list[int]:
+    """What the totals of both aggregators add up to, between -2^63 and 2^63."""
+    whole = added(first, second)
+    return [value - (1 << WORD) if value >> (WORD - 1) else value for value in whole]
+
+
+def _on(value: float, bits: int) -> int:
+    return round(math.ldexp(value, bits))
