@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushprice.noise import Tape
-from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
+from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, first_rule
 from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.policies.cautious.private.learner import CautiousLearner
 from hushprice.policies.cautious.rules import cautious
@@ -32,7 +32,7 @@ class PrivateStrategy:
         )
         self._product = product
         self._rng = rng
-        self.quoter = CautiousQuoter(rules)
+        self.quoter = CautiousQuoter(rules, first_rule(rules))  # which takes a while to find, and all trials share
         source = Tape(int(rng.integers(2**62)), 0)
         self.learner = CautiousLearner(rules=rules, source=source, choice=self.quoter.rule.choice)
         self._coins: FloatArray = np.empty(0)

@@ -1,6 +1,8 @@
 """A product as an admin declares it: everything public, everything fixed before the first customer.
 
-What a product is made of (demand, features, policy, a quoter) is built here, the same for quoters and the learner.
+What a shop knows of it has the names, meanings and defaults of `hushprice.Product`, which is made from it; besides, a
+service needs a name, a currency, deadlines and rules. What a product is made of (demand, features, policy, a quoter) is
+built here, the same for quoters and the learner.
 Nothing in this module can reach a record.
 """
 
@@ -9,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import msgspec
@@ -38,6 +40,7 @@ from hushprice.types import FloatArray
 NAME, CURRENCY = "^[a-z0-9][a-z0-9_-]{0,63}$", "^[A-Z]{3}$"
 
 _KEPT = 8192  # products whose parts are kept
+_SHOP: dict[str, Any] = {field.name: field.default for field in fields(ShopProduct)}  # the library's defaults
 
 PolicyName = Literal["cautious", "noisy-newton", "fixed"]
 Name = Annotated[str, Meta(pattern=NAME, description="a-z, 0-9, - and _; at most 64")]
@@ -69,10 +72,15 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             description="cautious: the largest share of what staying at the reference price would have earned that "
             "learning may cost"
         ),
-    ] = 0.02
-    most: Annotated[
-        float | None, Meta(description="cautious: the largest quantity that one visitor can buy. Default: 1")
-    ] = None
+    ] = _SHOP["risk"]
+    most: Annotated[float | None, Meta(description="cautious: the largest quantity that one visitor can buy")] = _SHOP[
+        "most"
+    ]
+    step: Annotated[
+        float | None,
+        Meta(description="cautious: prices are this far apart. Default: as far as decimals and the ladder say"),
+    ] = _SHOP["step"]
+    ending: Annotated[float, Meta(description="cautious: one of these prices, where there is a step")] = _SHOP["ending"]
     ceiling: Annotated[float, Meta(description="the highest price there can be: price = ceiling x p, p in [0, 1]")]
     schema: Annotated[
         dict[str, Any] | None,
@@ -82,7 +90,7 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     decimals: Annotated[int, Meta(description="of the currency")] = 2
     unit_cost: Annotated[
         float, Meta(description="in currency; (price - unit_cost) x demand is maximized, and no price is below it")
-    ] = 0.0
+    ] = _SHOP["unit_cost"]
     reference_price: Annotated[
         float | None,
         Meta(
@@ -90,8 +98,10 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             "Default: half way from the unit cost to the ceiling"
         ),
     ] = None
-    epsilon: Annotated[float, Meta(description="promised to a record, over the product's whole life")] = 1.0
-    delta: Annotated[float | str, Meta(description="the same; a formula may name the horizon T")] = "2/T^2"
+    epsilon: Annotated[float, Meta(description="promised to a record, over the product's whole life")] = _SHOP[
+        "epsilon"
+    ]
+    delta: Annotated[float | str, Meta(description="the same; a formula may name the horizon T")] = _SHOP["delta"]
     horizon: Annotated[int, Meta(description="quotes learned from")] = PRODUCT_HORIZON
     policy: Annotated[
         PolicyName,
@@ -113,7 +123,9 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = None
     quote_seconds: Annotated[float, Meta(description="how long a price holds")] = 900.0
     outcome_seconds: Annotated[float, Meta(description="the deadline for outcomes; at least quote_seconds")] = 3600.0
-    holdout: Annotated[float, Meta(description="share of quotes at the reference price, by a secret coin")] = 0.0
+    holdout: Annotated[float, Meta(description="share of quotes at the reference price, by a secret coin")] = _SHOP[
+        "holdout"
+    ]
     records_per_customer: Annotated[
         int | None, Meta(description="how many records of a customer count; then every quote needs a customer key")
     ] = None
@@ -167,33 +179,32 @@ def _declared(product: Product) -> Schema | None:
     return None if product.schema is None else Schema.from_dict(product.schema)
 
 
+def declared_shop_product(product: Product) -> ShopProduct:
+    """The library's product of the very same fields. Refuses what it refuses, in its words."""
+    if product.conversion is None or product.floor is None or product.reference_price is None:
+        missing = next(name for name in ("conversion", "floor", "reference_price") if getattr(product, name) is None)
+        raise InvalidInput(f"{missing} must be given for policy 'cautious'")
+    same = {name: getattr(product, name) for name in _SHOP}
+    same |= {"contexts": product.contexts or _SHOP["contexts"], "schema": _declared(product)}
+    same["most"] = _SHOP["most"] if product.most is None else product.most
+    same["prior"] = None if product.prior is None else prior_of(product.prior)
+    return ShopProduct(**same)
+
+
 def shop_product_of(product: Product) -> ShopProduct:
     """The same product as the library knows it: what may be charged by the rules it was declared with.
 
     Rules that an admin sets later move prices as they do; what is learned is the price that was charged.
     """
-    if product.conversion is None or product.floor is None or product.reference_price is None:
-        missing = next(name for name in ("conversion", "floor", "reference_price") if getattr(product, name) is None)
-        raise InvalidInput(f"{missing} must be given for policy 'cautious'")
-    rules, reference = product.rules, product.reference_price
-    step = math.inf if rules.largest_step is None else rules.largest_step
-    return ShopProduct(
-        floor=max(product.floor, rules.floor or 0.0, reference - step, product.unit_cost),
-        ceiling=min(product.ceiling, math.inf if rules.ceiling is None else rules.ceiling, reference + step),
-        reference_price=reference,
-        conversion=product.conversion,
-        unit_cost=product.unit_cost,
-        elasticity=product.elasticity,
-        contexts=product.contexts or 0,
-        schema=_declared(product),
-        most=1.0 if product.most is None else product.most,
-        step=10.0**-product.decimals if rules.ladder is None else 1.0,
-        ending=rules.ladder or 0.0,
-        epsilon=product.epsilon,
-        delta=product.delta,
-        holdout=product.holdout,
-        risk=product.risk,
-        prior=None if product.prior is None else prior_of(product.prior),
+    shop, rules = declared_shop_product(product), product.rules
+    move = math.inf if rules.largest_step is None else rules.largest_step
+    step, ending = (10.0**-product.decimals, 0.0) if rules.ladder is None else (1.0, rules.ladder)
+    return replace(
+        shop,
+        floor=max(shop.floor, rules.floor or 0.0, shop.reference_price - move, shop.unit_cost),
+        ceiling=min(shop.ceiling, math.inf if rules.ceiling is None else rules.ceiling, shop.reference_price + move),
+        step=step if shop.step is None else shop.step,
+        ending=ending if shop.step is None else shop.ending,
     )
 
 

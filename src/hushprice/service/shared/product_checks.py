@@ -16,6 +16,7 @@ from hushprice.service.shared.product import (
     PolicyName,
     Product,
     check_reference,
+    declared_shop_product,
     delta_of,
     demand_of,
     features_of,
@@ -36,8 +37,13 @@ MOST_DAYS = 36_500  # of a quote's retention
 
 
 def check(product: Product) -> None:
-    """Refuse what cannot be sold, learned or promised, by the field and its value."""
+    """Refuse what cannot be sold, learned or promised, by the field and its value.
+
+    What the library refuses comes first, so that a product is refused in the same words at every entrance.
+    """
     _check_words(product)
+    if product.policy == PRODUCT_POLICY:
+        declared_shop_product(product)
     checks.whole(0, decimals=product.decimals)
     checks.within(0, MOST_DECIMALS, decimals=product.decimals)
     checks.positive(ceiling=product.ceiling)
@@ -81,8 +87,9 @@ def _check_words(product: Product) -> None:
 def _check_shop(product: Product) -> None:
     """What a shop knows is for policy cautious, which needs it; a family of demand is for the others."""
     if product.policy != PRODUCT_POLICY:
-        for field in ("conversion", "floor", "elasticity", "most", "prior"):
-            if getattr(product, field) is not None:
+        usual = {"conversion": None, "floor": None, "elasticity": None, "most": 1.0, "step": None, "ending": 0.0}
+        for field, unset in usual.items():
+            if getattr(product, field) not in (None, unset):
                 given = f"got {checks.shown(getattr(product, field))} for policy {product.policy!r}"
                 raise InvalidInput(f"{field} is for policy {PRODUCT_POLICY!r}, {given}")
         return
@@ -94,6 +101,11 @@ def _check_shop(product: Product) -> None:
         checks.within(1.0, MOST_UNITS, most=product.most)
     if product.floor is not None:
         units(product.floor, product.decimals, "floor")
+    if product.step is not None:
+        units(product.step, product.decimals, "step")
+        units(product.ending, product.decimals, "ending")
+        if product.rules.ladder is not None:
+            raise InvalidInput(f"step or rules.ladder may be given, one of them, got {product.step!r} beside it")
     shop_product_of(product)
 
 
@@ -109,9 +121,10 @@ def _check_times(product: Product) -> None:
 
 
 def _check_contexts(product: Product) -> None:
-    if (product.schema is None) == (product.contexts is None):
-        given = "neither" if product.schema is None else "both"
-        raise InvalidInput(f"schema or contexts must be given, one of them, got {given}")
+    neither = product.schema is None and product.contexts is None
+    both = product.schema is not None and product.contexts is not None
+    if both or (neither and product.policy != PRODUCT_POLICY):  # one price for all needs no description
+        raise InvalidInput(f"schema or contexts must be given, one of them, got {'both' if both else 'neither'}")
     if product.contexts is not None:
         checks.whole(0, contexts=product.contexts)
         checks.within(0, MOST_FEATURES, contexts=product.contexts)  # before any array is made

@@ -38,15 +38,15 @@ def described(contexts: FloatArray) -> FloatArray:
     count, k = contexts.shape
     if k == 0:
         return np.empty((count, 0))
-    bins = np.zeros((count, k, BINS))
+    rows = np.zeros((count, entries(k)))
     at = np.clip(np.floor((contexts + 1.0) * (0.5 * BINS)).astype(np.int64), 0, BINS - 1)
-    np.put_along_axis(bins, at[:, :, None], 1.0, axis=2)
+    rows[np.arange(count)[:, None], at + BINS * np.arange(k)] = 1.0 / np.sqrt(2.0 * k)
     radius = RADIUS * np.sqrt(k)
     lengths = np.sqrt((contexts * contexts).sum(axis=1))
     x = contexts * np.minimum(1.0, radius / np.maximum(lengths, 1e-12))[:, None]
     first, second = _pairs(k)
-    products = x[:, first] * x[:, second]
-    return np.hstack([bins.reshape(count, -1) / np.sqrt(2.0 * k), products / (radius * radius)])
+    rows[:, k * BINS :] = x[:, first] * x[:, second] / (radius * radius)
+    return rows
 
 
 class Population:
