@@ -82,6 +82,8 @@ class Product:
             checks.positive(step=self.step)
             self._check_step()
         if self.schema is not None:
+            if not isinstance(self.schema, Schema):
+                raise InvalidInput(f"schema must be a Schema, got {checks.shown(self.schema)}")
             self._take_contexts(self.schema.dimension)
             if self.schema.unknown is None:
                 object.__setattr__(self, "schema", replace(self.schema, unknown=OTHER))
@@ -227,6 +229,12 @@ class Product:
 
     def _rung(self, steps: int) -> float:
         return round(self.ending + steps * (self.step or 1.0), _DIGITS)
+
+
+def check_product(product: object) -> None:
+    """Refuse what is no product, where one is asked for."""
+    if not isinstance(product, Product):
+        raise InvalidInput(f"product must be a hushprice.Product, got {checks.shown(product)}")
 
 
 def _elasticity(given: object) -> float | tuple[float, float]:

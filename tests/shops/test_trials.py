@@ -12,6 +12,7 @@ from hushprice import Product
 from hushprice.demand.schema import Boolean, Category, Number, Schema
 from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.rules import RESPONSE
+from hushprice.research.shop_planner.plan import plan_shop
 from hushprice.shops.private_strategy import PrivateStrategy
 from hushprice.shops.worlds import Logit, mixed
 from hushprice.types import FloatArray
@@ -127,6 +128,10 @@ class _Broken:
         (_Broken(chance=1.2), r"world.probabilities must lie in \[0, 1\], got 1.2"),
         (_Broken(chance=float("nan")), r"world.probabilities must lie in \[0, 1\], got nan"),
         (_Broken(chance=np.zeros(3)), r"world.probabilities must return 100 numbers, got shape \(3,\)"),
+        (_Broken(chance=["often"]), r"world.probabilities must return an array of numbers, got \['often'\]"),
+        (_Broken(contexts=7), r"world.contexts must return an array of numbers, got 7"),
+        (_Broken(chance=[[0.1], [0.1, 0.2]]), r"world.probabilities must return an array of numbers, got \[\[0.1\], "),
+        (_Broken(chance=np.full(100, 0.5j)), r"world.probabilities must return an array of numbers, got array"),
         (_Broken(contexts=np.zeros((2048, 8))), r"world.contexts must return \(100, 9\) numbers, got shape \(100, 8\)"),
         (_Broken(contexts=np.full((2048, 9), 1.5)), r"world.contexts must lie in \[-1, 1\], got 1.5 in column 0"),
         (_Broken(contexts={"age": np.zeros(2048)}), "the product needs a schema"),
@@ -134,8 +139,23 @@ class _Broken:
     ],
 )
 def test_a_world_that_breaks_the_rules_is_refused_in_one_line(world: Any, named: str) -> None:
-    with pytest.raises(InvalidInput, match=named):
+    with pytest.raises(InvalidInput, match=named) as refused:
         hushprice.simulate("staying", product=PRODUCT, world=world, horizon=100, trials=1)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("given", [3, {"floor": 1.0}])
+def test_what_is_no_product_is_refused_at_every_entrance(given: Any) -> None:
+    entrances: list[Any] = [
+        lambda: hushprice.simulate(product=given, world=_Broken(), horizon=100, trials=1),
+        lambda: hushprice.open_pricer(product=given),
+        lambda: plan_shop(product=given, visitors_per_day=100),
+    ]
+    for entrance in entrances:
+        with pytest.raises(InvalidInput, match=r"^product must be a hushprice.Product, got "):
+            entrance()
+    with pytest.raises(InvalidInput, match=r"^schema must be a Schema, got "):
+        Product(floor=20.0, ceiling=30.0, reference_price=25.0, conversion=0.02, schema=given)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from hushprice.policies.paper.private.estimate import EstimateReleaser
 from hushprice.policies.protocol import Engine, Learner, Policy, Quoter, part
 from hushprice.prior import Prior
 from hushprice.privacy.ledger import Ledger
-from hushprice.product import Product, with_prior
+from hushprice.product import Product, check_product, with_prior
 from hushprice.settings import DEFAULT_POLICY, PRODUCT_HORIZON, PRODUCT_POLICY, PolicySettings, Settings
 from hushprice.slots import Observation, Slots
 from hushprice.types import FloatArray
@@ -238,6 +238,7 @@ def open_pricer(
     if prior is not None:
         product = with_prior(product, prior)
     if product is not None:
+        check_product(product)
         own = None if features == "main" else features
         given = {"contexts": contexts, "schema": schema, "demand": demand, "features": own}
         settings = _of_product(product, horizon, policy, given, asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ from hushprice.errors import InvalidInput
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.delta import parse_delta
 from hushprice.privacy.earlier import claimed_after
-from hushprice.product import Product
+from hushprice.product import Product, check_product
 from hushprice.shops.private_strategy import PrivateStrategy
 from hushprice.shops.result import ShopResult
 from hushprice.shops.rival_strategy import RIVALS, RivalStrategy, rival_of
 from hushprice.shops.strategy import Strategy
-from hushprice.shops.world import Contexts, World, chances, encoded
+from hushprice.shops.world import Contexts, World, chances, encoded, numbers
 from hushprice.shops.yardsticks import YARDSTICKS
 from hushprice.types import FloatArray, IntArray
 
@@ -80,6 +80,7 @@ def run_shop(
     checks.whole(0, seed=seed)
     if workers is not None:
         checks.whole(1, workers=workers)
+    check_product(product)
     if not isinstance(policy, str) or policy not in KNOWN:
         known = ", ".join(KNOWN)
         raise InvalidInput(f"policy must be one of {known} in a world of its own, got {checks.shown(policy)}")
@@ -169,6 +170,6 @@ def _stretches(strategy: Strategy, count: int) -> Iterator[tuple[int, int]]:
 
 
 def _rows(customers: Contexts, start: int, stop: int) -> Contexts:
-    if isinstance(customers, np.ndarray):
-        return customers[start:stop]
-    return {name: np.asarray(column)[start:stop] for name, column in customers.items()}
+    if isinstance(customers, Mapping):
+        return {name: np.asarray(column)[start:stop] for name, column in customers.items()}
+    return numbers("contexts", customers)[start:stop]

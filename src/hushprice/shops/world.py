@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.product import Product
 from hushprice.types import FloatArray
@@ -26,13 +27,24 @@ class World(Protocol):
         ...
 
 
+def numbers(method: str, returned: Any) -> FloatArray:
+    """What a world's method returned, as an array of at least one axis; refused where it is no such thing."""
+    try:
+        array = np.asarray(returned)
+    except ValueError:  # rows of unequal length
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "biuf" or array.ndim == 0:
+        raise InvalidInput(f"world.{method} must return an array of numbers, got {checks.shown(returned)}")
+    return array.astype(np.float64, copy=False)
+
+
 def encoded(product: Product, customers: Contexts, count: int) -> FloatArray:
     """What a strategy sees of customers: their contexts, (count, k), in [-1, 1]."""
     if isinstance(customers, Mapping):
         if product.schema is None:
             raise InvalidInput("world.contexts returned columns by name; the product needs a schema")
         return product.schema.encode_columns(customers, count)
-    array = np.asarray(customers, dtype=np.float64)
+    array = numbers("contexts", customers)
     if array.shape != (count, product.contexts):
         raise InvalidInput(f"world.contexts must return {(count, product.contexts)} numbers, got shape {array.shape}")
     if not (np.abs(array) <= 1.0).all():  # NaN fails
@@ -43,7 +55,7 @@ def encoded(product: Product, customers: Contexts, count: int) -> FloatArray:
 
 def chances(world: World, start: int, customers: Contexts, prices: FloatArray) -> FloatArray:
     """The world's purchase probabilities, checked."""
-    array = np.asarray(world.probabilities(start, customers, prices), dtype=np.float64)
+    array = numbers("probabilities", world.probabilities(start, customers, prices))
     if array.shape != prices.shape:
         raise InvalidInput(f"world.probabilities must return {len(prices)} numbers, got shape {array.shape}")
     if not ((array >= 0.0) & (array <= 1.0)).all():  # NaN fails

@@ -128,7 +128,7 @@ def test_every_field_is_checked_or_free() -> None:
         "name", "currency", "ceiling", "schema", "contexts", "decimals", "unit_cost", "reference_price", "epsilon",
         "delta", "horizon", "policy", "features", "family", "slope", "bound", "quote_seconds", "outcome_seconds",
         "holdout", "records_per_customer", "retention_days", "rules", "conversion", "floor", "elasticity",
-        "risk", "most", "prior",
+        "step", "ending", "risk", "most", "prior",
     }  # fmt: skip
 
 

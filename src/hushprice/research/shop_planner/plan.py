@@ -16,7 +16,7 @@ import numpy as np
 from hushprice import checks, extras
 from hushprice.errors import InvalidInput
 from hushprice.privacy.delta import parse_delta
-from hushprice.product import Product
+from hushprice.product import Product, check_product
 from hushprice.research.shop_planner.holdout import visitors_to_show
 from hushprice.research.shop_planner.likely_worlds import likely_worlds
 from hushprice.research.shop_planner.runs import DailyEarnings, ShopRun, play_all, shop_runs
@@ -210,6 +210,7 @@ def plan_shop(
     product says; `customers` come to it, or whoever the schema allows. The product's own epsilon is always planned;
     `epsilons` are set beside it.
     """
+    check_product(product)
     checks.whole(1, visitors_per_day=visitors_per_day)
     days = _days(visitors_per_day, days)
     checks.whole(1, trials=trials)

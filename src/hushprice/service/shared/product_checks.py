@@ -87,9 +87,9 @@ def _check_words(product: Product) -> None:
 def _check_shop(product: Product) -> None:
     """What a shop knows is for policy cautious, which needs it; a family of demand is for the others."""
     if product.policy != PRODUCT_POLICY:
-        usual = {"conversion": None, "floor": None, "elasticity": None, "most": 1.0, "step": None, "ending": 0.0}
-        for field, unset in usual.items():
-            if getattr(product, field) not in (None, unset):
+        usual = {"most": 1.0, "ending": 0.0}
+        for field in ("conversion", "floor", "elasticity", "most", "step", "ending", "prior"):
+            if getattr(product, field) not in (None, usual.get(field)):
                 given = f"got {checks.shown(getattr(product, field))} for policy {product.policy!r}"
                 raise InvalidInput(f"{field} is for policy {PRODUCT_POLICY!r}, {given}")
         return
