@@ -116,6 +116,15 @@ def test_what_is_refused_is_refused_in_the_same_words_naming_the_field(bad: dict
     assert str(value) in said[0] or repr(value[0]) in said[0]
 
 
+def test_a_step_is_a_price_of_the_currency_and_no_second_ladder() -> None:
+    with pytest.raises(InvalidInput, match=r"^step must have at most 2 decimals, got 0.125$"):
+        check(declared(**SHOP, step=0.125))
+    with pytest.raises(InvalidInput, match=r"^step or rules.ladder may be given, one of them, got 0.5 beside it$"):
+        check(declared(**SHOP, step=0.5, rules={"ladder": 0.99}))
+    with pytest.raises(InvalidInput, match=r"^step is for policy 'cautious', got 0.5 for policy 'noisy-newton'$"):
+        check(declared(ceiling=30.0, contexts=1, step=0.5))
+
+
 def test_products_stored_before_are_read() -> None:
     """As the last version wrote one, field by field."""
     stored = (
