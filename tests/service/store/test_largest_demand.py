@@ -14,7 +14,9 @@ from hushprice.service.store.decisions import largest_demand
     [
         (b'{"family": "logistic"}', 1.0),
         (b'{"family": "logistic", "most": 3.0}', 3.0),
+        (b'{"family": "logistic", "most": null}', 1.0),
         (b'{"family": "poisson", "bound": 5}', 5.0),
+        (b'{"family": "poisson", "bound": 5, "most": 1.0}', 5.0),
         (b'{"family": "other"}', math.inf),
     ],
 )

@@ -181,6 +181,10 @@ def test_who_comes_back_after_being_forgotten_has_no_second_cap(quoter: QuoterSt
         (b'{"family": "logistic", "bound": null}', 1.0),
         (b'{"family": "poisson", "bound": null}', decisions.DEFAULT_BOUND),
         (b'{"family": "poisson", "bound": 3.0}', 3.0),
+        (b'{"family": "poisson", "bound": 3.0, "most": 1.0}', 3.0),  # the default of another policy's field
+        (b'{"family": "poisson", "bound": null, "most": 1.0}', decisions.DEFAULT_BOUND),
+        (b'{"family": "logistic", "bound": null, "most": 4.0}', 4.0),
+        (b'{"family": "logistic", "bound": null, "most": null}', 1.0),
     ],
 )
 def test_more_than_the_products_bound_is_not_stored(

@@ -128,11 +128,11 @@ def largest_demand(spec: bytes) -> float:
     3.0
     """
     declared = msgspec.json.decode(spec, type=_DeclaredDemand)
-    if declared.most is not None:
-        return declared.most
     if declared.family == "poisson":
         return DEFAULT_BOUND if declared.bound is None else declared.bound
-    return 1.0 if declared.family == "logistic" else math.inf
+    if declared.family == "logistic":
+        return 1.0 if declared.most is None else declared.most
+    return math.inf
 
 
 class _DeclaredDemand(msgspec.Struct, frozen=True):

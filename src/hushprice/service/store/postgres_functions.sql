@@ -171,9 +171,8 @@ END $$;
 -- decisions.largest_demand in Python says the same.
 CREATE OR REPLACE FUNCTION hushprice.largest_demand(number integer) RETURNS float8 LANGUAGE sql
 SET search_path = pg_catalog, hushprice, pg_temp AS $$
-    SELECT CASE WHEN declared ->> 'most' IS NOT NULL THEN (declared ->> 'most')::float8 ELSE
-        CASE declared ->> 'family' WHEN 'poisson' THEN coalesce((declared ->> 'bound')::float8, 10.0)
-        WHEN 'logistic' THEN 1.0 ELSE 'infinity'::float8 END END
+    SELECT CASE declared ->> 'family' WHEN 'poisson' THEN coalesce((declared ->> 'bound')::float8, 10.0)
+        WHEN 'logistic' THEN coalesce((declared ->> 'most')::float8, 1.0) ELSE 'infinity'::float8 END
     FROM (SELECT convert_from(spec, 'UTF8')::jsonb AS declared FROM product WHERE id = number) AS specs;
 $$;
 
