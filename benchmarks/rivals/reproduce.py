@@ -23,18 +23,18 @@ import numpy as np
 
 from hushprice.noise import Tape
 from hushprice.policies.rival_parts.frame import Customers, Frame
+from hushprice.policies.rival_parts.private.directions import radius_of, send
+from hushprice.policies.rival_parts.private.gram import GramReleaser
+from hushprice.policies.rival_parts.walk import Walk
 from hushprice.policies.rivals.ellipsoid.learner import EllipsoidCuts
 from hushprice.policies.rivals.greedy_ils.learner import GreedyLeastSquares
 from hushprice.policies.rivals.ldp_mab.pricing import ARMS, ReportedArms
 from hushprice.policies.rivals.ldp_mab.private import report
-from hushprice.policies.rivals.ldp_sgd.pricing import Walk
-from hushprice.policies.rivals.ldp_sgd.private import radius_of, send
 from hushprice.policies.rivals.mishra.policy import levels_of, tight
 from hushprice.policies.rivals.mishra.pricing import TreeArms
 from hushprice.policies.rivals.mishra.private import LaplaceTree
 from hushprice.policies.rivals.mle_cycle.learner import MleCycle
 from hushprice.policies.rivals.shariff_sheffet.pricing import Belief
-from hushprice.policies.rivals.shariff_sheffet.private import GramReleaser
 from hushprice.privacy.events import BitReports
 from hushprice.types import FloatArray
 

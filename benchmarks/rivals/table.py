@@ -45,6 +45,8 @@ PRIVATE: dict[str, tuple[str, dict[str, Any]]] = {
     "shariff-sheffet": ("shariff-sheffet", {}),
     "shariff-sheffet, published": ("shariff-sheffet", {"calibration": "published"}),
     "shariff-sheffet-revenue": ("shariff-sheffet-revenue", {}),
+    "shuffle-glm": ("shuffle-glm", {}),
+    "shuffle-glm, published": ("shuffle-glm", {"calibration": "published"}),
     "one-price": ("one-price", {}),
     "mishra-ucb": ("mishra-ucb", {}),
     "mishra-ucb, published": ("mishra-ucb", {"calibration": "published"}),

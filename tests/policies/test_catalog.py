@@ -26,6 +26,7 @@ from hushprice.settings import OPTIONS, PolicySettings, Settings
 
 HORIZON = 1000
 PURE = ("one-price", "mishra-ucb", "ldp-mab", "ldp-sgd")  # rivals that promise pure epsilon
+GAUSSIAN = ("shariff-sheffet", "shariff-sheffet-revenue", "shuffle-glm")  # rivals that promise epsilon at a delta
 RIVALS_WITHOUT = (
     *("thompson", "ucb-glm", "glm-ucb", "wang-optimism", "greedy-ils", "greedy-ils-dispersed", "mle-cycle"),
     *("rmlp", "ellipsoid"),
@@ -121,7 +122,7 @@ def test_only_policies_with_a_guarantee_claim_one() -> None:
         "fixed": EpsilonDelta(0.0, 0.0),
         "input-perturbation": None,
         "clairvoyant": None,
-        **{name: EpsilonDelta(0.6, 2e-6) for name in ("shariff-sheffet", "shariff-sheffet-revenue")},
+        **{name: EpsilonDelta(0.6, 2e-6) for name in GAUSSIAN},
         **{name: EpsilonDelta(0.6, 0.0) for name in PURE},
         **dict.fromkeys(RIVALS_WITHOUT, None),
     }
@@ -335,7 +336,7 @@ def test_a_policy_tells_its_settings_as_it_resolved_them() -> None:
 
 def test_a_policy_says_whether_it_reads_the_budget_and_whether_it_learns() -> None:
     made = {name: built(name) for name in NAMES}
-    rivals = {"ldp-mab", "ldp-sgd", "mishra-ucb", "one-price", "shariff-sheffet", "shariff-sheffet-revenue"}
+    rivals = {*PURE, *GAUSSIAN}
     assert {name for name, policy in made.items() if policy.reads_budget} - rivals == {
         "paper",
         "noisy-newton",

@@ -20,6 +20,7 @@ from hushprice.privacy.events import (
     DirectionReports,
     EarlierFit,
     Event,
+    GaussianSums,
     LaplaceBatches,
     LaplaceSums,
     LogFit,
@@ -72,6 +73,7 @@ EVENTS: list[Event] = [
     LaplaceSums(levels=3, scale=2.0),
     BitReports(keep=0.75),
     DirectionReports(dimension=3, keep=0.75),
+    GaussianSums(rounds=3, noise=5.0, apart=1.5),
     NotPrivate(),
 ]
 FREE = ("grid", "output_grid", "levels", "live", "descriptions", "largest")  # 0 is one of their values

@@ -11,7 +11,7 @@ from hushprice.errors import InvalidInput
 from hushprice.privacy import accountant
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.privacy.events import BitReports, DirectionReports, LaplaceSums, NotPrivate
+from hushprice.privacy.events import BitReports, DirectionReports, GaussianSums, LaplaceSums, NotPrivate
 from hushprice.privacy.ledger import Entry, Ledger
 from hushprice.privacy.loss import Loss, compose, loss_of
 
@@ -30,6 +30,15 @@ def test_a_sum_costs_one_over_its_scale_in_every_level(adjacency: Adjacency) -> 
 def test_a_report_costs_the_log_of_its_odds(event: Any, adjacency: Adjacency) -> None:
     assert loss_of(event, 1, adjacency).pure == pytest.approx(math.log(4.0), rel=1e-9)
     assert loss_of(event, 1, adjacency).pure >= math.log(4.0)
+
+
+def test_gaussian_sums_cost_their_distance_over_their_noise_in_every_round() -> None:
+    event = GaussianSums(rounds=9, noise=6.0, apart=1.5)
+    assert loss_of(event, 1, Adjacency.REPLACE_ONE).mu == pytest.approx(3.0 * 1.5 / 6.0, rel=1e-9)
+    assert loss_of(event, 4, Adjacency.ZERO_OUT).mu == pytest.approx(2.0 * 3.0 / 6.0, rel=1e-9)
+    for bad in (0.9, 2.1, math.nan):
+        with pytest.raises(InvalidInput, match="apart"):
+            GaussianSums(rounds=1, noise=1.0, apart=bad)
 
 
 def test_a_pure_loss_adds_to_the_epsilon_of_the_rest_and_needs_no_delta() -> None:

@@ -29,5 +29,6 @@ POLICIES = {
     "ldp-sgd": "hushprice.policies.rivals.ldp_sgd.policy",
     "ldp-mab": "hushprice.policies.rivals.ldp_mab.policy",
     "mishra-ucb": "hushprice.policies.rivals.mishra.policy",
+    "shuffle-glm": "hushprice.policies.rivals.shuffle_glm.policy",
 }
 FOR_PRODUCTS = ("cautious",)  # these price a Product; the others, customers of a market with prices in [0, 1]

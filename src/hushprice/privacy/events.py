@@ -333,6 +333,24 @@ class DirectionReports:
         checks.within(0.5, 1.0, keep=self.keep)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GaussianSums:
+    """Sums of vectors of length at most 1, a record in at most `rounds` of them, with N(0, noise^2) in every entry.
+
+    Vectors of two records differ by at most `apart`. Which sums a record is in, and what its vector is made of, follows
+    from slot numbers and earlier releases. A sum of one record is what a device sends. For simulations.
+    """
+
+    rounds: int
+    noise: float
+    apart: float = 2.0
+
+    def __post_init__(self) -> None:
+        checks.whole(1, rounds=self.rounds)
+        checks.positive(noise=self.noise)
+        checks.within(1.0, 2.0, apart=self.apart)
+
+
 @dataclass(frozen=True, slots=True)
 class NotPrivate:
     """A release without noise: no finite epsilon covers it."""
@@ -351,6 +369,7 @@ Event = (
     | LaplaceSums
     | BitReports
     | DirectionReports
+    | GaussianSums
     | NotPrivate
 )
 

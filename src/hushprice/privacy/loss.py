@@ -27,6 +27,7 @@ from hushprice.privacy.events import (
     DirectionReports,
     EarlierFit,
     Event,
+    GaussianSums,
     LaplaceBatches,
     LaplaceSums,
     LogFit,
@@ -110,6 +111,9 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
             return Loss(pure=count * (1.0 + _ROUNDING) * event.levels / event.scale)
         case BitReports() | DirectionReports():
             return Loss(pure=count * (1.0 + _ROUNDING) * (math.log(event.keep) - math.log1p(-event.keep)))
+        case GaussianSums():  # docs/proofs/pure.md, section 5
+            moved = (1.0 + _ROUNDING) * sensitivity.of_gradients(1.0, event.apart, adjacency)[0]
+            return Loss(mu_squared=count * event.rounds * _square(moved / event.noise))
         case LaplaceBatches():
             return _of_laplace(event, count, adjacency)
         case NotPrivate():

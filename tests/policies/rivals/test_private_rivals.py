@@ -12,10 +12,10 @@ from tests.policies.rivals.rival_runs import asked, frame, play
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.policies.catalog import _module
 from hushprice.policies.rival_parts.frame import Frame
+from hushprice.policies.rival_parts.private import directions
+from hushprice.policies.rival_parts.walk import Walk
 from hushprice.policies.rivals.ldp_mab import private as bits
 from hushprice.policies.rivals.ldp_mab.pricing import ReportedArms
-from hushprice.policies.rivals.ldp_sgd import private as directions
-from hushprice.policies.rivals.ldp_sgd.pricing import Walk
 from hushprice.policies.rivals.mishra import policy as mishra
 from hushprice.policies.rivals.mishra.pricing import ARMS, TreeArms
 from hushprice.policies.rivals.mishra.private import LaplaceTree
@@ -52,7 +52,7 @@ def test_what_is_released_tells_what_is_charged_and_no_more(name: str, epsilon: 
 @pytest.mark.parametrize("name", PURE)
 def test_without_noise_nothing_is_claimed_and_nothing_audited(name: str) -> None:
     policy = made(name, drawn=False)
-    assert (policy.claimed, policy.proven, policy.event) == (None, None, None)
+    assert (policy.claimed, policy.proven, policy.events) == (None, None, ())
     assert audit_rival(policy) == []
     prices = play(policy.begin(frame(1, horizon=100), rng()), frame(1, horizon=100), np.array([0.1, 0.9]), 100, rng(1))
     assert np.all((prices >= 0.0) & (prices <= 1.0))
@@ -91,7 +91,7 @@ def test_a_direction_that_is_kept_too_often_is_caught(monkeypatch: pytest.Monkey
 
 def test_an_event_that_no_audit_knows_is_refused() -> None:
     policy = made("one-price")
-    object.__setattr__(policy, "event", NotPrivate())
+    object.__setattr__(policy, "events", (NotPrivate(),))
     with pytest.raises(InvalidInput, match="no audit here knows"):
         audit_rival(policy)
 

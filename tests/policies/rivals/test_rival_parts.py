@@ -99,18 +99,18 @@ def test_a_fit_of_what_everybody_bought_stays_finite() -> None:
 
 def test_a_rival_that_protects_outcomes_alone_may_claim_nothing() -> None:
     event, claimed = LaplaceSums(levels=1, scale=2.0), EpsilonDelta(1.0, 0.0)
-    good = guarded(asked("one-price"), frame(), Thompson, event, claimed)
+    good = guarded(asked("one-price"), frame(), Thompson, event, claimed=claimed)
     assert (good.protects, good.claimed, good.proven.epsilon) == (EVERYTHING, claimed, pytest.approx(0.5))  # type: ignore[union-attr]
-    assert guarded(asked("one-price"), frame(), Thompson, None, claimed).protects == NOTHING
+    assert guarded(asked("one-price"), frame(), Thompson, None, claimed=claimed).protects == NOTHING
     with pytest.raises(InvalidInput, match="may claim nothing: it protects outcomes"):
         dataclasses.replace(good, protects=OUTCOMES)
     with pytest.raises(InvalidInput, match="may claim nothing"):
-        dataclasses.replace(good, event=None)
+        dataclasses.replace(good, events=())
     with pytest.raises(InvalidInput, match="claimed must cover the allowance"):
         dataclasses.replace(good, claimed=EpsilonDelta(0.4, 0.0), proven=EpsilonDelta(0.4, 0.0))
     with pytest.raises(InvalidInput, match="proven must be what the accountant gets"):
         dataclasses.replace(good, proven=EpsilonDelta(0.1, 0.0))
-    assert proven_by(event, claimed, Adjacency.ZERO_OUT) == good.proven
+    assert proven_by((event,), claimed, Adjacency.ZERO_OUT) == good.proven
 
 
 def test_rivals_are_for_logistic_demand() -> None:

@@ -12,10 +12,10 @@ from tests.policies.rivals.rival_runs import asked, customers, frame, play, shop
 
 from hushprice.errors import InvalidInput
 from hushprice.noise import Tape
-from hushprice.policies.rivals.shariff_sheffet import private
+from hushprice.policies.rival_parts.private import gram as private
+from hushprice.policies.rival_parts.private.gram import GramReleaser
 from hushprice.policies.rivals.shariff_sheffet.policy import published, rival, tight
 from hushprice.policies.rivals.shariff_sheffet.pricing import Belief, LinearDemand, LinearRevenue
-from hushprice.policies.rivals.shariff_sheffet.private import GramReleaser
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.loss import loss_of
@@ -118,12 +118,12 @@ def test_the_belief_is_ridge_regression_and_its_width_the_sources() -> None:
     rows = np.column_stack([psi, y]) / math.sqrt(2.0)
     belief = Belief(3, 1000, 1.0, 0.5, size=2.0)
     packed = (rows.T @ rows)[np.triu_indices(4)]
-    belief.accept(CovarianceRelease(packed, 400, rival(asked(NAMES[0]), frame()).event))  # type: ignore[arg-type]
+    belief.accept(CovarianceRelease(packed, 400, rival(asked(NAMES[0]), frame()).events[0]))  # type: ignore[arg-type]
     v = psi.T @ psi + 2.0 * np.eye(3)
     np.testing.assert_allclose(belief.theta, np.linalg.solve(v, psi.T @ y))
     root = math.sqrt(2.0 * math.log(4000.0) + math.log(np.linalg.det(v)))
     assert belief.width == pytest.approx(0.5 * root + 2.0 * math.sqrt(3.0) + 0.5)
-    belief.accept(CovarianceRelease(-9.0 * packed, 400, rival(asked(NAMES[0]), frame()).event))  # type: ignore[arg-type]
+    belief.accept(CovarianceRelease(-9.0 * packed, 400, rival(asked(NAMES[0]), frame()).events[0]))  # type: ignore[arg-type]
     np.testing.assert_allclose(belief.inverse, np.linalg.inv(v))  # beyond its bound: the last belief stays
 
 
@@ -131,7 +131,7 @@ def test_without_noise_it_learns_and_claims_nothing() -> None:
     """It begins at the ceiling and comes down towards the best price, which is about 0.5 for everybody."""
     at = frame(1, horizon=6000)
     policy = rival(dataclasses.replace(asked(NAMES[0]), drawn=False), at)
-    assert (policy.claimed, policy.proven, policy.event, policy.reads_budget) == (None, None, None, False)
+    assert (policy.claimed, policy.proven, policy.events, policy.reads_budget) == (None, None, (), False)
     rng, theta = np.random.default_rng(2), np.array([0.1, 0.9])
     prices = play(policy.begin(at, rng), at, theta, 6000, np.random.default_rng(4))
     assert prices[:50].mean() > 0.95

@@ -18,7 +18,7 @@ from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import Event
 from hushprice.privacy.ledger import Entry, Ledger
-from hushprice.privacy.loss import loss_of
+from hushprice.privacy.loss import compose, loss_of
 from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
 
@@ -60,30 +60,31 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RivalPolicy(Policy):
-    """A rival with every choice made. `event` is all it will ever release; None where it releases records as such."""
+    """A rival with every choice made. `events` are all it will ever release, each once."""
 
     kernel: ClassVar[str | None] = KERNEL
 
     frame: Frame
     begin: Begin = field(compare=False)
     protects: str = NOTHING
-    event: Event | None = None
+    events: tuple[Event, ...] = ()
+    noised: bool = False  # the budget decides its noise, though that bounds nothing in our sense
     own: dict[str, Any] = field(default_factory=dict)  # its settings, as resolved
 
     def __post_init__(self) -> None:
         super(RivalPolicy, self).__post_init__()
         if self.claimed is None:
             return
-        if self.event is None or self.protects != EVERYTHING:
+        if not self.events or self.protects != EVERYTHING:
             raise InvalidInput(f"policy {self.name!r} may claim nothing: it protects {self.protects}")
-        open_ledger(self.event, self.claimed, self.adjacency)  # refuses a claim that the noise does not prove
-        if self.proven != proven_by(self.event, self.claimed, self.adjacency):
+        open_ledger(self.events, self.claimed, self.adjacency)  # refuses a claim that the noise does not prove
+        if self.proven != proven_by(self.events, self.claimed, self.adjacency):
             raise InvalidInput(f"proven must be what the accountant gets for the noise, got {self.proven}")
 
     @property
     def reads_budget(self) -> bool:
         """Its noise follows from it, where there is any."""
-        return self.event is not None
+        return bool(self.events) or self.noised
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -91,14 +92,15 @@ class RivalPolicy(Policy):
         return dict(self.own)
 
 
-def proven_by(event: Event, claimed: EpsilonDelta, adjacency: Adjacency) -> EpsilonDelta:
+def proven_by(events: tuple[Event, ...], claimed: EpsilonDelta, adjacency: Adjacency) -> EpsilonDelta:
     """What the accountant gets for everything a rival releases, at the claim's delta."""
-    return EpsilonDelta(accountant.epsilon_of(loss_of(event, 1, adjacency), claimed.delta), claimed.delta)
+    loss = compose(loss_of(event, 1, adjacency) for event in events)
+    return EpsilonDelta(accountant.epsilon_of(loss, claimed.delta), claimed.delta)
 
 
-def open_ledger(event: Event, claimed: EpsilonDelta, adjacency: Adjacency) -> Ledger:
-    """An empty ledger that allows that event, once, and nothing else."""
-    return Ledger(adjacency=adjacency, claimed=claimed, allowance=(Entry(event, 1),))
+def open_ledger(events: tuple[Event, ...], claimed: EpsilonDelta, adjacency: Adjacency) -> Ledger:
+    """An empty ledger that allows these events, each once, and nothing else."""
+    return Ledger(adjacency=adjacency, claimed=claimed, allowance=tuple(Entry(event, 1) for event in events))
 
 
 Make = Callable[[Asked, Frame], RivalPolicy]
@@ -122,19 +124,20 @@ def unprotected(asked: Asked, frame: Frame, begin: Begin, **own: Any) -> RivalPo
 
 
 def guarded(
-    asked: Asked, frame: Frame, begin: Begin, event: Event | None, claimed: EpsilonDelta, **own: Any
+    asked: Asked, frame: Frame, begin: Begin, *events: Event | None, claimed: EpsilonDelta, **own: Any
 ) -> RivalPolicy:
     """A rival that promises `claimed` for contexts and outcomes; without an event, nothing."""
+    given = tuple(event for event in events if event is not None)
     return RivalPolicy(
         name=asked.name,
         calibration=own.get("calibration"),
         horizon=frame.horizon,
         frame=frame,
         begin=begin,
-        protects=NOTHING if event is None else EVERYTHING,
-        event=event,
+        protects=EVERYTHING if given else NOTHING,
+        events=given,
         adjacency=asked.adjacency,
-        claimed=None if event is None else claimed,
-        proven=None if event is None else proven_by(event, claimed, asked.adjacency),
+        claimed=claimed if given else None,
+        proven=proven_by(given, claimed, asked.adjacency) if given else None,
         own=own,
     )

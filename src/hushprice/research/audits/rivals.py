@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from hushprice.errors import InvalidInput
+from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.policies.rival_parts.private.directions import direction
+from hushprice.policies.rival_parts.private.gram import GramReleaser
+from hushprice.policies.rival_parts.private.sums import NoisySums, reports
 from hushprice.policies.rival_parts.rival_policy import RivalPolicy
 from hushprice.policies.rivals.ldp_mab.private import report
-from hushprice.policies.rivals.ldp_sgd.private import direction
 from hushprice.policies.rivals.mishra.private import LaplaceTree
 from hushprice.policies.rivals.one_price.private import SalesReleaser
-from hushprice.policies.rivals.shariff_sheffet.private import GramReleaser
-from hushprice.privacy.events import BitReports, CovarianceStream, DirectionReports, LaplaceSums
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.events import BitReports, CovarianceStream, DirectionReports, Event, GaussianSums, LaplaceSums
 from hushprice.privacy.loss import loss_of
 from hushprice.releases import CovarianceRelease
 from hushprice.research.audits.finding import Measurement
@@ -27,17 +29,19 @@ _SLACK = 1e-3  # of ratios found by counting coins
 
 
 def audit_rival(policy: RivalPolicy, *, steps: int = 15, longest: float = 1.0, seed: int = 0) -> list[Measurement]:
-    """One measurement of the policy's event, against what loss.py charges; none where nothing is claimed.
+    """A measurement of each of the policy's events, against what loss.py charges; none where nothing is claimed.
 
     `longest` is the length of records that are fed to a stream: more than 1 asks whether they are held to the ball.
     """
-    event = policy.event
-    if event is None:
-        return []
+    return [_measured(policy, event, steps, longest, seed) for event in policy.events]
+
+
+def _measured(policy: RivalPolicy, event: Event, steps: int, longest: float, seed: int) -> Measurement:
     if isinstance(event, CovarianceStream):
         short, build = replace(event, steps=steps), _build(event, steps, longest)
-        return [audit_stream(short, policy.adjacency, build=build, seed=seed)]
-    charged = loss_of(event, 1, policy.adjacency).pure
+        return audit_stream(short, policy.adjacency, build=build, seed=seed)
+    loss = loss_of(event, 1, policy.adjacency)
+    charged, detail = loss.pure, "largest ln of a ratio of chances"
     match event:
         case LaplaceSums():
             name, measured = "sums with Laplace noise", _sum_ratio(policy, event, steps)
@@ -45,10 +49,14 @@ def audit_rival(policy: RivalPolicy, *, steps: int = 15, longest: float = 1.0, s
             name, measured = "reports of a bit", _bit_ratio(event)
         case DirectionReports():
             name, measured = "reports of a direction", _direction_ratio(event)
+        case GaussianSums():
+            name, measured = "sums with Gaussian noise", _gaussian_mu(policy, event)
+            charged, detail = loss.mu, "distance of all sums in units of their noise"
         case _:
             raise InvalidInput(f"policy {policy.name!r} has releasers that no audit here knows")
-    held, detail = measured <= charged * (1.0 + _SLACK) + _SLACK, "largest ln of a ratio of chances"
-    return [Measurement(f"{name} ({policy.adjacency.value})", measured, charged, held, detail)]
+    slack = 0.0 if isinstance(event, GaussianSums) else _SLACK  # which is found exactly
+    held = measured <= charged * (1.0 + slack) + slack
+    return Measurement(f"{name} ({policy.adjacency.value})", measured, charged, held, detail)
 
 
 class _ManyScripted:
@@ -77,6 +85,53 @@ class _Stretching:
 def _build(event: CovarianceStream, steps: int, longest: float) -> Any:
     short = replace(event, steps=steps)
     return lambda source: _Stretching(GramReleaser(event.dimension, steps + 1, short, _ManyScripted(source)), longest)
+
+
+class _Script:
+    """Normals that are all the same number."""
+
+    def __init__(self, number: float) -> None:
+        self._number = number
+
+    def standard_normal(self, size: int | tuple[int, ...]) -> FloatArray:
+        return np.full(size, self._number)
+
+
+def _gaussian_mu(policy: RivalPolicy, event: GaussianSums) -> float:
+    """mu of everything that is released of two neighbours: as many sums as the releaser gives, its own noise in each.
+
+    The records that differ point away from each other, as far as their vectors may, and are far longer than allowed.
+    """
+    angle = 2.0 * math.asin(0.5 * event.apart)
+    row = np.array([[100.0, 0.0]])
+    other = 100.0 * np.array([[math.cos(angle), math.sin(angle)]])
+    if policy.adjacency is Adjacency.ZERO_OUT:
+        other = np.zeros((1, 2))
+    given = (row, 0.0), (row, 1.0), (other, 0.0)
+    if event.rounds == 1:
+        told = _apart(*(reports(each, event, _script(number))[0] for each, number in given))
+        return math.sqrt(max(told, _all_sums(event, given)))
+    return math.sqrt(_all_sums(event, given))
+
+
+def _all_sums(event: GaussianSums, given: tuple[tuple[FloatArray, float], ...]) -> float:
+    """mu^2 of all sums that a releaser gives before it refuses one."""
+    releasers, total = [NoisySums(event, _script(number)) for _, number in given], 0.0
+    for _ in range(event.rounds + 1):  # one more than there are
+        try:
+            total += _apart(*(each.of(row) for each, (row, _) in zip(releasers, given, strict=True)))
+        except BudgetExhausted:
+            break
+    return total
+
+
+def _apart(quiet: FloatArray, one: FloatArray, changed: FloatArray) -> float:
+    """mu^2 of a sum without noise, the same where each number drawn is 1, and a neighbour's."""
+    return float(np.sum((changed - quiet) ** 2) / np.mean(one - quiet) ** 2)
+
+
+def _script(number: float) -> Any:
+    return _Script(number)
 
 
 class _Quiet:

@@ -49,7 +49,7 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     epsilon = asked.claimed.epsilon * (1.0 - _MARGIN)
     event = BitReports(keep=1.0 / (1.0 + math.exp(-epsilon))) if asked.drawn else None
     begin = functools.partial(LocalArms, event=event)
-    return guarded(asked, frame, begin, event, EpsilonDelta(asked.claimed.epsilon, 0.0))
+    return guarded(asked, frame, begin, event, claimed=EpsilonDelta(asked.claimed.epsilon, 0.0))
 
 
 def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:

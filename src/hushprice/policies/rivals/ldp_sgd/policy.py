@@ -10,9 +10,9 @@ import numpy as np
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.policies.rival_parts.frame import Customers, Frame
+from hushprice.policies.rival_parts.private.directions import radius_of, send
 from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
-from hushprice.policies.rivals.ldp_sgd.pricing import Walk
-from hushprice.policies.rivals.ldp_sgd.private import radius_of, send
+from hushprice.policies.rival_parts.walk import Walk
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import DirectionReports
 from hushprice.settings import PolicySettings
@@ -57,7 +57,7 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     keep = 1.0 / (1.0 + math.exp(-min(asked.claimed.epsilon * (1.0 - _MARGIN), 27.0)))
     event = DirectionReports(dimension=frame.dimension, keep=keep) if asked.drawn else None
     begin = functools.partial(LocalWalk, keep=keep if asked.drawn else _PLAIN)
-    return guarded(asked, frame, begin, event, EpsilonDelta(asked.claimed.epsilon, 0.0))
+    return guarded(asked, frame, begin, event, claimed=EpsilonDelta(asked.claimed.epsilon, 0.0))
 
 
 def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:

@@ -81,10 +81,10 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     event, reach = noise(asked.claimed.epsilon, frame.horizon)
     if not asked.drawn:
         begin = functools.partial(PrivateArms, event=None, reach=0.0)
-        return guarded(asked, frame, begin, None, asked.claimed, calibration=asked.calibration)
+        return guarded(asked, frame, begin, None, claimed=asked.claimed, calibration=asked.calibration)
     begin = functools.partial(PrivateArms, event=event, reach=reach)
     pure = EpsilonDelta(asked.claimed.epsilon, 0.0)
-    return guarded(asked, frame, begin, event, pure, calibration=asked.calibration)
+    return guarded(asked, frame, begin, event, claimed=pure, calibration=asked.calibration)
 
 
 def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:

@@ -51,7 +51,7 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     """The policy for a frame. Which price a customer gets follows from the slot alone, and contexts are never read."""
     event = LaplaceSums(levels=1, scale=(1.0 + _MARGIN) / asked.claimed.epsilon) if asked.drawn else None
     begin = functools.partial(OnePrice, event=event)
-    return guarded(asked, frame, begin, event, EpsilonDelta(asked.claimed.epsilon, 0.0))
+    return guarded(asked, frame, begin, event, claimed=EpsilonDelta(asked.claimed.epsilon, 0.0))
 
 
 def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:

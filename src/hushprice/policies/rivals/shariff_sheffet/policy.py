@@ -13,10 +13,10 @@ from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.noise import Tape
 from hushprice.policies.rival_parts.frame import Customers, Frame
+from hushprice.policies.rival_parts.private.gram import GramReleaser
 from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
 from hushprice.policies.rival_parts.stretches import Stretched
 from hushprice.policies.rivals.shariff_sheffet.pricing import Arms, Belief, LinearDemand, LinearRevenue
-from hushprice.policies.rivals.shariff_sheffet.private import GramReleaser
 from hushprice.privacy import gaussian, sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
@@ -115,7 +115,7 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
         noise = tight(asked.claimed, size, frame.horizon, asked.adjacency)
     begin = functools.partial(ShariffSheffet, noise=noise, arms=arms)
     event = None if noise is None else noise.event
-    return guarded(asked, frame, begin, event, asked.claimed, calibration=asked.calibration)
+    return guarded(asked, frame, begin, event, claimed=asked.claimed, calibration=asked.calibration)
 
 
 def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:

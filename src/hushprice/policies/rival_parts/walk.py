@@ -1,4 +1,4 @@
-"""The side that prices: theta moves against every direction received; prices are greedy."""
+"""A belief that moves against every direction received (`ldp-sgd`, `glm-pricing`). It sees directions alone."""
 
 from __future__ import annotations
 

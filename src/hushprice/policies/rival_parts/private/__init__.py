@@ -1,0 +1,1 @@
+"""What reads records for more than one rival. Nothing that prices may reach it."""

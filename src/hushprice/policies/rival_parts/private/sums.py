@@ -1,0 +1,40 @@
+"""Sums of vectors with Gaussian noise, as the event GaussianSums describes them (docs/proofs/pure.md, section 5)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.privacy.events import GaussianSums
+from hushprice.types import FloatArray
+
+
+class NoisySums:
+    """Sums over the same records, or parts of them; every row is held to the unit ball. Without an event, no noise."""
+
+    def __init__(self, event: GaussianSums | None, rng: np.random.Generator) -> None:
+        self._rng, self._noise = rng, 0.0 if event is None else event.noise
+        self._left = 2**62 if event is None else event.rounds
+
+    def of(self, rows: FloatArray) -> FloatArray:
+        """The noisy sum of rows (n, k). NaN is refused, and so is a sum more than the event has."""
+        held = _held(rows)
+        if self._left == 0:
+            raise BudgetExhausted("every sum that the budget covers was released")
+        self._left -= 1
+        return held.sum(axis=0) + self._noise * self._rng.standard_normal(rows.shape[1])
+
+    def __repr__(self) -> str:
+        return f"NoisySums({self._left} left)"
+
+
+def reports(rows: FloatArray, event: GaussianSums | None, rng: np.random.Generator) -> FloatArray:
+    """What each device sends: its own row, held to the unit ball, with noise."""
+    held = _held(rows)
+    return held if event is None else held + event.noise * rng.standard_normal(rows.shape)
+
+
+def _held(rows: FloatArray) -> FloatArray:
+    if not np.isfinite(rows).all():
+        raise InvalidInput("a record must be finite")  # says no more: its values are sensitive
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1), 1.0)[:, None])
