@@ -73,6 +73,16 @@ def test_named_files_exist(page):
     assert not [name for name in dict.fromkeys(named) if not any((home / name).exists() for home in homes)]
 
 
+def test_every_point_of_the_attack_has_a_row_with_a_test_that_there_is():
+    rows = re.findall(r"^\| (\d+) .*\| ([^|]*) \|$", (ROOT / "docs" / "lab" / "attacked.md").read_text(), flags=re.M)
+    assert {int(point) for point, _ in rows} == set(range(1, 16))
+    for _, held in rows:
+        named = re.findall(r"`((?:\w+/)*\w+\.py)`", held)
+        assert named
+        homes = (ROOT / "tests", ROOT / "tests" / "service", ROOT / "benchmarks")
+        assert not [name for name in named if not any((home / name).exists() for home in homes)]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_line_is_longer_than_120_columns(page):
     prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
