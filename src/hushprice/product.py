@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from hushprice import checks
@@ -150,7 +151,7 @@ class Product:
         if not self.dearest > self.reference_price:
             raise InvalidInput(f"{given} leaves no price from above reference_price to ceiling")
 
-    @property
+    @cached_property
     def reach(self) -> float:
         """How far a price can be from today's. Relative prices z = (price - today's) / reach lie in [-1, 1]."""
         return max(self.reference_price - self.floor, self.ceiling - self.reference_price)
@@ -193,12 +194,12 @@ class Product:
         low, high = self.elasticity
         return min(max(math.sqrt(high / low) - 1.0, DOUBTS[0]), DOUBTS[1])
 
-    @property
+    @cached_property
     def cheapest(self) -> float:
         """The lowest price that can be charged."""
         return self.floor if self.step is None else self._rung(math.ceil(self._steps(self.floor) - _SLACK))
 
-    @property
+    @cached_property
     def dearest(self) -> float:
         """The highest price that can be charged."""
         return self.ceiling if self.step is None else self._rung(math.floor(self._steps(self.ceiling) + _SLACK))
