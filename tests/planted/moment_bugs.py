@@ -19,6 +19,7 @@ from hushprice.policies.cautious.private.learner import CautiousLearner
 from hushprice.policies.cautious.private.sums import IdealSums
 from hushprice.privacy import accountant, customers, loss, sensitivity
 from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.events import LaplaceBatches
 
 
 def _noise_alone(real: Any) -> Any:
@@ -74,6 +75,16 @@ def _unclipped(self: Any, real: Any, x: Any, z: Any, coins: Any, y: Any, theta: 
     )
 
 
+def _scored_apart(self: Any, real: Any, x: Any, z: Any, coins: Any, y: Any, theta: Any, holdout: Any) -> Any:
+    return real(self, x, z, coins, y, theta, holdout)._replace(
+        scores=real(self, x, z, coins, y, theta, np.zeros_like(holdout)).scores
+    )
+
+
+holdout_scored = _contributions(_scored_apart)
+holdouts_scale_for_all = changed(
+    LaplaceBatches, "earned_scales", lambda real: property(lambda self: (self.holdout_scale, self.holdout_scale))
+)
 holdout_by_demand = _contributions(_by_demand)
 earnings_not_held = _contributions(_unclipped)
 rows_multiplied_together = changed(learner, "_along", lambda real: lambda rows, direction: rows @ direction)

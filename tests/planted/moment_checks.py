@@ -37,6 +37,21 @@ def sums_keep_to_what_is_charged() -> None:
             assert found.holds, found
 
 
+def all_earnings_have_the_noise_that_is_charged() -> None:
+    """Nobody came, so a release is noise alone: its mean size is its scale, within a tenth; seeded."""
+    with _rules() as rules:
+        learner = CautiousLearner(rules=rules, source=Tape(4, 0), choice=0)
+        event, drawn = rules.noise.event(rules.model.contexts, live=False), []
+        for _ in range(2000):
+            learner.begin(0)
+            learner.skip()
+            drawn.append(np.abs(learner.release().earnings))
+    holdout, others = np.mean(drawn, axis=0)
+    assert event.holdout_scale is not None
+    assert 0.9 < holdout / event.holdout_scale < 1.1
+    assert 0.9 < others / event.earnings_scale < 1.1
+
+
 def live_sums_keep_to_what_is_charged() -> None:
     """The same in whole numbers."""
     with _rules() as rules:

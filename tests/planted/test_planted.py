@@ -338,6 +338,12 @@ PLANTED = [
     Planted("moments: a description not scaled", moment.description_not_scaled, moments.sums_keep_to_what_is_charged),
     Planted("moments: earnings that are not held", moment.earnings_not_held, moments.live_sums_keep_to_what_is_charged),
     Planted("moments: a holdout that reads demand", moment.holdout_by_demand, moments.sums_keep_to_what_is_charged),
+    Planted("moments: a score of the holdout", moment.holdout_scored, moments.sums_keep_to_what_is_charged),
+    Planted(
+        "moments: the holdout's scale for all",
+        moment.holdouts_scale_for_all,
+        moments.all_earnings_have_the_noise_that_is_charged,
+    ),
     Planted("moments: a record added twice", moment.record_added_twice, moments.sums_keep_to_what_is_charged),
     Planted(
         "moments: a record added twice, live",

@@ -105,6 +105,23 @@ def test_what_the_event_costs_in_closed_form(adjacency: Adjacency, scored: float
     assert accountant.epsilon_of(alone, 1e-12) == alone.pure == found.pure
 
 
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("adjacency", [REPLACED, ZEROED])
+def test_a_holdout_with_a_scale_of_its_own_pays_that_or_what_others_pay(adjacency: Adjacency, live: bool) -> None:
+    """By brute force over what a record may be: in the holdout one number moves by 1, elsewhere a side and another."""
+    event = dataclasses.replace(EVENT, live=live)
+    others = loss_of(event, 1, adjacency).pure
+    for scale in (0.1, 1.0 / others, 100.0):
+        found = loss_of(dataclasses.replace(event, holdout_scale=scale), 1, adjacency)
+        assert found.pure == pytest.approx(max(others, 1.0 / scale), rel=1e-8)
+        assert found.pure >= max(others, 1.0 / scale)
+        assert found.mu_squared == loss_of(event, 1, adjacency).mu_squared
+    assert (EVENT.earned_scales, dataclasses.replace(EVENT, holdout_scale=2.0).earned_scales) == (
+        (30.0, 30.0),
+        (2.0, 30.0),
+    )
+
+
 def test_two_laplace_numbers_are_told_apart_as_their_epsilon_says() -> None:
     """Second way: the loss of a number is the change over its scale, by its density, and some outcome reaches it."""
     event = dataclasses.replace(EVENT, scales=((2.0, math.inf),), descriptions=0)
@@ -185,7 +202,7 @@ def test_a_filter_charges_a_bounded_loss() -> None:
 
 
 @pytest.mark.parametrize("noise", [5e-324, 1e-160, 1e160, 1e308])
-@pytest.mark.parametrize("name", ["common", "personal", "description_noise", "earnings_scale"])
+@pytest.mark.parametrize("name", ["common", "personal", "description_noise", "earnings_scale", "holdout_scale"])
 @pytest.mark.parametrize("live", [False, True])
 def test_noise_of_no_sensible_size_costs_a_number_or_infinity(name: str, noise: float, live: bool) -> None:
     scales = {"common": ((noise, 1.0),), "personal": ((1.0, noise),)}
@@ -200,6 +217,7 @@ def test_noise_of_no_sensible_size_costs_a_number_or_infinity(name: str, noise: 
     ("name", "value"),
     [
         *itertools.product(("description_noise", "earnings_scale"), (0.0, -1.0, math.nan, math.inf, None, "1")),
+        *itertools.product(("holdout_scale",), (0.0, -1.0, math.nan, math.inf, "1")),
         *itertools.product(("least", "most"), (-0.1, 1.1, math.nan, None)),
         ("most", 0.01),  # below `least`
         *itertools.product(("contexts", "descriptions"), (-1, 2.5, math.nan)),

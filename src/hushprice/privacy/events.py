@@ -9,7 +9,7 @@ multiples of `grid`, and so is what it is added to (docs/proofs/discrete_noise.m
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
@@ -18,6 +18,7 @@ from hushprice.privacy.streams import Strategy, Toeplitz, Tree
 TRIANGLE = "triangle"  # independent noise on the entries of the upper triangle, as alg:private-cov prints it
 FROBENIUS = "frobenius"  # off-diagonal entries get 1/sqrt(2) of it: equally much in every direction of matrix space
 LAYOUTS = (TRIANGLE, FROBENIUS)
+LATER = {"later": True}  # of a field that certificates of before do not have: left out of them where it is None
 MOST_LEVELS = 20  # a batch has at most 2^20 blocks
 FINENESS = 32  # a grid is the power of two 2^-32 of the noise, or the next one below
 
@@ -217,7 +218,8 @@ class LaplaceBatches:
     - the sum of descriptions of its customers, `descriptions` numbers: two differ by at most sqrt(2), one has length at
       most 1. Gaussian noise of deviation `description_noise` in every entry;
     - what its holdout and its other customers earned, two numbers, each record in one of them with at most 1, which one
-      does not depend on the record. Laplace noise of scale `earnings_scale`.
+      does not depend on the record. Laplace noise of scale `earnings_scale`; for the holdout's of `holdout_scale` where
+      that is given, and then records of the holdout add nothing to the sums of the sides.
     Batches end where slot numbers and earlier releases say. `live` noise is on the grids that `grid_of` gives.
     """
 
@@ -229,6 +231,7 @@ class LaplaceBatches:
     description_noise: float
     earnings_scale: float
     live: bool = False
+    holdout_scale: float | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         checks.whole(0, contexts=self.contexts, descriptions=self.descriptions)
@@ -241,8 +244,15 @@ class LaplaceBatches:
             if personal != math.inf:
                 checks.positive(personal=personal)
         checks.positive(description_noise=self.description_noise, earnings_scale=self.earnings_scale)
+        if self.holdout_scale is not None:
+            checks.positive(holdout_scale=self.holdout_scale)
         if not isinstance(self.live, bool):
             raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
+
+    @property
+    def earned_scales(self) -> tuple[float, float]:
+        """Of what the holdout earned, and the others."""
+        return self.earnings_scale if self.holdout_scale is None else self.holdout_scale, self.earnings_scale
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

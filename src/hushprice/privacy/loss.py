@@ -284,21 +284,27 @@ def _of_laplace(event: LaplaceBatches, count: int, adjacency: Adjacency) -> Loss
     """One record moves one side of its own batch and no other (docs/proofs/moments.md).
 
     Laplace noise costs what numbers move by over their scales, at delta 0, on a grid too. The choice that this weighs
-    most heavily on is charged. Of a batch one side moves, and one of the two earnings.
+    most heavily on is charged. Of a batch one side moves, and one of the two earnings; with a scale of its own for the
+    holdout, a record there moves no side, so what either of the two kinds of slot costs at most is charged.
     """
     scored = max(_of_scales(event, common, personal, adjacency) for common, personal in event.scales)
-    earned = (1.0 + _ROUNDING) / event.earnings_scale
+    priced = scored + _of_earnings(event, event.earnings_scale)
+    apart = 0.0 if event.holdout_scale is None else _of_earnings(event, event.holdout_scale)
     described = (1.0 + _ROUNDING) * sensitivity.of_covariance(adjacency)
     if event.live:
-        earned += _rounded(event.earnings_scale)
         described += (2.0 * grid_of(event.description_noise) + _CUT) * math.sqrt(event.descriptions)
     if event.descriptions == 0:
         described = 0.0
     return Loss(
         mu_squared=count * _square(described / event.description_noise),
-        pure=count * (scored + earned),
+        pure=count * max(priced, apart),
         coordinates=count * event.descriptions if event.live else 0,
     )
+
+
+def _of_earnings(event: LaplaceBatches, scale: float) -> float:
+    """Epsilon of what one group earned, with noise of this scale."""
+    return (1.0 + _ROUNDING) / scale + (_rounded(scale) if event.live else 0.0)
 
 
 def _of_scales(event: LaplaceBatches, common: float, personal: float, adjacency: Adjacency) -> float:

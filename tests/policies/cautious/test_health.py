@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import binom
 
 from hushprice.noise import Tape
 from hushprice.policies.cautious.pricing.belief import ReleasedBatch, Rule
 from hushprice.policies.cautious.pricing.health import ALPHA, RECENT, Health, Tally
-from hushprice.policies.cautious.pricing.holdout import Comparison, Group
+from hushprice.policies.cautious.pricing.holdout import STAKES, Comparison, Earned, Evidence, Group
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.pricing.shop_model import model_of, with_constant
 from hushprice.policies.cautious.private.learner import CautiousLearner
@@ -173,53 +174,65 @@ def _looks(gain: float, runs: int, *, batches: int, noise: float, seed: int, sha
     """Runs in which prices that earn (1 + gain) of the holdout were ever found to earn less than `share` of it."""
     random, found = np.random.default_rng(seed), []
     for _ in range(runs):
-        compared, alarm = Comparison(), False
+        evidence, alarm, chance = Evidence(), False, 0.3
         for look in range(1, batches + 1):
             apart, priced = 40 * look, 160 * look
-            earned = random.binomial(apart, 0.3), random.binomial(priced, 0.3 * (1.0 + gain))
-            noisy = [each + noise * random.laplace(scale=math.sqrt(0.5)) for each in earned]
-            compared = compared.after((noisy[0], noisy[1]), (apart, priced), noise)
-            alarm = alarm or compared.certainly_less(share, ALPHA, look)
+            chance = random.uniform(0.05, 0.6)  # demand moves; what is compared met the same
+            sold = random.binomial(apart, chance), random.binomial(priced, chance * (1.0 + gain))
+            sums = [each + random.laplace(scale=scale) for each, scale in zip(sold, (noise, 3.0 * noise), strict=True)]
+            batch = Earned(sums=(sums[0], sums[1]), slots=(apart, priced), scales=(noise, 3.0 * noise))
+            evidence = evidence.after(batch, share, 0.3)
+            alarm = alarm or evidence.certain(ALPHA)
         found.append(alarm)
     return found
 
 
-@pytest.mark.parametrize("noise", [0.0, 10.0])
+@pytest.mark.parametrize("noise", [0.0, 2.0])
 def test_over_all_looks_a_product_that_keeps_its_promise_is_hardly_ever_found_worse(noise: float) -> None:
     """On the brink, where it is hardest: prices earn exactly the share that is promised."""
     found = _looks(-0.05, 500, batches=25, noise=noise, seed=2, share=0.95)
     assert sum(found) <= ALPHA * 500
 
 
-def test_laplace_noise_has_longer_tails_than_its_variance_says_and_they_are_counted() -> None:
-    """One batch that is all noise, on the brink: as often wrong as said, where a Gaussian bound would be far off.
+@pytest.mark.parametrize(("share", "ratio"), [(1.0, 0.25), (0.8, 0.5)])
+def test_what_a_bet_holds_is_on_average_no_more_than_it_began_with(share: float, ratio: float) -> None:
+    """By exact laws of sales and of Laplace noise, on the brink, for every stake.
 
-    The limit as it would be for Gaussian noise of this variance is passed more often than alpha.
+    Planted: who leaves the noise out of the reckoning holds more than 1 on average.
     """
-    random, scale, alpha = np.random.default_rng(6), 100.0, 1e-4
-    drawn = random.laplace(scale=scale, size=(200_000, 2))
-    doubt, weights = math.log(4.0 / alpha), (0.8, 0.2)
-    gaps = weights[0] * drawn[:, 0] - weights[1] * drawn[:, 1]
-    variance = 2.0 * scale**2 * (weights[0] ** 2 + weights[1] ** 2)
-    assert np.mean(gaps > math.sqrt(2.0 * variance * doubt)) > alpha
-    noise = math.sqrt(2.0) * scale
-    compared = [Comparison().after((one, other), (40, 160), noise) for one, other in drawn[:20_000]]
-    assert not any(each.certainly_less(1.0, alpha, 1) for each in compared)
+    slots, chance, scale, at = (50, round(50 / ratio)), 0.2, 1.5, np.linspace(-60.0, 60.0, 24_001)
+    density = np.exp(-np.abs(at) / scale) / (2.0 * scale) * (at[1] - at[0])
+    for k in range(len(STAKES)):
+        none, first, second = (
+            Evidence().after(Earned(sums=sums, slots=slots, scales=(scale, scale)), share, chance).logs[k]
+            for sums in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))
+        )
+        grown = 1.0
+        for rate, count, bought in ((first - none, slots[0], chance), (second - none, slots[1], share * chance)):
+            sold = np.arange(count + 1)
+            grown *= float(binom.pmf(sold, count, bought) @ np.exp(rate * sold)) * float(density @ np.exp(rate * at))
+        assert math.exp(none) * grown <= 1.0 + 1e-6
+        assert grown > 1.0
 
 
 def test_one_that_breaks_it_is_found() -> None:
-    assert all(_looks(-0.5, 50, batches=25, noise=10.0, seed=3, share=0.95))
-    assert not any(_looks(0.1, 50, batches=25, noise=10.0, seed=3, share=0.95))
+    assert all(_looks(-0.5, 50, batches=25, noise=2.0, seed=3, share=0.95))
+    assert not any(_looks(0.1, 50, batches=25, noise=2.0, seed=3, share=0.95))
+
+
+def test_of_a_share_of_nothing_nobody_earns_less() -> None:
+    batch = Earned(sums=(50.0, 0.0), slots=(100, 900), scales=(1.0, 1.0))
+    assert Evidence().after(batch, 0.0, 0.3) == Evidence()
 
 
 def test_a_look_that_forgets_it_was_one_of_many_would_be_wrong_too_often() -> None:
     """Planted: a plain interval of 99 %, asked after every batch, is wrong far more often than it says."""
     random, wrong = np.random.default_rng(5), 0
     for _ in range(300):
-        compared, alarm = Comparison(), False
+        compared, alarm, scale = Comparison(), False, 10.0 / math.sqrt(2.0)
         for _look in range(40):
-            earned = 12.0 + 10.0 * random.standard_normal(), 48.0 + 10.0 * random.standard_normal()
-            compared = compared.after(earned, (40, 160), 10.0)
+            earned = 12.0 + random.laplace(scale=scale), 48.0 + random.laplace(scale=scale)
+            compared = compared.after(Earned(sums=earned, slots=(40, 160), scales=(scale, scale)))
             gap, deviation = compared.difference()
             alarm = alarm or gap < -2.33 * deviation
         wrong += alarm
@@ -228,12 +241,15 @@ def test_a_look_that_forgets_it_was_one_of_many_would_be_wrong_too_often() -> No
 
 def test_a_season_that_only_one_group_met_says_nothing() -> None:
     """Frozen in the good weeks: the holdout alone is sold to, at twice the rate. Batches are compared one by one."""
-    compared = Comparison()
+    compared, evidence = Comparison(), Evidence()
     for look in range(1, 200):
         frozen = look % 2 == 0
         slots, rate = ((1000, 0) if frozen else (200, 800)), 0.6 if frozen else 0.3
-        compared = compared.after((rate * slots[0], rate * slots[1]), slots, 0.0)
-        assert not compared.certainly_less(1.0, ALPHA, look)
+        if 0 in slots:
+            slots = (slots[0] + 1000, 1000)  # half of a batch, then: the same customers are in both groups
+        batch = Earned(sums=(rate * slots[0], rate * slots[1]), slots=slots, scales=(0.0, 0.0))
+        compared, evidence = compared.after(batch), evidence.after(batch, 1.0, 0.3)
+        assert not evidence.certain(ALPHA)
     assert compared.difference()[0] == pytest.approx(0.0, abs=1e-6)
     assert compared.holdout.earned / compared.holdout.slots > 0.5
 
@@ -251,7 +267,7 @@ def test_prices_that_are_bad_raise_an_alarm_and_those_after_it_are_watched_anew(
         assert made < 10
     health = shop.quoter.health
     assert health.alarmed == shop.quoter.batch
-    assert health.watched == Comparison()
+    assert health.lost == health.behind == Evidence()
     assert health.compared.holdout.slots > 0
     assert health.looks == made
     assert not health.worse  # of what comes now nothing is known
@@ -273,8 +289,10 @@ def test_prices_that_pay_raise_none() -> None:
         {"bought": Tally(noise=-1.0)},
         {"recent": (Tally(less=float("nan")),)},
         {"recent": (Tally(),) * (RECENT + 1)},
-        {"watched": Comparison(others=Group(squares_noise=float("inf")))},
-        {"compared": Comparison(scale=-1.0)},
+        {"compared": Comparison(others=Group(noise=float("inf")))},
+        {"compared": Comparison(pairs=-1.0)},
+        {"lost": Evidence(logs=(0.0,))},
+        {"behind": Evidence(logs=(float("nan"),) * len(STAKES))},
         {"alarms": 2, "looks": 1, "batches": 1},
         {"looks": 1},
     ],

@@ -44,6 +44,7 @@ def test_the_closed_form_of_ideal_noise_is_the_same_to_five_digits(adjacency: Ad
     assert noise.earnings == pytest.approx(1.0 / (EARNINGS_SHARE * CLAIMED.epsilon), rel=1e-5)
     score = CLAIMED.epsilon * (1.0 - DESCRIPTION_SHARE - EARNINGS_SHARE)
     assert noise.score == pytest.approx(score, rel=1e-4)
+    assert noise.earned == (1.0 / (noise.score + 1.0 / noise.earnings), noise.earnings)
     alone = calibrate(CLAIMED, contexts=0, least=0.01, most=0.1, adjacency=adjacency)
     assert alone.score == pytest.approx(CLAIMED.epsilon * (1.0 - EARNINGS_SHARE), rel=1e-4)
 

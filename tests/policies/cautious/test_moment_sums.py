@@ -31,12 +31,13 @@ EVENT = LaplaceBatches(
     descriptions=4,
     description_noise=5.0,
     earnings_scale=0.001,  # a grid finer than what numbers are cut to
+    holdout_scale=0.7,
     live=True,
 )
 SIZES = (4, 4, 2)
 SCORE_SCALES = np.array([2.2, 3.3, 2.2, 0.0])  # the last number is left out
 SCORE_NOISE = SCORE_SCALES * math.sqrt(2.0)
-SCALES = (SCORE_SCALES, np.full(4, 5.0), np.full(2, 0.001))
+SCALES = (SCORE_SCALES, np.full(4, 5.0), np.array([0.7, 0.001]))
 
 
 def added(random: np.random.Generator, count: int) -> Contributions:
@@ -100,21 +101,25 @@ def test_live_releases_are_on_their_grids_and_never_the_same() -> None:
 def test_ideal_sums_have_the_noise_they_state() -> None:
     """With the sums taken away, what is left is made of the tape's normals: Laplace, normal, Laplace."""
     given_records, source = added(np.random.default_rng(1), 9), Tape(5, 2)
-    batch = IdealSums(sizes=SIZES, noise=(5.0, 7.0), source=source)
+    batch = IdealSums(sizes=SIZES, noise=(5.0, (3.0, 7.0)), source=source)
     batch.add(given_records)
     released, again = np.concatenate(batch.release(SCORE_NOISE, 9)), np.concatenate(batch.release(SCORE_NOISE, 10))
     noise = released - np.concatenate([rows.sum(axis=0) for rows in given_records])
     normals = source.normals(tape.ESTIMATE_NOISE, 9, 4 + 4 * 6)
     a, b, c, d = normals[4:].reshape(4, 6)
     laplace = 0.5 * (a * a + b * b - c * c - d * d)
-    expected = [*(SCORE_SCALES * laplace[:4]), *(5.0 * normals[:4]), *(7.0 * math.sqrt(0.5) * laplace[4:])]
+    expected = [
+        *(SCORE_SCALES * laplace[:4]),
+        *(5.0 * normals[:4]),
+        *(np.array([3.0, 7.0]) * math.sqrt(0.5) * laplace[4:]),
+    ]
     assert noise == pytest.approx(expected, abs=1e-9)
     assert not np.any((released == again) & (np.concatenate(SCALES) > 0.0))
 
 
 def test_ideal_laplace_noise_has_its_law() -> None:
     """Kolmogorov and Smirnov, seeded: sound noise fails once in 10^6, and a scale a fifth too small always."""
-    batch = IdealSums(sizes=(8, 0, 2), noise=(5.0, 7.0), source=Tape(5, 3))
+    batch = IdealSums(sizes=(8, 0, 2), noise=(5.0, (3.0, 7.0)), source=Tape(5, 3))
     drawn = np.concatenate([batch.release(np.full(8, math.sqrt(2.0)), n)[0] for n in range(1, 1001)])
     assert stats.kstest(drawn, "laplace").pvalue > 1e-6
     assert stats.kstest(0.8 * drawn, "laplace").pvalue < 1e-12
@@ -123,7 +128,7 @@ def test_ideal_laplace_noise_has_its_law() -> None:
 @pytest.mark.parametrize("live", [False, True])
 def test_a_saved_batch_is_taken_up_where_it_was(live: bool) -> None:
     def batch() -> Any:
-        return exact() if live else IdealSums(sizes=SIZES, noise=(5.0, 7.0), source=Tape(5, 2))
+        return exact() if live else IdealSums(sizes=SIZES, noise=(5.0, (3.0, 7.0)), source=Tape(5, 2))
 
     random = np.random.default_rng(2)
     first, second = added(random, 5), added(random, 4)
@@ -144,7 +149,7 @@ def test_a_saved_batch_is_taken_up_where_it_was(live: bool) -> None:
 
 
 def test_a_saved_batch_that_is_not_finite_is_refused() -> None:
-    batch = IdealSums(sizes=SIZES, noise=(5.0, 7.0), source=Tape(5, 2))
+    batch = IdealSums(sizes=SIZES, noise=(5.0, (3.0, 7.0)), source=Tape(5, 2))
     with pytest.raises(InvalidInput, match=r"^the saved batch must be finite$"):
         batch.restore(np.full(sum(SIZES), math.nan).tobytes())
 

@@ -34,6 +34,7 @@ def test_a_pricers_certificate_is_its_ledger(adjacency: str, contexts: int) -> N
     assert parameters["noise"] == {
         "description": noise.description,
         "earnings_scale": noise.earnings,
+        "holdout_scale": noise.holdout,
         "scales": [
             {"common": common, "personal": None if personal == math.inf else personal}
             for common, personal in map(noise.scales, range(len(SHARES)))

@@ -171,9 +171,21 @@ class OwnSums(IdealSums):
 
 def test_a_pricer_with_sums_of_ones_own_is_not_saved(tmp_path: Path) -> None:
     pricer = opened()
-    pricer.learner.batch = OwnSums(sizes=(6, 17, 2), noise=(1.0, 1.0), source=Tape(0, 0))  # type: ignore[attr-defined]
+    pricer.learner.batch = OwnSums(sizes=(6, 17, 2), noise=(1.0, (1.0, 1.0)), source=Tape(0, 0))  # type: ignore[attr-defined]
     with pytest.raises(InvalidInput, match=r"^batch is not one of hushprice's own"):
         pricer.save(tmp_path / "pricer")
+
+
+def test_a_pricer_of_before_the_holdout_had_a_scale_of_its_own_goes_on_with_the_noise_it_had() -> None:
+    """Written by that version, in the middle of a batch."""
+    pricer = Pricer.load(Path(__file__).parent / "laplace_pricer.saved")
+    noise = pricer.policy.rules.noise  # type: ignore[attr-defined]
+    assert noise.holdout is None
+    assert noise.earned == (noise.earnings, noise.earnings)
+    assert pricer.learner.event.holdout_scale is None  # type: ignore[attr-defined]
+    version = pricer.quoter.version
+    serve(pricer, stop=100)
+    assert pricer.quoter.version > version
 
 
 def test_a_pricer_of_before_there_was_laplace_noise_is_refused_in_one_clear_line() -> None:

@@ -589,6 +589,18 @@ def test_certificates_of_cautious_from_before_there_was_laplace_noise_still_veri
     assert (found.customer is None) == (name == "gaussian_moments")
 
 
+def test_certificates_of_before_the_holdout_had_a_scale_of_its_own_still_verify():
+    """Written by that version, which gave both groups the same noise and charged both."""
+    certificate = Certificate.read(pathlib.Path(__file__).parent / "laplace_one_scale.json")
+    found = verify(certificate)
+    event = certificate.content("events")["allowance"][0]["event"]
+    assert event["class"] == "LaplaceBatches"
+    assert "holdout_scale" not in event
+    assert 0.999 < found.proven.epsilon <= 1.0
+    today = make(make_moment_facts()).content("events")["allowance"][0]["event"]
+    assert today["holdout_scale"] < 0.1 * today["earnings_scale"]
+
+
 def test_attributes_that_are_left_out_are_null_in_a_certificate():
     """JSON has no infinity."""
     certificate = make(make_moment_facts())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hushprice.errors import InvalidInput
@@ -42,6 +44,14 @@ def test_the_worst_pair_takes_all_that_is_charged(live: bool) -> None:
     assert lost.description**2 == pytest.approx(charged.mu_squared, rel=1e-5)
     delta = noise.claimed.delta
     assert lost.epsilon(delta) == pytest.approx(accountant.epsilon_of(charged, delta), rel=1e-5)
+
+
+def test_who_is_in_the_holdout_pays_as_much_and_for_its_earnings_alone() -> None:
+    rules = rules_of(horizon=200)
+    worst, noise = replace(worst_shops(rules), holdout=True), rules.noise
+    lost = loss_of_pair(rules, worst, noise_map(rules, worst.choice, live=False), live=False)
+    assert (lost.score, lost.earnings) == (0.0, pytest.approx(1.0 / noise.earned[0]))
+    assert lost.epsilon(noise.claimed.delta) == pytest.approx(noise.claimed.epsilon, rel=1e-5)
 
 
 def _watch(*, runs: int, live: bool = False, epsilon: float = 1.0) -> MomentWatch:

@@ -18,7 +18,7 @@ from hushprice.service.quoting.product_health import health_of, status_of
 from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.store.values import NewOutcome, NewQuote
 
-BATCHES, AT_ONCE = 12, 240
+BATCHES, AT_ONCE, FEW = 12, 240, 90
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -50,7 +50,7 @@ def status(shop: Shop) -> str:
 
 def until_frozen(shop: Shop, chance: np.random.Generator) -> None:
     for _ in range(BATCHES):
-        sell(shop, others=0.05, chance=chance)
+        sell(shop, others=0.05, chance=chance, count=FEW)
         learn(shop)
         if status(shop) == "frozen":
             return

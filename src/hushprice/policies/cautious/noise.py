@@ -44,9 +44,14 @@ class MomentNoise:
     most: float
     adjacency: Adjacency
     claimed: EpsilonDelta
+    holdout: float | None = None  # the holdout's own; None, as in files of before: `earnings`
 
     def __post_init__(self) -> None:
         checks.positive(score=self.score, description=self.description, earnings=self.earnings)
+        if self.holdout is not None:
+            checks.positive(holdout=self.holdout)
+            least = 1.0 / (self.score + 1.0 / self.earnings)  # for which somebody there pays what others pay
+            checks.at_least(least * (1.0 - _MARGIN), holdout=self.holdout)
         checks.within(0.0, 1.0, least=self.least)
         checks.within(self.least, 1.0, most=self.most)
 
@@ -70,6 +75,11 @@ class MomentNoise:
         deviations[used] = math.sqrt(2.0) * scales[used]
         return deviations
 
+    @property
+    def earned(self) -> tuple[float, float]:
+        """The Laplace scales of what the holdout earned, and the others."""
+        return self.earnings if self.holdout is None else self.holdout, self.earnings
+
     def event(self, contexts: int, *, live: bool) -> LaplaceBatches:
         """All batches there will ever be, as one event."""
         return LaplaceBatches(
@@ -81,6 +91,7 @@ class MomentNoise:
             description_noise=self.description,
             earnings_scale=self.earnings,
             live=live,
+            holdout_scale=self.holdout,
         )
 
     def proven_epsilon(self, contexts: int) -> float:
@@ -120,6 +131,8 @@ def calibrate(claimed: EpsilonDelta, *, contexts: int, least: float, most: float
             score=score,
             description=sensitivity.of_covariance(adjacency) / mu,
             earnings=1.0 / (EARNINGS_SHARE * epsilon),
+            # Somebody in the holdout is in no score, and pays for the holdout's earnings what others pay for both.
+            holdout=1.0 / (score + EARNINGS_SHARE * epsilon),
             least=least,
             most=most,
             adjacency=adjacency,

@@ -130,6 +130,7 @@ def _of_laplace(event: LaplaceBatches, adjacency: Adjacency) -> dict[str, Any]:
         "noise": {
             "description": float(event.description_noise),
             "earnings_scale": float(event.earnings_scale),
+            **({} if event.holdout_scale is None else {"holdout_scale": float(event.holdout_scale)}),
             "scales": [
                 {"common": float(common), "personal": float(personal) if personal < math.inf else None}
                 for common, personal in event.scales
@@ -170,6 +171,7 @@ class _Noise(Struct):
     description: float
     earnings_scale: float
     scales: Annotated[list[_Scales], Meta(min_length=1, max_length=MOST_CHOICES)]
+    holdout_scale: float | None = None
 
 
 class _GaussianNoise(Struct):
@@ -230,6 +232,7 @@ def _event(certificate: Certificate) -> LaplaceBatches | MomentBatches:
         description_noise=noise.description,
         earnings_scale=noise.earnings_scale,
         live=True,
+        holdout_scale=noise.holdout_scale,
     )
 
 

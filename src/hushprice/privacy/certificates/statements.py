@@ -112,10 +112,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, Entry):
         return {"event": plain(value.event), "count": int(value.count)}
     if dataclasses.is_dataclass(value):
-        fields = dataclasses.fields(value)
+        said = {each: getattr(value, each.name) for each in dataclasses.fields(value)}
         return {
             "class": type(value).__name__,
-            **{each.name: _typed(getattr(value, each.name), each) for each in fields},
+            **{each.name: _typed(own, each) for each, own in said.items() if not (own is None and each.metadata)},
         }
     return None if value == math.inf else value  # a scale of numbers that are left out: JSON has no infinity
 

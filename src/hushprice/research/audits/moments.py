@@ -38,6 +38,7 @@ _COMPANY = 5  # other customers of the record's batch
 _SLACK = 1e-7  # relative; of solving for noise in floating point, and of what live noise is charged for besides
 _LEAST = 1e-6  # what the noise cannot explain of a difference, relative to it, before a loss counts as infinite
 _PARTS = ("descriptions", "earnings", "all three sums")
+_APART = "earnings of the holdout"
 
 
 class Shopper(NamedTuple):
@@ -222,14 +223,22 @@ def audit_moments(rules: CautiousRules, *, live: bool = True, pairs: int = 8, se
     allowed = dict[str, float]()
     for choice, (common, personal) in enumerate(event.scales):
         score = f"score, choice {choice}"
+        allowed[f"{score}, in the holdout"] = 0.0
         allowed[score] = sensitivity.of_sides(event.least, event.most, (1.0 / common, 1.0 / personal), adjacency)
         matrix = noise_map(rules, choice, live=live)
         for pair in (*_kinds(rules, choice), *(_random_pair(rules, choice, random) for _ in range(pairs))):
             lost = loss_of_pair(rules, pair, matrix, live=live)
-            for name, value in zip((score, *_PARTS), (*lost, lost.epsilon(delta)), strict=True):
+            names = (f"{score}, in the holdout", _PARTS[0], _APART, _PARTS[2]) if pair.holdout else (score, *_PARTS)
+            for name, value in zip(names, (*lost, lost.epsilon(delta)), strict=True):
                 found.setdefault(name, []).append(value)
     charged = accountant.epsilon_of(loss_of(event, 1, adjacency), delta)
-    most = sensitivity.of_covariance(adjacency) / event.description_noise, 1.0 / event.earnings_scale, charged
+    apart, priced = event.earned_scales
+    most = {
+        _PARTS[0]: sensitivity.of_covariance(adjacency) / event.description_noise,
+        _PARTS[1]: 1.0 / priced,
+        _APART: 1.0 / apart,
+        _PARTS[2]: charged,
+    }
     return [
         Measurement(
             f"moments ({name}, {'live' if live else 'ideal'} noise, {adjacency.value})",
@@ -239,7 +248,7 @@ def audit_moments(rules: CautiousRules, *, live: bool = True, pairs: int = 8, se
             f"largest {'mu' if name == _PARTS[0] else 'epsilon'} of {len(found[name])} neighbouring pairs: "
             f"pair {int(np.argmax(found[name]))}",
         )
-        for name, limit in (allowed | dict(zip(_PARTS, most, strict=True))).items()
+        for name, limit in (allowed | most).items()
     ]
 
 
@@ -268,6 +277,8 @@ def _kinds(rules: CautiousRules, choice: int) -> list[NeighbouringShops]:
             other=Shopper(direction, price, demand),
         )
         made += [pair, _mirrored(rules, pair, demand)]
+        if demand == 0.0:  # who buys at the dearest price earns most, and who does not, nothing
+            made.append(replace(pair, holdout=True))
     return [replace(pair, other=None) for pair in made] if rules.noise.adjacency is Adjacency.ZERO_OUT else made
 
 

@@ -15,14 +15,14 @@ import numpy as np
 from scipy.special import expit
 
 from hushprice.policies.cautious.pricing.belief import ReleasedBatch
-from hushprice.policies.cautious.pricing.holdout import Comparison
+from hushprice.policies.cautious.pricing.holdout import STAKES, Comparison, Earned, Evidence
 from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING, held
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray
 
 RECENT = 8  # batches
-ALPHA = 0.01  # that a product which keeps its promise freezes itself, ever
-WARNING = 0.05  # that one which earns what its holdout earns is called worse, ever
+ALPHA = 0.01  # that a product which keeps its promise freezes itself, ever; after each time anew
+WARNING = 0.05  # that one which earns what its holdout earns is called worse, ever; the same
 _DEVIATIONS = 1.96  # of an interval that is right 19 times in 20
 _ALIKE = 1e-6  # deviations of log-odds between customers: less is no difference
 
@@ -77,7 +77,8 @@ class Health:
     likelier: Tally = Tally()  # how much more who is one deviation more likely to buy bought
     recent: tuple[Tally, ...] = ()  # `bought` of the last batches, newest last
     compared: Comparison = field(default_factory=Comparison)  # with the holdout
-    watched: Comparison = field(default_factory=Comparison)  # the same, since the product last froze itself
+    lost: Evidence = field(default_factory=Evidence)  # that `risk` is passed, since the product last froze itself
+    behind: Evidence = field(default_factory=Evidence)  # that prices earn less than the holdout, since then
     looks: int = 0  # batches in which there were both
     alarms: int = 0  # times that the product was found to keep its promise no more
     alarmed: int | None = None  # the slot after which that was, last
@@ -99,43 +100,44 @@ class Health:
             recent=(*self.recent, bought)[-RECENT:],
         )
 
-    def after_earnings(
-        self, earnings: FloatArray, slots: tuple[int, int], noise: float, *, risk: float, records: int
-    ) -> Health:
-        """With one more batch's earnings; slots are those of the holdout and the others, up to slot `records`."""
-        apart, priced = slots
-        both = float(earnings[0]), float(earnings[1])
-        if apart == 0 or priced == 0:
+    def after_earnings(self, batch: Earned, *, usual: float, risk: float, records: int) -> Health:
+        """With one more batch's earnings, up to slot `records`; `usual` is what a visit was expected to earn."""
+        if 0 in batch.slots:
             return self
-        compared, watched = (each.after(both, slots, noise) for each in (self.compared, self.watched))
-        after = replace(self, compared=compared, watched=watched, looks=self.looks + 1)
-        if watched.certainly_less(1.0 - risk, ALPHA, after.looks):
-            # Whoever lets it go on wants to see what comes now. Looks are counted on: ALPHA is for all of them.
-            return replace(after, watched=Comparison(), alarms=self.alarms + 1, alarmed=records)
+        after = replace(
+            self,
+            compared=self.compared.after(batch),
+            lost=self.lost.after(batch, 1.0 - risk, usual),
+            behind=self.behind.after(batch, 1.0, usual),
+            looks=self.looks + 1,
+        )
+        if after.lost.certain(ALPHA):  # whoever lets it go on wants to see what comes now
+            return replace(after, lost=Evidence(), behind=Evidence(), alarms=self.alarms + 1, alarmed=records)
         return after
 
     @property
     def sound(self) -> bool:
         """Can sums be so? Others were not made here."""
         tallies = (self.bought, self.dearer, self.cheaper, self.likelier, *self.recent)
-        groups = [each for both in (self.compared, self.watched) for each in (both.holdout, both.others)]
+        groups = [self.compared.holdout, self.compared.others]
         sums = [value for each in tallies for value in astuple(each)]
         sums += [value for each in groups for value in astuple(each)]
         above = [value for each in tallies for value in (each.count, each.noise, each.sampling)]
         above += [value for each in groups for value in (each.slots, each.noise, each.weighted_noise)]
-        above += [value for both in (self.compared, self.watched) for value in (both.pairs, both.scale)]
-        above += [each.squares_noise for each in groups]
+        above.append(self.compared.pairs)
+        bets = self.lost.logs, self.behind.logs
         return (
             all(math.isfinite(value) for value in sums)
             and all(0.0 <= value < math.inf for value in above)
             and 0 <= self.alarms <= self.looks <= self.batches
             and len(self.recent) <= RECENT
+            and all(len(logs) == len(STAKES) and all(map(math.isfinite, logs)) for logs in bets)
         )
 
     @property
     def worse(self) -> bool:
         """Do prices certainly earn less than today's price would?"""
-        return self.watched.certainly_less(1.0, WARNING, max(self.looks, 1))
+        return self.behind.certain(WARNING)
 
 
 class _Tallies:

@@ -4,27 +4,33 @@ In a batch with n slots priced by the rule and m in the holdout, let w = n / (n 
 (1 - w) P of the others are then of equally many customers, n m / (n + m), and met the same days: a good week, or a time
 in which the product was frozen, favours neither.
 
-`certainly_less` may be asked after every batch. What it says is wrong with probability `alpha` at most over all looks
-together: look k has alpha / (k (k + 1)), and these add up to alpha. Half of it is for the tail. With D = share w H -
-(1 - w) P, summed, customers independent and what each earns in [0, 1], Bernstein's inequality says that with
-probability exp(-L) at most
+Whether the others earn less than a share s of what the holdout earns is a bet (`Evidence`). Before a batch its stakes
+are chosen, x > 0 on the holdout and y = m x / (s n) < 1 against the others. With a = ln(1 + x), b = -ln(1 - y), noise
+of the Laplace scales c and d, and what each customer earns independent and in [0, 1], with means h and p,
 
-    D - E D > sqrt(2 V L) + c L,        c = max(share / 3, the largest scale of noise).
+    E e^(a H) <= (1 + h x)^m / (1 - a^2 c^2) <= e^(m h x) / (1 - a^2 c^2),
+    E e^(-b P) <= (1 - p y)^n / (1 - b^2 d^2) <= e^(-n p y) / (1 - b^2 d^2),
 
-It asks ln E e^(tX) <= v t^2 / (2 (1 - c t)) of each term. For Laplace noise of scale b, v = 2 b^2, the left side is
--ln(1 - b^2 t^2) <= b^2 t^2 / (1 - b^2 t^2) <= b^2 t^2 / (1 - b t): so c = b (Boucheron, Lugosi and Massart 2013,
-section 2.4).
+as e^(a e) <= 1 + e (e^a - 1) for e in [0, 1], and as Laplace noise of scale c has E e^(a X) = 1 / (1 - a^2 c^2); on a
+grid it is less. Where p >= s h the two exponents add up to m h x - n p y <= 0. So what somebody holds who starts with 1
+and multiplies it, batch after batch, by
 
-The other half is for V: sampling variance is at most the sum of squared weights times earnings. Its noisy sum S, of
-terms of at most 1, falls below its expectation V by more than sqrt(2 L (V + its noise)) + b L with probability exp(-L)
-at most, which gives V <= S' + L + sqrt(L^2 + 2 L (S' + its noise)), S' = S + b L. How many are in the holdout is known:
-coins decide it.
+    e^(a H - b P) (1 - a^2 c^2) (1 - b^2 d^2)
+
+does not grow on average, whatever h is and however it changes, and ever reaches 1 / alpha with probability alpha at
+most (Ville 1939; Waudby-Smith and Ramdas 2024 bet so on means). That holds over all looks together, and for the mean of
+what several hold who put up different stakes: small ones find small losses, large ones find large losses soon.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+
+from hushprice import checks
+
+STAKES = tuple(0.02 * 2.0**step for step in range(8))  # the best one for a loss of a share l is about l / (1 - l)
+_MOST = 0.5  # of a stake times the scale of noise: at 1 the noise alone would cost everything
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,12 +43,20 @@ class Group:
     weighted: float = 0.0  # earnings times the batch's weight
     weighted_noise: float = 0.0
     squares: float = 0.0  # earnings times its square
-    squares_noise: float = 0.0
 
     @property
     def deviation(self) -> float:
         """Of `earned`: noise and sampling."""
         return math.sqrt(self.noise + max(self.earned, 0.0))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Earned:
+    """What a batch's release says: noisy sums of the holdout and of the others, their slots, and scales of noise."""
+
+    sums: tuple[float, float]
+    slots: tuple[int, int]
+    scales: tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,17 +66,15 @@ class Comparison:
     holdout: Group = Group()
     others: Group = Group()
     pairs: float = 0.0  # customers of either group that are compared
-    scale: float = 0.0  # of Laplace noise, times a batch's weight: the largest
 
-    def after(self, earnings: tuple[float, float], slots: tuple[int, int], noise: float) -> Comparison:
-        """With one more batch: noisy earnings and slots of the holdout and of the others, and the noise's deviation."""
-        apart, priced = slots
+    def after(self, batch: Earned) -> Comparison:
+        """With one more batch."""
+        apart, priced = batch.slots
         weight = priced / (apart + priced)
         return Comparison(
-            holdout=_added(self.holdout, earnings[0], apart, weight, noise),
-            others=_added(self.others, earnings[1], priced, 1.0 - weight, noise),
+            holdout=_added(self.holdout, batch, 0, weight),
+            others=_added(self.others, batch, 1, 1.0 - weight),
             pairs=self.pairs + apart * weight,
-            scale=max(self.scale, max(weight, 1.0 - weight) * noise / math.sqrt(2.0)),
         )
 
     def difference(self) -> tuple[float, float]:
@@ -71,28 +83,64 @@ class Comparison:
         sampling = max(held.squares + others.squares, 0.0)
         return others.weighted - held.weighted, math.sqrt(held.weighted_noise + others.weighted_noise + sampling)
 
-    def certainly_less(self, share: float, alpha: float, looks: int) -> bool:
-        """Do the others earn less than this share of what the holdout earns? `looks` counts this one too."""
-        if self.pairs == 0.0:
-            return False
-        held, others = self.holdout, self.others
-        doubt = math.log(2.0 * looks * (looks + 1) / alpha)
-        squares = share**2 * held.squares + others.squares + self.scale * doubt
-        noise = share**4 * held.squares_noise + others.squares_noise
-        variance = squares + doubt + math.sqrt(max(doubt**2 + 2.0 * doubt * (squares + noise), 0.0))
-        variance = max(variance, 0.0) + share**2 * held.weighted_noise + others.weighted_noise
-        limit = math.sqrt(2.0 * variance * doubt) + max(share / 3.0, self.scale) * doubt
-        return share * held.weighted - others.weighted > limit
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """That the others earn less than a share of what the holdout earns: logarithms of what each stake has made of 1."""
+
+    logs: tuple[float, ...] = (0.0,) * len(STAKES)
+
+    def after(self, batch: Earned, share: float, usual: float) -> Evidence:
+        """With one more batch. `usual` is what a visit is expected to earn, as was said before the first customer.
+
+        A stake counts for less where noise hides most of what the batch says, which its number of slots tells.
+        """
+        apart, priced = batch.slots
+        if share == 0.0:  # less than nothing is not earned
+            return self
+        ratio = apart / (share * priced)
+        scale, other = batch.scales
+        sampled = apart * usual * (1.0 + apart / priced)
+        heard = sampled / (sampled + 2.0 * scale**2 + 2.0 * (ratio * other) ** 2)
+        most = min(_limit(scale), (1.0 - math.exp(-_MOST / other) if other > 0.0 else _MOST) / ratio)
+        return Evidence(
+            logs=tuple(
+                log + _gained(min(stake * heard, most), ratio, batch)
+                for log, stake in zip(self.logs, STAKES, strict=True)
+            )
+        )
+
+    @property
+    def against(self) -> float:
+        """The logarithm of what is held, on average over stakes."""
+        most = max(self.logs)
+        return most + math.log(math.fsum(math.exp(log - most) for log in self.logs) / len(self.logs))
+
+    def certain(self, alpha: float) -> bool:
+        """Is it enough? Wrong with probability `alpha` at most, however often it is asked."""
+        checks.probability(alpha=alpha)
+        return self.against >= -math.log(alpha)
 
 
-def _added(group: Group, earned: float, slots: int, weight: float, noise: float) -> Group:
+def _limit(scale: float) -> float:
+    return math.expm1(min(_MOST / scale, 1.0)) if scale > 0.0 else math.expm1(1.0)
+
+
+def _gained(stake: float, ratio: float, batch: Earned) -> float:
+    """The logarithm of what a batch multiplies by."""
+    (held, others), (scale, other) = batch.sums, batch.scales
+    up, down = math.log1p(stake), -math.log1p(-ratio * stake)
+    return up * held - down * others + math.log1p(-((up * scale) ** 2)) + math.log1p(-((down * other) ** 2))
+
+
+def _added(group: Group, batch: Earned, which: int, weight: float) -> Group:
+    earned, noise = batch.sums[which], 2.0 * batch.scales[which] ** 2  # of a Laplace number
     more = Group(
-        slots=slots,
+        slots=batch.slots[which],
         earned=earned,
-        noise=noise**2,
+        noise=noise,
         weighted=weight * earned,
-        weighted_noise=(weight * noise) ** 2,
+        weighted_noise=weight**2 * noise,
         squares=weight**2 * earned,
-        squares_noise=(weight**2 * noise) ** 2,
     )
     return Group(**{each.name: getattr(group, each.name) + getattr(more, each.name) for each in fields(Group)})

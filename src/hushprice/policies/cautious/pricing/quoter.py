@@ -28,6 +28,7 @@ from hushprice.policies.cautious.pricing.change import (
     surprising,
 )
 from hushprice.policies.cautious.pricing.health import Health
+from hushprice.policies.cautious.pricing.holdout import Earned
 from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.policies.cautious.pricing.warm import WarmStart, warm_start
@@ -146,13 +147,15 @@ class CautiousQuoter:
         return beliefs.fitted(self.model, people, first, self.batches, start, misfit=doubt, scaled=scaled)
 
     def _look(self, release: MomentRelease, people: FloatArray, made: ReleasedBatch) -> None:
-        slots, noise = (self.rule.count - made.rule.count, made.rule.count), math.sqrt(2.0) * self.rules.noise.earnings
+        apart, priced = map(float, release.earnings)
+        batch = Earned(
+            sums=(apart, priced),
+            slots=(self.rule.count - made.rule.count, made.rule.count),
+            scales=self.rules.noise.earned if self.rules.drawn else (0.0, 0.0),
+        )
+        usual = self.model.conversion * self.model.margin / (self.model.margin + self.model.highest)
         self.health = self.health.after_score(self.model, people, made).after_earnings(
-            release.earnings,
-            slots,
-            noise if self.rules.drawn else 0.0,
-            risk=self.rules.risk,
-            records=release.records,
+            batch, usual=usual, risk=self.rules.risk, records=release.records
         )
 
     def _notice(self, people: FloatArray, last: ReleasedBatch) -> None:

@@ -47,15 +47,15 @@ class ExactSums:
     def release(self, score_noise: FloatArray, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Numbers whose noise has deviation 0 are left out: a constant is published in their place."""
         scales = [float(each) for each in score_noise / math.sqrt(2.0)]  # of Laplace noise
-        described_noise, earned_scale = self._event.description_noise, self._event.earnings_scale
+        described_noise, earned_scales = self._event.description_noise, list(self._event.earned_scales)
         # Drawn before the sums are looked at, so that no failure of the draw can depend on them.
         scored = [self._laplace(scale) if scale > 0.0 else 0 for scale in scales]
         described = self._source.integers(described_noise / grid_of(described_noise), len(self._sums[1]))
-        earned = [self._laplace(earned_scale) for _ in self._sums[2]]
+        earned = [self._laplace(scale) for scale in earned_scales]
         return (
             _released(self._sums[0], scales, scored),
             _released(self._sums[1], [described_noise] * len(described), described),
-            _released(self._sums[2], [earned_scale] * len(earned), earned),
+            _released(self._sums[2], earned_scales, earned),
         )
 
     def _laplace(self, scale: float) -> int:

@@ -162,7 +162,8 @@ def _sums(rules: CautiousRules, source: NoiseSource, event: LaplaceBatches | Not
     given = rules.noise.event(rules.model.contexts, live=False)
     sizes = (entries(given.contexts), given.descriptions, 2)
     if isinstance(event, NotPrivate):
-        return IdealSums(sizes=sizes, noise=(0.0, 0.0), source=Tape(0, 0))
+        return IdealSums(sizes=sizes, noise=(0.0, (0.0, 0.0)), source=Tape(0, 0))
     if not isinstance(source, Normals):
         raise InvalidInput(f"source {source.label!r} gives no normals, which the batches need")
-    return IdealSums(sizes=sizes, noise=(event.description_noise, math.sqrt(2.0) * event.earnings_scale), source=source)
+    apart, priced = (math.sqrt(2.0) * scale for scale in event.earned_scales)
+    return IdealSums(sizes=sizes, noise=(event.description_noise, (apart, priced)), source=source)

@@ -46,9 +46,11 @@ class BatchSums(Protocol):
 class IdealSums:
     """The simulator's arithmetic. Noise of deviation 0 is none: for study, claiming nothing."""
 
-    def __init__(self, *, sizes: tuple[int, int, int], noise: tuple[float, float], source: Normals) -> None:
+    def __init__(
+        self, *, sizes: tuple[int, int, int], noise: tuple[float, tuple[float, float]], source: Normals
+    ) -> None:
         self._sizes = sizes
-        self._noise = noise  # of descriptions and earnings
+        self._noise = noise  # of descriptions; of what the holdout earned, and the others
         self._source = source
         self.begin()
 
@@ -70,7 +72,7 @@ class IdealSums:
         return (
             score + score_noise * laplace[:scores] * math.sqrt(0.5),
             described + described_noise * normals,
-            earned + earned_noise * laplace[scores:] * math.sqrt(0.5),
+            earned + np.array(earned_noise) * laplace[scores:] * math.sqrt(0.5),
         )
 
     def state(self) -> bytes:
