@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, cast
 
 import numpy as np
 
@@ -144,6 +144,20 @@ class Pricer:
     def ledger(self) -> Ledger:
         """What privacy was paid for and what has been spent."""
         return self.learner.ledger
+
+    @property
+    def frozen(self) -> bool:
+        """Does everybody pay today's price, as prices have earned less than the holdout beyond the product's risk?
+
+        A pricer with a holdout freezes itself, and logs a warning, where releases show that.
+        """
+        return bool(getattr(self.engine, "frozen", False))
+
+    def resume(self) -> None:
+        """Go on as planned where the pricer has frozen itself; what comes now is compared anew."""
+        with self._lock:
+            if self.frozen:
+                cast(Any, self.engine).resume(self.slots.count + 1)
 
     @property
     def learning(self) -> bool:

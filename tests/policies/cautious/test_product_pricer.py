@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -289,3 +291,61 @@ def test_relative_prices_and_prices_are_inverse() -> None:
     for price in (20.99, 24.99, 29.99):
         assert product.price_of(product.relative_of(price)) == price
     assert product.price_of(-1.0) == 20.99
+
+
+def nobody_buys_elsewhere(pricer: Pricer, *, start: int, stop: int) -> list[float]:
+    """Everybody buys at today's price, and at no other."""
+    prices = []
+    for n in range(start, stop):
+        quote = pricer.quote(CONTEXTS[n % len(CONTEXTS)])
+        pricer.observe(quote.id, quote.price == 10.0)
+        prices.append(quote.price)
+    return prices
+
+
+@pytest.mark.parametrize("make", [opened, live])
+def test_a_pricer_that_does_worse_than_its_holdout_freezes_itself_and_says_so_once(
+    make: Any, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    caplog.set_level(logging.WARNING, "hushprice")
+    pricer = make(replace(PRODUCT, holdout=0.3), horizon=2000)
+    count = 0
+    while not pricer.frozen:
+        nobody_buys_elsewhere(pricer, start=count, stop=count + 1)
+        count += 1
+        assert count < 1000
+    engine, alarmed = pricer.engine, pricer.quoter.health.alarmed
+    assert engine.switches == [count]
+    assert set(nobody_buys_elsewhere(pricer, start=count, stop=count + 300)) == {10.0}
+    (line,) = [each.getMessage() for each in caplog.records]
+    assert line == (
+        f"prices earned less than the holdout, beyond the risk, up to slot {alarmed}: everybody pays 10.0, "
+        "today's price, until the pricer is told to resume"
+    )
+    pricer.save(tmp_path / "pricer")
+    again = Pricer.load(tmp_path / "pricer", simulation=True)
+    assert again.frozen
+    again.resume()
+    again.resume()
+    assert not again.frozen
+    assert again.engine.switches == [count, count + 301]  # type: ignore[attr-defined]
+    assert len(set(nobody_buys_elsewhere(again, start=0, stop=60))) > 1
+
+
+def test_what_is_learned_of_frozen_slots_is_that_they_were_in_the_holdout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of those priced before, whose outcomes come later."""
+    seen = absorbed(monkeypatch)
+    pricer = opened()
+    serve(pricer, stop=20)
+    pricer.engine.switches = [21]  # type: ignore[attr-defined]
+    serve(pricer, start=0, stop=10, quotes=[])
+    pricer.resume()
+    serve(pricer, start=0, stop=20, quotes=[])
+    apart = [bool(given[5][0]) for given in seen]
+    assert [n for n, each in enumerate(apart, start=1) if each] == list(range(21, 31))
+
+
+def test_who_is_not_frozen_has_nothing_to_resume() -> None:
+    pricer = open_pricer(horizon=100, contexts=1)
+    pricer.resume()
+    assert not pricer.frozen

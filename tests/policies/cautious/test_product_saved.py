@@ -131,6 +131,8 @@ FORGED: list[dict[str, Any]] = [
         }
     },
     {"cautious.key": b"short"},
+    {"cautious.switches": [30, 20]},
+    {"cautious.switches": [0]},
     {"cautious.priced": 1000},
     {"cautious.past.0.rule.choice": 7},
     {"cautious.version": -1},

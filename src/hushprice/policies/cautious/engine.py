@@ -6,7 +6,9 @@ key that is saved, so that the learner can draw the same again. A coin that a re
 
 from __future__ import annotations
 
+import bisect
 import hashlib
+import logging
 import math
 import secrets
 from typing import NamedTuple
@@ -29,6 +31,8 @@ from hushprice.types import BoolArray, FloatArray
 
 KEY_BYTES = 32
 
+_log = logging.getLogger("hushprice")
+
 
 class PricedRecords(NamedTuple):
     """Records, a row each, with how their prices were chosen."""
@@ -46,6 +50,7 @@ class CautiousEngine:
     def __init__(self, *, policy: CautiousPolicy, source: NoiseSource) -> None:
         self.product = policy.product
         self.key = secrets.token_bytes(KEY_BYTES)  # of the coins
+        self.switches: list[int] = []  # the first slot of each time that everybody pays today's price, and after it
         self._source = source
         self.quoter = CautiousQuoter(policy.rules, first_rule(policy.rules))
         self.learner = CautiousLearner(rules=policy.rules, source=source, choice=self.quoter.rule.choice)
@@ -55,11 +60,29 @@ class CautiousEngine:
 
         A draw that fails is tried again with the next quote.
         """
-        due = slots.due()
+        due, alarms = slots.due(), self.quoter.health.alarms
         if due is None:
             self.release()
         else:
             self.step(*due, slot=slots.learned)
+        if self.quoter.health.alarms > alarms and not self.frozen:
+            self.switches.append(period)
+            _log.warning(
+                "prices earned less than the holdout, beyond the risk, up to slot %d: everybody pays %s, "
+                "today's price, until the pricer is told to resume",
+                self.quoter.health.alarmed,
+                self.product.reference_price,
+            )
+
+    @property
+    def frozen(self) -> bool:
+        """Does everybody pay today's price, as prices have earned too little?"""
+        return len(self.switches) % 2 == 1
+
+    def resume(self, period: int) -> None:
+        """Price from this quote on as planned; nothing happens where it is not frozen."""
+        if self.frozen:
+            self.switches.append(period)
 
     def step(self, phi: FloatArray, demand: float, slot: int | None = None) -> MomentRelease | None:
         """Learn the next record, given as features; returns what is released after it.
@@ -124,7 +147,8 @@ class CautiousEngine:
         else:
             drawn = hashlib.blake2b(slot.to_bytes(8, "big"), digest_size=16, key=self.key).digest()
             first, second = (_uniform(drawn[:8]), _uniform(drawn[8:]))
-        return coin_of(first) or 1.0, second < self.product.holdout
+        frozen = bisect.bisect_right(self.switches, slot) % 2 == 1  # then everybody is in the holdout
+        return coin_of(first) or 1.0, second < self.product.holdout or frozen
 
     def own_parts(self, *, certified: bool) -> dict[str, bool]:
         """Are the sums those of hushprice's own, drawing live noise where that is to be certified?"""

@@ -106,6 +106,7 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     earned: np.ndarray
     clipped: tuple[int, int]  # features, demands
     health: Health
+    switches: list[int] = []
     warm: _Warm | None = None  # there is a prior, and demand has not changed since
 
     def __repr__(self) -> str:
@@ -178,6 +179,7 @@ def engine_state(engine: CautiousEngine) -> EngineState:
         earned=quoter.earned,
         clipped=(learner.clipped_features, learner.clipped_demands),
         health=quoter.health,
+        switches=list(engine.switches),
         warm=None if quoter.warm is None else _warm(quoter.warm),
     )
 
@@ -192,7 +194,7 @@ def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
     _refuse(_sound(state, quoter.model) | {"warm": _sound_warm(state, quoter)})
     if quoter.warm is not None:
         quoter.warm = None if state.warm is None else _restored(quoter.warm, state.warm)
-    engine.key = state.key
+    engine.key, engine.switches = state.key, list(state.switches)
     quoter.version, quoter.batch, quoter.rule, quoter.changed = state.version, state.follows, state.rule, state.changed
     quoter.belief = Belief(state.belief.theta, state.belief.covariance)
     quoter.origin = Belief(state.origin.theta, state.origin.covariance)
@@ -280,6 +282,7 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
             and _finite(last.descriptions, described)
             and _finite(last.earnings, 2)
         ),
+        "switches": state.switches == sorted(state.switches) and min(state.switches, default=1) >= 1,
         "key": len(state.key) == KEY_BYTES,
         "belief": _normal(state.belief, size),
         "origin": _normal(state.origin, size),
