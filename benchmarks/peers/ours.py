@@ -13,6 +13,8 @@ from instance import Instance
 from hushprice.demand.features import main_effects
 from hushprice.live.pricer import Pricer
 from hushprice.policies.protocol import Policy
+from hushprice.product import Product
+from hushprice.shops.trials import run_shop
 from hushprice.simulation.market import paper_market
 from hushprice.simulation.run import prepare, run
 
@@ -20,12 +22,22 @@ EPSILON = 1.0  # eps1 + eps2, with delta1 + delta2 = 2/T^2: the defaults
 PRIVATE = f"eps {EPSILON:g}, delta 2/T^2"
 SIMULATED = (  # name, policy, calibration, privacy
     ("nonprivate, simulated", "nonprivate", "tight", "no"),
+    ("noisy-newton, simulated", "noisy-newton", None, PRIVATE),
+    ("noisy-newton without its noise", "noisy-newton", None, "no"),
     ("paper@tight, simulated", "paper", "tight", PRIVATE),
     ("paper@published, simulated", "paper", "published", PRIVATE),
-    ("best fixed price in hindsight", "fixed", "tight", "a yardstick"),
-    ("random price", "random", "tight", "reads nothing"),
+    ("best fixed price in hindsight", "fixed", None, "a yardstick"),
+    ("random price", "random", None, "reads nothing"),
 )
-LIVE = (("nonprivate, live", "nonprivate", "tight", "no"), ("paper@tight, live", "paper", "tight", PRIVATE))
+LIVE = (
+    ("nonprivate, live", "nonprivate", "tight", "no"),
+    ("noisy-newton, live", "noisy-newton", None, PRIVATE),
+    ("paper@tight, live", "paper", "tight", PRIVATE),
+)
+SHOPS = (  # name, what staying would have earned may be risked, privacy
+    ("cautious, risk 0.02", 0.02, PRIVATE),
+    ("cautious, risk 1", 1.0, PRIVATE),
+)
 
 
 class Live:
@@ -51,7 +63,59 @@ def first_periods(instance: Instance, horizon: int) -> Instance:
     return replace(instance, **{name: getattr(instance, name)[:, :horizon] for name in rows})
 
 
-def simulated(policy: str, calibration: str, instance: Instance, seed: int, limit: float) -> list[list[dict[str, Any]]]:
+class Customers:
+    """One trial's customers as a world, prices in [0, 1]. After the last one they begin anew; nobody counts them."""
+
+    def __init__(self, instance: Instance, trial: int) -> None:
+        self._instance, self._trial = instance, trial
+
+    def _at(self, start: int, count: int) -> np.ndarray:
+        return np.arange(start, start + count) % self._instance.horizon
+
+    def contexts(self, start: int, count: int, rng: np.random.Generator) -> np.ndarray:
+        return np.asarray(self._instance.contexts[self._trial, self._at(start, count)])
+
+    def probabilities(self, start: int, contexts: np.ndarray, prices: np.ndarray) -> np.ndarray:
+        at, given = self._at(start, len(prices)), self._instance
+        return 1.0 / (1.0 + np.exp(-given.slope * (given.a[self._trial, at] + given.b[self._trial, at] * prices)))
+
+
+def shop(risk: float, instance: Instance, seed: int) -> list[list[dict[str, Any]]]:
+    """Policy cautious on the instance's customers, who buy with luck of their own; it is told that 0.5 is charged today
+    and that a quarter buys then. Its regret and its CPU time at each horizon."""
+    product = Product(
+        floor=0.0,
+        ceiling=1.0,
+        reference_price=0.5,
+        conversion=0.25,
+        contexts=instance.contexts.shape[2],
+        epsilon=EPSILON,
+        risk=risk,
+    )
+    trials: list[list[dict[str, Any]]] = []
+    for trial in range(instance.trials):
+        trials.append([])
+        for horizon in dict.fromkeys((min(SHORT, instance.horizon), instance.horizon)):
+            started = time.process_time()
+            found = run_shop(
+                "cautious",
+                product=product,
+                world=Customers(instance, trial),
+                horizon=horizon,
+                trials=1,
+                seed=seed + trial,
+                keep_prices=True,
+                workers=1,
+            )
+            regret = instance.average_regret(trial, found.prices[0])
+            seconds = time.process_time() - started
+            trials[-1].append({"rounds": horizon, "regret": regret, "seconds": seconds, "cut": False})
+    return trials
+
+
+def simulated(
+    policy: str, calibration: str | None, instance: Instance, seed: int, limit: float, noise: bool = True
+) -> list[list[dict[str, Any]]]:
     """The simulator's regret on the instance's customers, once for each horizon, and its CPU time a trial."""
     trials: list[list[dict[str, Any]]] = [[] for _ in range(instance.trials)]
     for horizon in dict.fromkeys((min(SHORT, instance.horizon), instance.horizon)):
@@ -62,6 +126,7 @@ def simulated(policy: str, calibration: str, instance: Instance, seed: int, limi
             dimension=instance.contexts.shape[2] + 1,
             epsilon=EPSILON,
             seed=seed,
+            **({} if noise else {"noise": False}),
         )
         run(job, trials=1, workers=1)  # compile
         started = time.process_time()
@@ -72,7 +137,9 @@ def simulated(policy: str, calibration: str, instance: Instance, seed: int, limi
     return trials
 
 
-def live(policy: str, calibration: str, instance: Instance, seed: int, limit: float) -> list[list[dict[str, Any]]]:
+def live(
+    policy: str, calibration: str | None, instance: Instance, seed: int, limit: float
+) -> list[list[dict[str, Any]]]:
     """The live pricer, customer by customer, over SHORT periods: for its speed. Its regret is the simulated one's."""
     horizon, dimension = min(SHORT, instance.horizon), instance.contexts.shape[2] + 1
     job = prepare(policy, calibration=calibration, horizon=horizon, dimension=dimension, epsilon=EPSILON, seed=seed)

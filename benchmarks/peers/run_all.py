@@ -11,6 +11,7 @@ are written as they come; `--only NAME` measures anew the rows that contain NAME
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import math
 import os
@@ -84,9 +85,16 @@ def our_rows(group: str, instances: dict[int, Instance], only: str, limit: float
         if only not in name:
             continue
         measure = ours.simulated if group == "simulated" else ours.live
+        if name.endswith("without its noise"):
+            measure = functools.partial(ours.simulated, noise=False)
         runs = {str(d): measure(policy, calibration, each, SEED, limit) for d, each in instances.items()}
         rows.append({"name": name, "private": private, "settings": "defaults", "runs": runs, "problem": ""})
         print(line_of(rows[-1]), flush=True)
+    for name, risk, private in ours.SHOPS if group == "simulated" else ():
+        if only in name:
+            runs = {str(d): ours.shop(risk, each, SEED) for d, each in instances.items()}
+            rows.append({"name": name, "private": private, "settings": "defaults", "runs": runs, "problem": ""})
+            print(line_of(rows[-1]), flush=True)
     name = "clairvoyant on the peers' 20 prices"
     if group == "simulated" and only in name:
         runs = {str(d): ours.on_the_grid(each) for d, each in instances.items()}

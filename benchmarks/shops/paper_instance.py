@@ -5,7 +5,7 @@
 Half of the highest price today, floor 0, ceiling 1, a quarter expected to buy (in truth 22 % at d = 2, where 0.5 is
 nearly the best single price by luck, and 28 % at d = 3). Regret is earnings lost a customer against the best personal
 prices, times 1e4; earnings are relative to staying; "worst" is the lowest moment after 1,000 customers (at T = 1,000,
-the end): of the mean over runs, and of any run. Prints the table of docs/lab/shop_paper_instance.md.
+the end): of the mean over runs, and of any run. Prints a table.
 """
 
 from __future__ import annotations
