@@ -34,7 +34,8 @@ demo: setup
 	$(BIN)/hushprice compare --output demo
 
 # The service behind a simulated shop; it stays up for a look. `make shop EXIT=1` ends.
-shop: setup compiled
+shop: setup
+	$(BIN)/hushprice compile
 	$(BIN)/python examples/shop.py $(if $(EXIT),--exit)
 
 # What takes one core is done two at a time; the tests take both.
@@ -56,9 +57,9 @@ contracts: setup
 unit: setup compiled
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Compile the kernels once before several test processes would each do it.
+# Compile once what several test processes would each compile.
 compiled: setup
-	$(BIN)/python -c 'import hushprice; [hushprice.simulate(policy, horizon=100, trials=1) for policy in ("paper", "noisy-newton")]'
+	$(BIN)/python tests/compile_ahead.py
 
 # Branch coverage of the layers a guarantee rests on, measured on the un-compiled source.
 coverage: setup

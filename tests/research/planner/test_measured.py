@@ -205,8 +205,10 @@ def test_where_one_price_cannot_be_beaten_only_regret_is_told(inside):
     assert "it is below" not in told
 
 
-def test_a_plan_of_something_else_has_none():
+def test_a_plan_of_something_else_has_none(monkeypatch):
     point = measured_map().points[0]
-    usual = {"customers": point.customers, "features": point.dimension - 1, "epsilon": point.epsilon}
-    for other in ({"vectors": 2}, {"reference_price": 0.5, "vectors": 50}):
-        assert plan(**{**usual, **other}).measured is None
+    usual = {"customers": point.customers, "features": point.dimension - 1, "epsilon": point.epsilon, "vectors": 2}
+    assert plan(**usual).measured is None
+    monkeypatch.setattr("hushprice.research.planner.plan.look_up", lambda *_, **__: "what was measured")
+    assert plan(**usual).measured == "what was measured"
+    assert plan(**usual, reference_price=0.5).measured is None
