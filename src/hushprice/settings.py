@@ -17,6 +17,7 @@ from hushprice.product import Product
 
 DEFAULT_POLICY = "noisy-newton"
 PRODUCT_POLICY = "cautious"  # the default where a product is given
+TRUST = ("central", "local", "shuffle", "aggregated")  # whom a customer has to trust: docs/guide/trust.md
 PRODUCT_HORIZON = 1_000_000  # customers of a product that are learned from, where nothing else is said
 
 
@@ -49,9 +50,11 @@ class PolicySettings:
     noise: bool = True
     unit_cost: float = 0.0  # noisy-newton: a share of the highest price
     product: Product | None = None  # cautious: what a shop knows
+    trust: str = TRUST[0]  # cautious: who may see a record
 
     def __post_init__(self) -> None:
         checks.whole(1, horizon=self.horizon)
+        checks.one_of(TRUST, trust=self.trust)
 
     @property
     def budget(self) -> PrivacyBudget:
@@ -94,6 +97,7 @@ class Settings(TypedDict, total=False):
     bonus: bool
     noise: bool
     unit_cost: float
+    trust: str
 
 
 BUDGET = ("epsilon", "delta", "epsilon_covariance", "epsilon_estimate", "adjacency")

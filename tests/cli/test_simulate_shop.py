@@ -15,6 +15,7 @@ import pytest
 import hushprice
 from hushprice import Product
 from hushprice.cli import show_shop
+from hushprice.errors import InvalidInput
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.shops.result import ShopResult
 from hushprice.shops.worlds import Logit
@@ -92,6 +93,26 @@ def test_noise_and_budget_can_be_asked_for(folder: Path, call: Callable) -> None
     _, out, _ = call(f"{LINE} --policy one-price --epsilon 0.1 --format json")
     assert json.loads(out)["claimed"] == {"epsilon": 0.1, "delta": 0.0}
     assert "NOT PRIVATE" in call(f"{LINE} --policy thompson")[1]
+
+
+def test_a_trust_model_is_simulated_and_what_the_shop_sees_is_said(folder: Path, call: Callable) -> None:
+    line = LINE.replace("--horizon 1500 --trials 2", "--horizon 300 --trials 1")
+    code, out, err = call(f"{line} --trust local --format json")
+    assert (code, err) == (0, "")
+    product = hushprice.load_product("product.toml")
+    world = hushprice.load_world("world.toml", product)
+    expected = hushprice.simulate(product=product, world=world, horizon=300, trials=1, seed=5, trust="local")
+    assert (json.loads(out)["trust"], json.loads(out)["gain"]["mean"]) == ("local", expected.gain)
+    assert "one turned bit of each customer" in call(f"{line} --trust local")[1]
+    for wrong, message in (
+        ("--trust nobody", "trust must be one of central, local, shuffle, aggregated, got 'nobody'"),
+        ("--trust local --policy thompson", "trust is for policy 'cautious', got 'local' for policy 'thompson'"),
+    ):
+        assert message in call(f"{line} {wrong}")[2]
+    market = "simulate --horizon 100 --trials 1 --trust local"
+    assert "trust is for policy 'cautious', got 'local' for policy 'noisy-newton'" in call(market)[2]
+    with pytest.raises(InvalidInput, match="keeps records away"):
+        hushprice.open_pricer(product=product, horizon=100, trust="local")
 
 
 @pytest.mark.parametrize("name", ["runs.parquet", "runs.csv"])

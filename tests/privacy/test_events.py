@@ -14,6 +14,7 @@ from hushprice.errors import InvalidInput
 from hushprice.privacy import events, streams
 from hushprice.privacy.events import (
     MOST_LEVELS,
+    AggregatedBatches,
     Batches,
     BitReports,
     CovarianceStream,
@@ -29,6 +30,7 @@ from hushprice.privacy.events import (
     NotPrivate,
     PerturbedEstimate,
     RowCounts,
+    ShuffledBits,
     grid_of,
 )
 
@@ -72,6 +74,8 @@ EVENTS: list[Event] = [
     EarlierFit(fit="0" * 64, epsilon=1.0, delta=1e-6),
     LaplaceSums(levels=3, scale=2.0),
     BitReports(keep=0.75),
+    AggregatedBatches(**{field.name: getattr(LAPLACE, field.name) for field in dataclasses.fields(LAPLACE)}),
+    ShuffledBits(steps=((500, 0.9), (700, 0.92)), delta=1e-9),
     DirectionReports(dimension=3, keep=0.75),
     GaussianSums(rounds=3, noise=5.0, apart=1.5),
     NotPrivate(),

@@ -183,7 +183,7 @@ def test_an_epsilon_that_is_none_is_refused(wrong: float) -> None:
         answer(asked_of(0), wrong, Record((), 1.0, 0.0, 0.0))
 
 
-GRIDS = shares.Grids(common=31, personal=30, description=28, earnings=27)
+GRIDS = shares.Grids(common=31, personal=30, description=28, holdout=29, earnings=27)
 
 
 def test_shares_add_up_and_either_alone_is_uniform() -> None:
@@ -206,7 +206,7 @@ def test_shares_add_up_and_either_alone_is_uniform() -> None:
 
 def test_a_grid_too_fine_for_64_bits_is_refused() -> None:
     with pytest.raises(InvalidInput, match="binary places"):
-        shares.Grids(common=41, personal=30, description=28, earnings=27)
+        shares.Grids(common=41, personal=30, description=28, holdout=29, earnings=27)
 
 
 def test_a_context_of_another_length_is_refused() -> None:

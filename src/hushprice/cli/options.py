@@ -158,6 +158,13 @@ Bonus = Annotated[bool, typer.Option("--bonus/--no-bonus", help="For noisy-newto
 Noise = Annotated[
     bool, typer.Option("--noise/--no-noise", help="For noisy-newton: without noise nothing is claimed; for study.")
 ]
+Trust = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="For policy cautious: who may see a record. central (the shop), local (nobody), shuffle, aggregated.",
+    ),
+]
 Printed = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 Policies = Annotated[
     list[str] | None,

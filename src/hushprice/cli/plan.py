@@ -57,6 +57,10 @@ def plan(
         Path | None,
         typer.Option(metavar="FILE.csv", help="With a product: one row a pricing, shop and day, as .csv or .parquet."),
     ] = None,
+    trust: Annotated[
+        list[str] | None,
+        options.many("NAME", "With a product: what it costs if the shop is not trusted: local, shuffle, aggregated."),
+    ] = None,
     customers: Annotated[
         int | None, typer.Option(parser=options.count, metavar="N", help="How many customers will come, such as 1e5.")
     ] = None,

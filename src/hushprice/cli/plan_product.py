@@ -12,7 +12,7 @@ from hushprice.cli import options
 from hushprice.errors import InvalidInput
 
 _BOTH = ("product", "epsilon", "delta", "seed", "workers", "picture", "format")
-OWN = ("visitors_per_day", "days", "show_difference", "holdout", "world", "trials", "output")
+OWN = ("visitors_per_day", "days", "show_difference", "holdout", "world", "trials", "output", "trust")
 _LONG = 5.0  # seconds, from which a person is told how long it takes
 
 
@@ -40,10 +40,11 @@ def plan(context: typer.Context, product_file: Path) -> None:
     if options.was_given(context, "delta"):
         product = replace(product, delta=given["delta"])
     world = None if given["world"] is None else load_world(given["world"], product)
-    asked: dict[str, Any] = {name: given[name] for name in OWN if name not in ("world", "output")}
+    asked: dict[str, Any] = {name: given[name] for name in OWN if name not in ("world", "output", "trust")}
     asked = {name: value for name, value in asked.items() if value is not None}
     if options.was_given(context, "epsilon"):
         asked["epsilons"] = given["epsilon"]
+    asked["trusts"] = given["trust"] or ()
     if world is None:
         asked["customers"] = load_customers(product_file, product)
     else:

@@ -12,7 +12,7 @@ from hushprice.cli import options
 from hushprice.errors import InvalidInput
 
 # A market has no product: it is the paper's model, with prices in [0, 1] and a theta in the unit ball.
-_READ = ("product", "world", "policy", "horizon", "epsilon", "delta", "trials", "seed", "workers", "noise",
+_READ = ("product", "world", "policy", "horizon", "epsilon", "delta", "trials", "seed", "workers", "noise", "trust",
          "output", "format")  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def run(context: typer.Context, product_file: Path | None, world_file: Path | No
     product = replace(load_product(product_file), **asked)
     world = load_world(world_file or product_file, product)
     show.note(show_shop.fitted_note(world))
-    settings = {name: given[name] for name in ("horizon", "trials", "seed", "workers", "noise")}
+    settings = {name: given[name] for name in ("horizon", "trials", "seed", "workers", "noise", "trust")}
     with show.progress() as advance:
         result = simulate(given["policy"], product=product, world=world, progress=advance, **settings)
     shown = result.to_dict()  # refuses a world in which staying earns nothing, before a file is written

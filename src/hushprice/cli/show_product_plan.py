@@ -7,7 +7,7 @@ from pathlib import Path
 from hushprice.cli import show
 from hushprice.research.experiments.tables import TextTable
 from hushprice.research.shop_planner.answers import answers, per_cent
-from hushprice.research.shop_planner.plan import EpsilonPrice, PlannedDay, PricingWay, ShopPlan
+from hushprice.research.shop_planner.plan import EpsilonPrice, PlannedDay, PricingWay, ShopPlan, TrustPrice
 
 
 def table(plan: ShopPlan, files: list[Path]) -> None:
@@ -27,6 +27,10 @@ def table(plan: ShopPlan, files: list[Path]) -> None:
     own = product.epsilon
     lines = [_epsilon(each, own) for each in plan.epsilons]
     show.text_table(TextTable(["epsilon", "mean", "cost of privacy"], lines))
+    if plan.trusts:
+        show.text("\nWhat it costs not to be trusted:\n")
+        heads = ["trust", "mean", "below central", "customers for the same"]
+        show.text_table(TextTable(heads, [*map(_trust, plan.trusts)]))
     show.text("")
     for line in answers(plan):
         show.text(line)
@@ -48,6 +52,11 @@ def _epsilon(each: EpsilonPrice, own: float) -> list[str]:
     name = "noise off" if each.epsilon is None else f"{each.epsilon:g}" + (" (planned)" if each.epsilon == own else "")
     cost = "" if each.epsilon is None else f"{100.0 * each.cost:.2f} %{_error(each.cost_error, ' +- ')}"
     return [name, per_cent(each.gain), cost]
+
+
+def _trust(each: TrustPrice) -> list[str]:
+    times = "not seen" if each.times is None else f"{each.times:.1f} times"
+    return [each.trust, per_cent(each.gain), f"{100.0 * each.cost:.2f} %{_error(each.cost_error, ' +- ')}", times]
 
 
 def _error(error: float | None, before: str = "") -> str:

@@ -27,6 +27,15 @@ def fitted_note(world: World) -> str:
     )
 
 
+# Who sees a customer's record, by trust model.
+_SEEN = {
+    "central": "The shop sees every record.",
+    "local": "The shop sees one turned bit of each customer, and the price charged.",
+    "shuffle": "The shop sees turned bits in an order that a shuffler drew, and the prices charged.",
+    "aggregated": "Nobody sees a record while one of two aggregators is honest; the shop sees the prices charged.",
+}
+
+
 def table(result: ShopResult, product: Product, file: Path | None) -> None:
     """Print what was earned along the way, the worst moment, and what to make of it."""
     runs = "1 run" if result.trials == 1 else f"{result.trials} runs"
@@ -80,4 +89,5 @@ def _privacy(result: ShopResult) -> str:
         return "NOT PRIVATE."
     if result.claimed.epsilon == 0.0:
         return "Private: it learns nothing."
-    return f"Privacy claimed: epsilon {result.claimed.epsilon:g}, delta {result.claimed.delta:.2g}."
+    seen = _SEEN[result.trust]
+    return f"Privacy claimed: epsilon {result.claimed.epsilon:g}, delta {result.claimed.delta:.2g}. {seen}"

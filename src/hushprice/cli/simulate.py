@@ -46,6 +46,7 @@ def simulate(
     trigger: options.Trigger = True,
     bonus: options.Bonus = True,
     noise: options.Noise = True,
+    trust: options.Trust = "central",
     market: options.MarketFile = None,
     product: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A product file (TOML), to be priced in a world.")

@@ -256,6 +256,38 @@ class LaplaceBatches:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AggregatedBatches(LaplaceBatches):
+    """LaplaceBatches, as one of two aggregators releases it: each adds all of this noise to its own total.
+
+    Every number is sent in two shares that add up to it modulo 2^64, the first uniform, one to each aggregator. Seen
+    are one aggregator's shares, and the other's totals with its noise.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShuffledBits:
+    """Of every record one bit, kept with probability `keep` and turned over otherwise, with others' in an order that a
+    shuffler has drawn: batch after batch, each record in one of them. All of it is stated at `delta`.
+
+    Which of two sides of a batch a record is on, and how many are on it, do not depend on the record; nor does which
+    bit is asked for, which is drawn by the device and sent with it. A side has one pair of `steps`, (among, keep), and
+    where it has fewer reports than `among`, the shuffler adds fair bits up to that.
+    """
+
+    steps: tuple[tuple[int, float], ...]
+    delta: float
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise InvalidInput("steps must have a pair of among and keep, got none")
+        for among, keep in self.steps:
+            checks.whole(1, among=among)
+            checks.probability(keep=keep)
+            checks.within(0.5, 1.0, keep=keep)
+        checks.probability(delta=self.delta)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class EarlierFit:
     """A private fit of a log that prices start from, released before the first customer, who may be in the log too.
 
@@ -372,6 +404,8 @@ Event = (
     | Batches
     | MomentBatches
     | LaplaceBatches
+    | AggregatedBatches
+    | ShuffledBits
     | RowCounts
     | LogFit
     | LogSums

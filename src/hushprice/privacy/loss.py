@@ -18,9 +18,10 @@ import numpy as np
 from scipy.special import ndtr, ndtri_exp
 
 from hushprice.errors import InvalidInput
-from hushprice.privacy import sensitivity
+from hushprice.privacy import sensitivity, shuffle
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import (
+    AggregatedBatches,
     Batches,
     BitReports,
     CovarianceStream,
@@ -36,6 +37,7 @@ from hushprice.privacy.events import (
     NotPrivate,
     PerturbedEstimate,
     RowCounts,
+    ShuffledBits,
     grid_of,
 )
 
@@ -114,8 +116,10 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
         case GaussianSums():  # docs/proofs/pure.md, section 5
             moved = (1.0 + _ROUNDING) * sensitivity.of_gradients(1.0, event.apart, adjacency)[0]
             return Loss(mu_squared=count * event.rounds * _square(moved / event.noise))
-        case LaplaceBatches():
+        case LaplaceBatches() | AggregatedBatches():  # the other aggregator's shares are noise: docs/proofs/trust.md, 5
             return _of_laplace(event, count, adjacency)
+        case ShuffledBits():
+            return _of_shuffled(event, count)
         case NotPrivate():
             return Loss(unbounded=True)
     raise InvalidInput(f"no accountant knows the event {event!r}")
@@ -305,6 +309,15 @@ def _of_laplace(event: LaplaceBatches, count: int, adjacency: Adjacency) -> Loss
 def _of_earnings(event: LaplaceBatches, scale: float) -> float:
     """Epsilon of what one group earned, with noise of this scale."""
     return (1.0 + _ROUNDING) / scale + (_rounded(scale) if event.live else 0.0)
+
+
+def _of_shuffled(event: ShuffledBits, count: int) -> Loss:
+    """One record's bit hides among those of its side of a batch, at least `among` of them (docs/proofs/trust.md, 4).
+
+    The pair of `steps` that tells most is charged. A record zeroed out sends a bit too.
+    """
+    found = max(shuffle.epsilon_of(keep, among, event.delta) for among, keep in event.steps)
+    return Loss(epsilon=count * (1.0 + _ROUNDING) * found, delta=count * event.delta)
 
 
 def _of_scales(event: LaplaceBatches, common: float, personal: float, adjacency: Adjacency) -> float:

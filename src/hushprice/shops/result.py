@@ -11,6 +11,7 @@ import numpy as np
 from hushprice import extras
 from hushprice.errors import InvalidInput
 from hushprice.privacy.budget import EpsilonDelta
+from hushprice.settings import TRUST
 from hushprice.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class ShopResult:
     staying: FloatArray  # the same at today's price
     prices: FloatArray | None  # (trials, horizon), where they were kept
     claimed: EpsilonDelta | None = None  # None: not private
+    trust: str = TRUST[0]  # who may see a record
     seconds: float = 0.0
 
     @property
@@ -81,6 +83,7 @@ class ShopResult:
                 }
                 for at in self.spaced(checkpoints)
             ],
+            "trust": self.trust,
             "claimed": None if self.claimed is None else {"epsilon": self.claimed.epsilon, "delta": self.claimed.delta},
             "seconds": self.seconds,
             "periods_per_second": self.trials * self.horizon / max(self.seconds, 1e-9),

@@ -16,7 +16,8 @@ from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.delta import parse_delta
 from hushprice.privacy.earlier import claimed_after
 from hushprice.product import Product, check_product
-from hushprice.shops.private_strategy import PrivateStrategy
+from hushprice.settings import TRUST
+from hushprice.shops.private_strategy import PrivateStrategy, rules_of
 from hushprice.shops.result import ShopResult
 from hushprice.shops.rival_strategy import RIVALS, RivalStrategy, rival_of
 from hushprice.shops.strategy import Strategy
@@ -49,6 +50,7 @@ class ShopJob:
     seed: int
     noise: bool
     keep_prices: bool
+    trust: str = TRUST[0]
 
     @property
     def checkpoints(self) -> IntArray:
@@ -71,10 +73,14 @@ def run_shop(
     seed: int = 0,
     noise: bool = True,
     keep_prices: bool = False,
+    trust: str = TRUST[0],
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> ShopResult:
-    """`trials` trials of `horizon` customers. The same (seed, trial) brings the same customers to every policy."""
+    """`trials` trials of `horizon` customers. The same (seed, trial) brings the same customers to every policy.
+
+    `trust` says who may see a record of policy cautious (docs/guide/trust.md).
+    """
     checks.whole(1, horizon=horizon)
     checks.whole(1, trials=trials)
     checks.whole(0, seed=seed)
@@ -87,8 +93,18 @@ def run_shop(
     for method in ("contexts", "probabilities"):
         if not callable(getattr(world, method, None)):
             raise InvalidInput(f"world must have a method {method}, got {checks.shown(world)}")
+    checks.one_of(TRUST, trust=trust)
+    if trust != TRUST[0] and policy != DEFAULT:
+        raise InvalidInput(f"trust is for policy {DEFAULT!r}, got {trust!r} for policy {policy!r}")
     job = ShopJob(
-        policy=policy, product=product, world=world, horizon=horizon, seed=seed, noise=noise, keep_prices=keep_prices
+        policy=policy,
+        product=product,
+        world=world,
+        horizon=horizon,
+        seed=seed,
+        noise=noise,
+        keep_prices=keep_prices,
+        trust=trust,
     )
     claimed = _claimed(job)
     done: list[_Trial] = []
@@ -107,6 +123,7 @@ def run_shop(
         staying=np.array([trial.staying for trial in done]),
         prices=np.array([trial.prices for trial in done]) if keep_prices else None,
         claimed=claimed,
+        trust=trust,
         seconds=time.perf_counter() - began,
     )
 
@@ -115,7 +132,9 @@ def _claimed(job: ShopJob) -> EpsilonDelta | None:
     """The guarantee asked for, checked before a trial starts; None where there is none."""
     if job.policy == "staying":
         return EpsilonDelta(0.0, 0.0)
-    if job.policy not in STRATEGIES:
+    if job.policy == DEFAULT:
+        rules_of(job.product, job.horizon, job.noise, job.trust)
+    elif job.policy not in STRATEGIES:
         return rival_of(job.policy, job.product, job.horizon, job.noise).claimed
     if not job.noise:
         return None
@@ -155,6 +174,8 @@ def _run_trial(job: ShopJob, number: int) -> _Trial:
 
 def _strategy(job: ShopJob, rng: np.random.Generator) -> Strategy:
     """What prices in this job: one of shops' own, or a rival of the catalog."""
+    if job.policy == DEFAULT:
+        return PrivateStrategy(job.product, job.horizon, job.noise, rng, job.trust)
     if job.policy in STRATEGIES:
         return STRATEGIES[job.policy](job.product, job.horizon, job.noise, rng)
     return RivalStrategy(rival_of(job.policy, job.product, job.horizon, job.noise), job.product, rng)

@@ -50,6 +50,7 @@ def simulate(
     trials: int = ...,
     seed: int = ...,
     noise: bool = ...,
+    trust: str = ...,
     keep_prices: bool = ...,
     workers: int | None = ...,
     progress: Progress | None = ...,

@@ -17,22 +17,24 @@ from hushprice.trust.question import Contribution, Question, Record, contributio
 
 WORD = 64
 _MASK = (1 << WORD) - 1
-_MOST_BITS = 40  # of a grid: sums of 2^20 numbers of size 1 stay below 2^60
+MOST_BITS = 40  # of a grid: sums of 2^20 numbers of size 1 stay below 2^60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grids:
-    """Numbers are multiples of 2^-bits: for residuals, residuals times attributes, descriptions and earnings."""
+    """Numbers are multiples of 2^-bits: for residuals, residuals times attributes, descriptions, earnings of
+    the holdout and of the others."""
 
     common: int
     personal: int
     description: int
+    holdout: int
     earnings: int
 
     def __post_init__(self) -> None:
-        for bits in (self.common, self.personal, self.description, self.earnings):
-            if not bits <= _MOST_BITS:
-                raise InvalidInput(f"a grid must be of at most {_MOST_BITS} binary places, got {bits!r}")
+        for bits in (self.common, self.personal, self.description, self.holdout, self.earnings):
+            if not bits <= MOST_BITS:
+                raise InvalidInput(f"a grid must be of at most {MOST_BITS} binary places, got {bits!r}")
 
 
 def numbers(question: Question, grids: Grids, record: Record) -> list[int]:
@@ -41,7 +43,7 @@ def numbers(question: Question, grids: Grids, record: Record) -> list[int]:
     half = question.contexts + 1
     whole = [_on(value, grids.personal if i % half else grids.common) for i, value in enumerate(given.scores)]
     whole += [_on(value, grids.description) for value in given.descriptions]
-    return whole + [_on(value, grids.earnings) for value in given.earnings]
+    return [*whole, _on(given.earnings[0], grids.holdout), _on(given.earnings[1], grids.earnings)]
 
 
 def split(whole: Sequence[int], draw: Callable[[int], int] = secrets.randbits) -> tuple[list[int], list[int]]:

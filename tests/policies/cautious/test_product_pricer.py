@@ -227,7 +227,7 @@ def made(**changes: Any) -> cautious.CautiousPolicy:
 
 def test_a_policy_that_contradicts_itself_is_refused() -> None:
     policy = made()
-    assert policy.settings == {"product": PRODUCT, "noise": True}
+    assert policy.settings == {"product": PRODUCT, "noise": True, "trust": "central"}
     assert (policy.learns, policy.reads_budget, policy.kernel) == (True, True, None)
     other = replace(PRODUCT, unit_cost=2.0)
     for change, message in (

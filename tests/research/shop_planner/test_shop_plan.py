@@ -16,7 +16,7 @@ from hushprice.errors import InvalidInput
 from hushprice.research.shop_planner import plan as planner
 from hushprice.research.shop_planner.answers import answers
 from hushprice.research.shop_planner.likely_worlds import likely_worlds
-from hushprice.research.shop_planner.plan import OFF, ONE_PRICE, PERSONAL, TRIED
+from hushprice.research.shop_planner.plan import OFF, ONE_PRICE, PERSONAL, TRIED, _trust_prices
 from hushprice.research.shop_planner.runs import DailyEarnings, ShopRun, play, shop_runs
 from hushprice.shops.worlds import Logit
 
@@ -27,7 +27,14 @@ WORLD = Logit(conversion=0.3, reference_price=25.0, elasticity=4.0, attributes=(
 @functools.cache
 def small() -> ShopPlan:
     return hushprice.plan_shop(
-        product=PRODUCT, visitors_per_day=150, days=4, epsilons=(1.0, 2.0), trials=2, seed=6, workers=1
+        product=PRODUCT,
+        visitors_per_day=150,
+        days=4,
+        epsilons=(1.0, 2.0),
+        trusts=("local",),
+        trials=2,
+        seed=6,
+        workers=1,
     )
 
 
@@ -45,9 +52,33 @@ def test_every_number_is_that_of_the_policys_own_runs() -> None:
     assert plan.delta == 2.0 / 600**2
 
 
+def test_distrust_has_a_price_and_so_many_more_customers() -> None:
+    plan = small()
+    central, local = plan.trusts
+    ends = {name: np.array([run.gains[-1] for run in plan.runs[name]]) for name in (PERSONAL, "trust local")}
+    assert (central.trust, central.cost, central.cost_error) == ("central", 0.0, 0.0)
+    assert local.gain == ends["trust local"].mean()
+    assert local.cost == pytest.approx((ends[PERSONAL] - ends["trust local"]).mean())
+    days = np.mean([run.gains for run in plan.runs[PERSONAL]], axis=0)
+    as_much = [day + 1 for day in range(4) if days[day] >= local.gain]
+    assert local.times == (4.0 / as_much[0] if as_much and local.gain > 0.0 else None)
+    curves = {
+        PERSONAL: [_run([0.0, 0.1, 0.2, 0.4])],
+        OFF: [_run([0.5] * 4)],
+        "trust shuffle": [_run([0.0] * 3 + [0.1])],
+    }
+    assert [each.times for each in _trust_prices(PRODUCT, curves)] == [1.0, 2.0]
+    curves["trust shuffle"] = [_run([0.0] * 4)]
+    assert [each.times for each in _trust_prices(PRODUCT, curves)] == [1.0, None]
+
+
+def _run(gains: list[float]) -> DailyEarnings:
+    return DailyEarnings(1.0 + np.array(gains), np.ones(4), 1.0)
+
+
 def test_what_it_is_compared_with_has_the_same_visitors_and_luck() -> None:
     plan = small()
-    assert list(plan.runs) == [PERSONAL, ONE_PRICE, TRIED, "epsilon 2.0", OFF]
+    assert list(plan.runs) == [PERSONAL, ONE_PRICE, TRIED, "epsilon 2.0", "trust local", OFF]
     for runs in plan.runs.values():
         assert [run.staying[-1] for run in runs] == [run.staying[-1] for run in plan.runs[PERSONAL]]
     ends = {name: np.array([run.gains[-1] for run in runs]) for name, runs in plan.runs.items()}
@@ -60,7 +91,7 @@ def test_what_it_is_compared_with_has_the_same_visitors_and_luck() -> None:
     assert one.ahead == pytest.approx((ends[ONE_PRICE] - ends[PERSONAL]).mean())
     assert one.ahead_error == pytest.approx(np.ptp(ends[ONE_PRICE] - ends[PERSONAL]) / 2.0)  # of two shops
     frame = plan.frame()
-    assert frame.height == 5 * 2 * 4
+    assert frame.height == 6 * 2 * 4
     last = frame.filter((polars.col("pricing") == TRIED) & (polars.col("day") == 4))
     assert (last["earnings"] / last["staying"] - 1.0).to_numpy() == pytest.approx(ends[TRIED])
 

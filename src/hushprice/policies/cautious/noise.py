@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from hushprice.privacy import accountant, gaussian, sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.earlier import claimed_after, entries_after
-from hushprice.privacy.events import EarlierFit, LaplaceBatches, NotPrivate
+from hushprice.privacy.events import AggregatedBatches, EarlierFit, Event, LaplaceBatches, NotPrivate
 from hushprice.privacy.ledger import Entry, Ledger
 from hushprice.privacy.loss import loss_of
 from hushprice.types import FloatArray
@@ -99,11 +99,16 @@ class MomentNoise:
         return accountant.epsilon_of(loss_of(self.event(contexts, live=True), 1, self.adjacency), self.claimed.delta)
 
 
-def open_ledger(noise: MomentNoise, event: LaplaceBatches | NotPrivate, paid: EarlierFit | None = None) -> Ledger:
+def open_ledger(noise: MomentNoise, event: Event, paid: EarlierFit | None = None) -> Ledger:
     """A ledger that allows all batches, once, and nothing else; what was paid before the first price is spent."""
-    claimed = claimed_after(paid, noise.claimed) if isinstance(event, LaplaceBatches) else None
+    claimed = None if isinstance(event, NotPrivate) else claimed_after(paid, noise.claimed)
     spent = entries_after(paid)
     return Ledger(adjacency=noise.adjacency, claimed=claimed, allowance=(*spent, Entry(event, 1)), spent=spent)
+
+
+def aggregated(event: LaplaceBatches) -> AggregatedBatches:
+    """The same numbers as each of two aggregators releases them."""
+    return AggregatedBatches(**{field.name: getattr(event, field.name) for field in fields(event)})
 
 
 @functools.lru_cache(maxsize=256)

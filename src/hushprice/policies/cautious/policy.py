@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hushprice.demand.families import Logistic
@@ -17,7 +17,7 @@ from hushprice.settings import PolicySettings
 
 NAME = "cautious"
 KERNEL = None
-READS = {NAME: ("product", "noise")}
+READS = {NAME: ("product", "noise", "trust")}
 DEMAND = Logistic(slope=1.0)  # what its model is: log-odds as they are
 
 
@@ -33,7 +33,7 @@ class CautiousPolicy(Policy):
         if not isinstance(self.rules, CautiousRules):
             raise InvalidInput(f"rules must be those of cautious, got {self.rules!r} for {self.name!r}")
         rules, noise = self.rules, self.rules.noise
-        if rules.model != model_of(self.product) or rules.holdout != self.product.holdout:
+        if replace(rules.model, narrow=False) != model_of(self.product) or rules.holdout != self.product.holdout:
             raise InvalidInput(f"rules must be those of the product, {self.product}")
         if noise.adjacency is not self.adjacency:
             raise InvalidInput(f"adjacency must be the noise's, {noise.adjacency.value}, got {self.adjacency.value}")
@@ -55,7 +55,7 @@ class CautiousPolicy(Policy):
     @property
     def settings(self) -> dict[str, Any]:
         """What can be set, as it was resolved."""
-        return {"product": self.product, "noise": self.rules.drawn}
+        return {"product": self.product, "noise": self.rules.drawn, "trust": self.rules.trust}
 
     def check_fits(self, *, horizon: int, demand: Demand, dimension: int) -> None:
         """Refuse what is not the product's. Its noise is calculated for any number of customers."""
@@ -85,6 +85,7 @@ def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> Cau
         drawn=settings.noise,
         response_doubt=product.response_doubt,
         prior=product.prior_here,
+        trust=settings.trust,
     )
     return cautious_policy(product, rules)
 

@@ -11,13 +11,16 @@ from dataclasses import dataclass, replace
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
-from hushprice.policies.cautious.noise import MomentNoise, calibrate
+from hushprice.policies.cautious import report_noise
+from hushprice.policies.cautious.noise import MomentNoise, aggregated, calibrate
 from hushprice.policies.cautious.pricing.shop_model import ShopModel
+from hushprice.policies.cautious.report_noise import BitNoise
 from hushprice.prior import Prior
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.earlier import claimed_after, proven_after
-from hushprice.privacy.events import EarlierFit
+from hushprice.privacy.events import BitReports, EarlierFit, LaplaceBatches, ShuffledBits
+from hushprice.settings import TRUST
 from hushprice.types import FloatArray
 
 LEVEL = 1.0  # deviations of the first belief: of log-odds at today's price,
@@ -27,6 +30,7 @@ PERSONAL = 0.35  # of what an attribute adds to that
 FIRST = 0.3  # of the customers whose purchases are as uncertain as the noise, in the first batch
 MIDDLE = 4.0  # of them, in a batch, before batches grow with what is known
 GROWTH = 0.12  # of all slots so far
+CENTRAL, LOCAL, SHUFFLE, AGGREGATED = TRUST
 SHORTEST = 48  # slots in the first batch
 
 
@@ -45,6 +49,8 @@ class CautiousRules:
     holdout: float = 0.0  # share of slots, by a coin, that are charged today's price
     drawn: bool = True  # False: all noise is left out, for study, and nothing is claimed
     prior: Prior | None = None  # what a log says, in the model's numbers
+    trust: str = CENTRAL
+    bits: BitNoise | None = None  # of devices, where `trust` is local or shuffle: then `noise` is not drawn
 
     def __post_init__(self) -> None:
         checks.positive(**dict(zip(("level", "attributes", "response", "personal"), self.deviations, strict=True)))
@@ -52,6 +58,11 @@ class CautiousRules:
         checks.positive(growth=self.growth)
         checks.within(0.0, 1.0, risk=self.risk)
         checks.within(0.0, 0.5, holdout=self.holdout)
+        checks.one_of(TRUST, trust=self.trust)
+        if (self.bits is not None) != (self.drawn and self.trust in (LOCAL, SHUFFLE)):
+            raise InvalidInput(f"bits are what devices send where trust is local or shuffle, got {self.trust!r}")
+        if self.trust in (LOCAL, SHUFFLE) and self.holdout > 0.0:
+            raise InvalidInput(f"holdout must be 0 where trust is {self.trust!r}: earnings leave no device")
         if self.prior is not None:
             self._check_prior(self.prior)
 
@@ -77,13 +88,49 @@ class CautiousRules:
     @property
     def proven(self) -> EpsilonDelta:
         """What the accountant gets for it, drawn live."""
-        event = self.noise.event(self.model.contexts, live=True)
-        return proven_after(self.paid, event, self.noise.claimed, self.noise.adjacency)
+        return proven_after(self.paid, self.event(live=True), self.noise.claimed, self.noise.adjacency)
 
-    def score_noise(self, choice: int) -> FloatArray:
-        """The deviations of the entries of a batch's score, as drawn."""
-        deviations = self.noise.of_score(self.model.contexts, choice)
-        return deviations if self.drawn else 0.0 * deviations
+    def event(self, *, live: bool) -> LaplaceBatches | BitReports | ShuffledBits:
+        """All there will ever be, as one event. Bits are drawn from the same numbers, live or not."""
+        if self.bits is not None:
+            return self.bits.event()
+        event = self.noise.event(self.model.contexts, live=live)
+        return aggregated(event) if self.trust == AGGREGATED else event
+
+    def score_noise(self, choice: int, slots: int) -> FloatArray:
+        """The deviations of the entries of the score of a batch of so many slots, as drawn."""
+        if self.bits is not None:
+            return self.bits.deviations(self.model, choice, slots)
+        return self._times * self.noise.of_score(self.model.contexts, choice)
+
+    def released_noise(self, choice: int) -> FloatArray:
+        """What is drawn when a batch is released: by one aggregator, where there are two. Bits have theirs already."""
+        return float(self.drawn and self.bits is None) * self.noise.of_score(self.model.contexts, choice)
+
+    def noise_of_slots(self, choice: int) -> FloatArray | None:
+        """The deviations that each slot adds by itself, where reports have noise of their own and batches none."""
+        if self.bits is None or self.trust != LOCAL:
+            return None
+        return self.bits.deviations(self.model, choice, 1)
+
+    @property
+    def description_noise(self) -> float | None:
+        """The deviation of an entry of descriptions, as drawn; None where nothing is said of customers."""
+        return None if self.bits is not None else self._times * self.noise.description
+
+    @property
+    def earned_scales(self) -> tuple[float, float]:
+        """Laplace scales of what the holdout earned, and the others, as drawn.
+
+        Of two aggregators' noise those of one number with the same variance: its moments are no smaller.
+        """
+        times = 0.0 if self.bits is not None else self._times
+        return times * self.noise.earned[0], times * self.noise.earned[1]
+
+    @property
+    def _times(self) -> float:
+        """How many times the noise of one release there is: two aggregators each add all of it."""
+        return (math.sqrt(2.0) if self.trust == AGGREGATED else 1.0) if self.drawn else 0.0
 
     def next_count(self, slots: int) -> int:
         """How many slots the batch after these should have, if that is safe."""
@@ -105,29 +152,66 @@ def cautious(
     drawn: bool = True,
     response_doubt: float | None = None,
     prior: Prior | None = None,
+    trust: str = CENTRAL,
 ) -> CautiousRules:
     """The rules for a budget and a product; `response_doubt` replaces RESPONSE where a shop knows better."""
+    checks.one_of(TRUST, trust=trust)
     conversion = model.conversion
     if not 1e-6 <= conversion <= 1.0 - 1e-6:
         raise InvalidInput(f"conversion must lie between 0.000001 and 0.999999, got {conversion!r}")
+    if drawn and trust in (LOCAL, SHUFFLE):
+        model = replace(model, narrow=True)
     noise = calibrate(claimed, contexts=model.contexts, least=model.least, most=model.most, adjacency=adjacency)
-    uncertain = 4.0 * noise.scales(0)[0] ** 2 / (conversion * (1.0 - conversion)) if drawn else 0.0  # of two sides
+    bits = _bits(trust, claimed, model, horizon) if drawn else None
+    first, middle = _lengths(trust, noise, bits, model) if drawn else (SHORTEST, SHORTEST)
     doubt = RESPONSE if response_doubt is None else response_doubt
     return CautiousRules(
         model=model,
         noise=noise,
         deviations=(LEVEL, ATTRIBUTES, doubt * model.response, PERSONAL * model.response),
-        first=max(SHORTEST, math.ceil(FIRST * uncertain)),
-        middle=max(SHORTEST, math.ceil(MIDDLE * uncertain)),
+        first=first,
+        middle=middle,
         growth=GROWTH,
         risk=risk,
         horizon=horizon,
         holdout=holdout,
         drawn=drawn,
         prior=prior,
+        trust=trust,
+        bits=bits,
     )
+
+
+def _bits(trust: str, claimed: EpsilonDelta, model: ShopModel, horizon: int) -> BitNoise | None:
+    """What devices send, if they send bits."""
+    if trust == LOCAL:
+        return report_noise.local(claimed)
+    if trust != SHUFFLE:
+        return None
+    first = min(FIRST * _uncertain(report_noise.typical(claimed, model), model), 0.5 * horizon)
+    shortest = max(SHORTEST, math.ceil(report_noise.PRESENT * 0.5 * first))
+    return report_noise.shuffled(claimed, shortest, max(shortest, horizon))
+
+
+def _lengths(trust: str, noise: MomentNoise, bits: BitNoise | None, model: ShopModel) -> tuple[int, int]:
+    """Slots in the first batch, and in one before batches grow with what is known."""
+    if trust == LOCAL and bits is not None:  # as without noise, with as many customers as tell as much
+        each = bits.deviations(model, 0, 2)[0] ** 2
+        tells = math.ceil(SHORTEST * (1.0 + _uncertain(0.5 * each, model)))
+        return tells, tells
+    variance = 2.0 * noise.scales(0)[0] ** 2 * (2.0 if trust == AGGREGATED else 1.0)
+    if bits is not None:
+        first = round(2.0 * bits.steps[0][0] / report_noise.PRESENT)
+        variance = bits.deviations(model, 0, first)[0] ** 2
+    uncertain = _uncertain(variance, model)
+    return max(SHORTEST, math.ceil(FIRST * uncertain)), max(SHORTEST, math.ceil(MIDDLE * uncertain))
+
+
+def _uncertain(variance: float, model: ShopModel) -> float:
+    """Customers whose purchases are as uncertain as noise of this variance on each of two sides."""
+    return 2.0 * variance / (model.conversion * (1.0 - model.conversion))
 
 
 def without_noise(rules: CautiousRules) -> CautiousRules:
     """These rules with no noise drawn: what privacy costs is the difference. Claims nothing."""
-    return replace(rules, drawn=False)
+    return replace(rules, drawn=False, bits=None)

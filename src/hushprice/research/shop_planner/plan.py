@@ -20,6 +20,7 @@ from hushprice.product import Product, check_product
 from hushprice.research.shop_planner.holdout import visitors_to_show
 from hushprice.research.shop_planner.likely_worlds import likely_worlds
 from hushprice.research.shop_planner.runs import DailyEarnings, ShopRun, play_all, shop_runs
+from hushprice.settings import TRUST
 from hushprice.shops.trials import Progress
 from hushprice.shops.world import World
 from hushprice.shops.worlds import Crowd
@@ -78,6 +79,18 @@ class EpsilonPrice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TrustPrice:
+    """What one trust model leaves to earn, in the same shops; the shop is trusted in the first of them."""
+
+    trust: str
+    gain: float
+    error: float | None
+    cost: float  # below the shop being trusted
+    cost_error: float | None
+    times: float | None  # as many customers are needed as where the shop is trusted, for the same gain; None: none do
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlannedHoldout:
     """Visitors and days until a difference can be seen, with a power of 80 % at 5 %."""
 
@@ -113,6 +126,7 @@ class ShopPlan:
     pays_from: int | None  # the first day from which the median stays above staying; None: not in these days
     ways: list[PricingWay]
     epsilons: list[EpsilonPrice]
+    trusts: list[TrustPrice]  # none where no trust model was asked about
     holdout: PlannedHoldout
     worst: WorstMoment
     runs: dict[str, list[DailyEarnings]]  # by pricing, in every shop that it was run in
@@ -146,7 +160,7 @@ class ShopPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """The machine interface of `hushprice plan --product ... --format json`."""
-        parts = ("schedule", "ways", "epsilons")
+        parts = ("schedule", "ways", "epsilons", "trusts")
         return {
             "epsilon": self.product.epsilon,
             "delta": self.delta,
@@ -194,6 +208,7 @@ def plan_shop(
     visitors_per_day: int,
     days: int | None = None,
     epsilons: Sequence[float] = EPSILONS,
+    trusts: Sequence[str] = (),
     show_difference: float = DIFFERENCE,
     holdout: float = HOLDOUT,
     world: World | None = None,
@@ -208,7 +223,7 @@ def plan_shop(
 
     `days` are 90, or as many as bring 250,000 visitors. Without a `world` every shop has its own, drawn from what the
     product says; `customers` come to it, or whoever the schema allows. The product's own epsilon is always planned;
-    `epsilons` are set beside it.
+    `epsilons` are set beside it, and so are trust models other than `central` (docs/guide/trust.md).
     """
     check_product(product)
     checks.whole(1, visitors_per_day=visitors_per_day)
@@ -221,6 +236,8 @@ def plan_shop(
         raise InvalidInput("customers come with the world; both are given")
     for each in epsilons:
         checks.positive(epsilon=each)
+    for each_trust in trusts:
+        checks.one_of(TRUST, trust=each_trust)
     promised = PlannedHoldout(
         share=float(holdout),
         difference=float(show_difference),
@@ -230,7 +247,7 @@ def plan_shop(
     began = time.perf_counter()
     worlds = _worlds(product, world, customers, trials, seed)
     shops = shop_runs(product, worlds, visitors_per_day=visitors_per_day, days=days, seed=seed)
-    asked = _asked(shops, sorted({float(each) for each in epsilons}))
+    asked = _asked(shops, sorted({float(each) for each in epsilons}), [each for each in TRUST[1:] if each in trusts])
     flat = [run for runs in asked.values() for run in runs]
     played = iter(play_all(flat, workers=workers, progress=progress, announce=announce))
     runs = {name: [next(played) for _ in some] for name, some in asked.items()}
@@ -249,6 +266,7 @@ def plan_shop(
         pays_from=_pays_from(curve),
         ways=[_way(name, main, runs) for name in (PERSONAL, ONE_PRICE, TRIED) if name in runs],
         epsilons=_epsilon_prices(product, runs),
+        trusts=_trust_prices(product, runs),
         holdout=promised,
         worst=_worst([run.worst for run in runs[main]], product.risk),
         runs=runs,
@@ -274,7 +292,7 @@ def _worlds(product: Product, world: World | None, crowd: Crowd | None, count: i
     return [likely.world(number) for number in range(count)]
 
 
-def _asked(shops: list[ShopRun], epsilons: list[float]) -> dict[str, list[ShopRun]]:
+def _asked(shops: list[ShopRun], epsilons: list[float], trusts: list[str]) -> dict[str, list[ShopRun]]:
     """Every run, by its pricing. The first is the plan; the others are beside it in some of its shops."""
     some, own = shops[: max(COMPARED, len(shops) // 3)], shops[0].product.epsilon
     asked = {(main := _main(shops[0].product)): shops}
@@ -284,6 +302,7 @@ def _asked(shops: list[ShopRun], epsilons: list[float]) -> dict[str, list[ShopRu
     for each in epsilons:
         if each != own:
             asked[_named(each)] = [replace(shop, product=replace(shop.product, epsilon=each)) for shop in some]
+    asked.update({_trusted(each): [replace(shop, trust=each) for shop in some] for each in trusts})
     return {**asked, OFF: [replace(shop, noise=False) for shop in some]}
 
 
@@ -293,6 +312,30 @@ def _main(product: Product) -> str:
 
 def _named(epsilon: float) -> str:
     return f"epsilon {epsilon!r}"
+
+
+def _trusted(trust: str) -> str:
+    return f"trust {trust}"
+
+
+def _trust_prices(product: Product, runs: dict[str, list[DailyEarnings]]) -> list[TrustPrice]:
+    """The trust models that were asked about, after `central`, with which they are compared."""
+    asked = [trust for trust in TRUST if _trusted(trust) in runs]
+    if not asked:
+        return []
+    central = runs[_main(product)][: len(runs[OFF])]
+    own, found = _ends(central), {TRUST[0]: central, **{trust: runs[_trusted(trust)] for trust in asked}}
+    gains = np.mean([run.gains for run in central], axis=0)
+    prices = []
+    for trust, played in found.items():
+        ends = _ends(played)
+        (gain, error), (cost, cost_error) = _mean(ends), _mean(own - ends)
+        # The first day on which as much has been earned where the shop is trusted.
+        earlier = np.flatnonzero(gains >= gain)
+        times = gains.size / (1.0 + earlier[0]) if gain > 0.0 and earlier.size else None
+        price = TrustPrice(trust=trust, gain=gain, error=error, cost=cost, cost_error=cost_error, times=times)
+        prices.append(price)
+    return prices
 
 
 def _curve(gains: list[FloatArray], visitors_per_day: int) -> list[PlannedDay]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hushprice.product import Product
+from hushprice.settings import TRUST
 from hushprice.shops.trials import DEFAULT, Progress, run_shop
 from hushprice.shops.world import Contexts, World
 from hushprice.simulation.subprocess_pool import SubprocessPool, cores
@@ -32,6 +33,7 @@ class ShopRun:
     days: int
     seed: int
     noise: bool = True
+    trust: str = TRUST[0]
 
     @property
     def without_attributes(self) -> ShopRun:
@@ -103,6 +105,7 @@ def play(run: ShopRun) -> DailyEarnings:
         trials=1,
         seed=run.seed,
         noise=run.noise,
+        trust=run.trust,
         workers=1,
     )
     worst = result.worst()  # refuses a world in which staying earns nothing

@@ -56,6 +56,7 @@ class Limits:
     risk: float
     noise: tuple[FloatArray, ...]  # deviations of a score's entries, for each of the choices
     horizon: int
+    each: tuple[FloatArray | None, ...] = ()  # what each slot adds by itself, where that is all the noise there is
     banked: float = 0.0  # what batches before `past` gained, in visits at today's price
 
 
@@ -205,12 +206,14 @@ class _Lessons:
         found = score_model(model, people, rule, belief.theta, belief.theta, 1.0)
         jacobian, sampling = found.jacobian[used], found.sampling[np.ix_(used, used)]
         noise = self._limits.noise[rule.choice][used]
+        each = self._limits.each[rule.choice] if self._limits.each else None
         misfit = misfit_of(found, belief.covariance)[used]
         luck = _normals(used.size, _FEW, 1)
         best = -np.inf
         for slots, count in allowed:
             releases = min(max(count / rule.count, 1.0), _MOST_RELEASES)
-            variance = count * sampling + np.diag(count * count * misfit + (releases * noise * noise + 1e-9))
+            drawn = releases * noise * noise if each is None else count * each[used] ** 2
+            variance = count * sampling + np.diag(count * count * misfit + (drawn + 1e-9))
             moved = count * jacobian @ belief.covariance
             gains = np.linalg.solve(variance + count * moved @ jacobian.T, moved)
             seen = count * self._away @ jacobian.T + luck @ np.linalg.cholesky(variance).T

@@ -47,7 +47,7 @@ class CautiousQuoter:
     def __init__(self, rules: CautiousRules, rule: Rule | None = None) -> None:
         self.rules = rules
         self.version = 0  # batches accepted
-        self.population = populations.Population(rules.model.contexts, rules.noise.description if rules.drawn else 0.0)
+        self.population = populations.Population(rules.model.contexts, rules.description_noise or 0.0)
         self.origin = beliefs.first_belief(self._deviations)  # what the batches below are fitted from
         self.changed = 0  # times that demand was found to have changed
         self.batches: list[ReleasedBatch] = []  # since then
@@ -85,9 +85,10 @@ class CautiousQuoter:
 
     def _plan(self) -> None:
         rules = self.rules
-        noise = tuple(rules.score_noise(choice) for choice in range(len(instruments.SHARES)))
-        limits = Limits(risk=rules.risk, noise=noise, horizon=rules.horizon, banked=self.banked)
-        count = rules.next_count(self.batch)
+        count, choices = rules.next_count(self.batch), range(len(instruments.SHARES))
+        noise = tuple(rules.score_noise(choice, count) for choice in choices)
+        each = tuple(rules.noise_of_slots(choice) for choice in choices)
+        limits = Limits(risk=rules.risk, noise=noise, each=each, horizon=rules.horizon, banked=self.banked)
         rule = plan(self.model, self.population.people(), self.belief, self.past, limits, count, self.batch)
         # Never wider than planned. What is tried out is what is charged: both prices of the coin can be.
         self.rule = replace(rule, spread=self.model.fitting(rule.spread))
@@ -120,13 +121,14 @@ class CautiousQuoter:
         score = checks.vector(instruments.entries(model.contexts), score=release.score)
         described = checks.vector(populations.entries(model.contexts), descriptions=release.descriptions)
         self.earned = self.earned + checks.vector(2, earnings=release.earnings)
-        self.population.add(described, self.rule.count)
+        if self.rules.description_noise is not None:
+            self.population.add(described, self.rule.count)
         people = self.population.people()
         made = ReleasedBatch(
             rule=rule,
             theta=self.belief.theta,
             score=score,
-            noise=self.rules.score_noise(rule.choice),
+            noise=self.rules.score_noise(rule.choice, self.rule.count),
         )
         self._look(release, people, made)
         self.past.append(Past(rule=rule, theta=self.belief.theta, changes=changes_of(model, people, made, self.belief)))
@@ -151,7 +153,7 @@ class CautiousQuoter:
         batch = Earned(
             sums=(apart, priced),
             slots=(self.rule.count - made.rule.count, made.rule.count),
-            scales=self.rules.noise.earned if self.rules.drawn else (0.0, 0.0),
+            scales=self.rules.earned_scales,
         )
         usual = self.model.conversion * self.model.margin / (self.model.margin + self.model.highest)
         self.health = self.health.after_score(self.model, people, made).after_earnings(

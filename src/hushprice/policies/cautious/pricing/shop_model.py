@@ -22,6 +22,7 @@ from hushprice.types import FloatArray
 
 _LARGEST = 700.0  # exp() of it is finite
 _HELD = 5.0  # times the expected chance to buy, or not to buy: what a purchase is compared with, at most
+_NARROW = 2.0  # times the expected odds, where residuals become bits: a wide range makes them coarse
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +35,7 @@ class ShopModel:
     response: float
     lowest: float  # relative price of the floor, in [-1, 0)
     highest: float
+    narrow: bool = False  # are residuals sent as bits?
     step: float = 0.0  # prices that can be charged are `lowest` and every so much above it; 0: any price can be
 
     def __post_init__(self) -> None:
@@ -57,11 +59,15 @@ class ShopModel:
     @property
     def least(self) -> float:
         """The least chance of a purchase that one is compared with: the narrower, the less noise is needed."""
+        if self.narrow:
+            return float(expit(self.level - math.log(_NARROW)))
         return max(0.0, 1.0 - _HELD * (1.0 - self.conversion))
 
     @property
     def most(self) -> float:
         """The largest chance of a purchase that one is compared with."""
+        if self.narrow:
+            return float(expit(self.level + math.log(_NARROW)))
         return min(1.0, _HELD * self.conversion)
 
     def held(self, believed: FloatArray) -> FloatArray:

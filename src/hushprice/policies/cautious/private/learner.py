@@ -14,14 +14,15 @@ from scipy.special import expit
 from hushprice import checks
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.noise import NoiseSource, Normals, System, Tape
+from hushprice.numerics import tape
 from hushprice.policies.cautious.noise import open_ledger
 from hushprice.policies.cautious.pricing.instruments import SHARES, entries, instruments
 from hushprice.policies.cautious.pricing.population import described
 from hushprice.policies.cautious.pricing.shop_model import with_constant
 from hushprice.policies.cautious.private.exact_batch import ExactSums
-from hushprice.policies.cautious.private.sums import BatchSums, Contributions, IdealSums
-from hushprice.policies.cautious.rules import CautiousRules
-from hushprice.privacy.events import LaplaceBatches, NotPrivate
+from hushprice.policies.cautious.private.sums import BatchSums, Contributions, IdealShares, IdealSums
+from hushprice.policies.cautious.rules import CENTRAL, CautiousRules
+from hushprice.privacy.events import AggregatedBatches, Event, LaplaceBatches, NotPrivate
 from hushprice.releases import MomentRelease
 from hushprice.types import BoolArray, FloatArray
 
@@ -32,10 +33,12 @@ class CautiousLearner:
     def __init__(self, *, rules: CautiousRules, source: NoiseSource, choice: int) -> None:
         self._rules = rules
         self._model = rules.model
-        contexts, noise = rules.model.contexts, rules.noise
+        noise = rules.noise
         if not (noise.least <= rules.model.least and rules.model.most <= noise.most):  # of a file, or other constants
             raise InvalidInput("rules must have noise for what residuals are taken from in this version")
-        self.event = noise.event(contexts, live=not source.simulated) if rules.drawn else NotPrivate()
+        if rules.trust != CENTRAL and not source.simulated:
+            raise InvalidInput(f"trust {rules.trust!r} keeps records away from here: whoever learns is given reports")
+        self.event = rules.event(live=not source.simulated) if rules.drawn else NotPrivate()
         self.ledger = open_ledger(noise, self.event, rules.paid).spend(self.event)  # all batches are one release
         self.batch = _sums(rules, source, self.event)
         self.count = 0  # slots, of all batches
@@ -142,7 +145,7 @@ class CautiousLearner:
         if self.last is None:
             if self.count == self._begun:  # simulated noise goes by slots: it would be the last batch's again
                 raise InvalidInput("a batch without a slot has nothing to release")
-            sums = self.batch.release(self._rules.score_noise(self.choice), self.count)
+            sums = self.batch.release(self._rules.released_noise(self.choice), self.count)
             self.last = MomentRelease(*sums, self.count, self.event, self.priced)
         return self.last
 
@@ -155,15 +158,28 @@ def _along(rows: FloatArray, direction: FloatArray) -> FloatArray:
     return np.asarray((rows * direction).sum(axis=1))
 
 
-def _sums(rules: CautiousRules, source: NoiseSource, event: LaplaceBatches | NotPrivate) -> BatchSums:
+def _sums(rules: CautiousRules, source: NoiseSource, event: Event) -> BatchSums:
     """Ideal noise from a tape, exact noise from the operating system; without noise the two are the same sums."""
     if isinstance(event, LaplaceBatches) and isinstance(source, System):
         return ExactSums(event=event, source=source)
     given = rules.noise.event(rules.model.contexts, live=False)
     sizes = (entries(given.contexts), given.descriptions, 2)
-    if isinstance(event, NotPrivate):
+    if not isinstance(event, LaplaceBatches):  # no noise at all, or noise of the reports
         return IdealSums(sizes=sizes, noise=(0.0, (0.0, 0.0)), source=Tape(0, 0))
     if not isinstance(source, Normals):
         raise InvalidInput(f"source {source.label!r} gives no normals, which the batches need")
     apart, priced = (math.sqrt(2.0) * scale for scale in event.earned_scales)
-    return IdealSums(sizes=sizes, noise=(event.description_noise, (apart, priced)), source=source)
+    noise_of = (event.description_noise, (apart, priced))
+    if isinstance(event, AggregatedBatches):
+        return IdealShares(sizes=sizes, noise=noise_of, sources=(source, _Elsewhere(source)))
+    return IdealSums(sizes=sizes, noise=noise_of, source=source)
+
+
+class _Elsewhere:
+    """The second aggregator's simulated noise: of a stream that the first does not use."""
+
+    def __init__(self, source: Normals) -> None:
+        self._source = source
+
+    def normals(self, stream: int, period: int, count: int) -> FloatArray:
+        return self._source.normals(tape.OUTPUT_NOISE, period, count)

@@ -90,3 +90,21 @@ class IdealSums:
 
     def __repr__(self) -> str:
         return "IdealSums(<sensitive>)"
+
+
+class IdealShares(IdealSums):
+    """What two aggregators' totals add up to: each has added all of the noise (trust `aggregated`)."""
+
+    def __init__(
+        self,
+        *,
+        sizes: tuple[int, int, int],
+        noise: tuple[float, tuple[float, float]],
+        sources: tuple[Normals, Normals],
+    ) -> None:
+        super().__init__(sizes=sizes, noise=noise, source=sources[0])
+        self._other = IdealSums(sizes=sizes, noise=noise, source=sources[1])  # noise alone: shares are in the first
+
+    def release(self, score_noise: FloatArray, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        first, second = super().release(score_noise, records), self._other.release(score_noise, records)
+        return first[0] + second[0], first[1] + second[1], first[2] + second[2]
