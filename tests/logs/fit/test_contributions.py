@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from tests.logs.fit.fit_logs import PRODUCT, ArrayLog, drawn, noise_of, state_of
+from scipy.special import expit
+from tests.logs.fit.fit_logs import PRODUCT, THETA, ArrayLog, drawn, noise_of, state_of
 
 from hushprice.errors import InvalidInput
 from hushprice.logs.fit import description
+from hushprice.logs.fit.description import Moments
 from hushprice.logs.fit.fit_noise import DESCRIPTION_SHARE, SCORE_SHARES
+from hushprice.logs.fit.likeness import likeness_of
 from hushprice.logs.fit.passes_of_fit import FitState
-from hushprice.logs.fit.score_plan import ScorePlan, poured
+from hushprice.logs.fit.score_plan import ScorePlan, plan_score, poured
 from hushprice.logs.fit.whole_sums import Adding
 from hushprice.logs.passes import run_pass
 from hushprice.logs.rows import LogRows
 from hushprice.noise import Tape
+from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.privacy.certificates.fit_facts import entries
 from hushprice.product import Product
 from hushprice.types import FloatArray
@@ -83,9 +88,7 @@ def test_two_rows_of_a_score_are_at_most_one_apart(k: int, conversion: float) ->
 
 
 def _at(plan: ScorePlan, theta: FloatArray) -> ScorePlan:
-    return ScorePlan(
-        plan.model, theta, plan.centre, plan.whitening, plan.price_scale, plan.weights, plan.largest, plan.mirrored
-    )
+    return replace(plan, theta=theta)
 
 
 def test_a_belief_beyond_all_floats_keeps_to_the_bounds() -> None:
@@ -140,6 +143,21 @@ def test_a_block_that_could_pass_64_bits_is_refused() -> None:
     count = (1 << 20) + 1
     with pytest.raises(InvalidInput, match="at most 1048576 rows"):
         Adding(1)(LogRows(np.zeros((count, 0)), np.zeros(count), np.zeros(count), None, None, 0))
+
+
+def test_weights_are_those_of_maximum_likelihood_where_noise_is_small() -> None:
+    likeness = likeness_of(Moments(1e9, np.zeros(3), np.eye(3) * 0.3))
+    plan = plan_score(
+        model=model_of(PRODUCT),
+        moments=Moments(1e9, np.zeros(3), np.eye(3) * 0.3),
+        likeness=likeness,
+        theta=THETA,
+        covariance=np.eye(6),
+        noise=1e-3,
+    )
+    chances = expit(likeness.log_odds(model_of(PRODUCT), THETA))
+    assert plan.heaviest == 1.0
+    assert np.mean(plan.residual_weights(chances) == 1.0) > 0.95
 
 
 def test_length_is_poured_where_the_least_variance_is_left() -> None:

@@ -6,8 +6,8 @@ Score i published S_i = sum of q psi (y - f(theta_i)) + noise. Its expectation u
 
 and the belief is the minimum of (S - E)' V^-1 (S - E) and the first belief, by Gauss-Newton steps, S and E all scores
 in one. The scores are of the same rows, so V holds their sampling covariances; on its diagonal are noise, and a share
-of what the likeness may get wrong, which is small for scores taken near theta. How far attributes matter is scaled to
-what makes the releases most likely (empirical Bayes), as policy cautious does.
+of what the likeness may get wrong, which is small for scores taken near theta. How far attributes matter, and
+how far the shop may be wrong, are scaled to what makes the releases most likely (empirical Bayes).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from hushprice.types import FloatArray
 
 MISFIT = 0.1  # of what a row of the likeness adds to a score's expectation: how far off the likeness may be
 _SCALES = (0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+_WORD = (1.0, 2.0, 4.0)  # a shop whose word on level and response the log contradicts is believed less
 _DOUBTFUL = 0.25  # log-likelihood that a scale must gain for each squared doubling
 _STEPS = 15
 _LONGEST = 2.0  # of a step, in deviations of the first belief
@@ -82,17 +83,16 @@ def estimated(
 
 
 def _likeliest(deviations: FloatArray, curvature: FloatArray, pull: FloatArray) -> FloatArray:
-    """The first belief's deviations with those of attributes, and of attributes times price, scaled."""
+    """The first belief's deviations: those of the shop's word, attributes, and attributes times price, scaled."""
     half = deviations.size // 2
-    best, chosen = -math.inf, deviations
-    for attributes, personal in itertools.product(_SCALES, _SCALES) if half > 1 else ():
-        tried = deviations.copy()
-        tried[1:half] *= attributes
-        tried[half + 1 :] *= personal
-        factor = np.linalg.cholesky(curvature + np.diag(tried**-2))
-        fit = np.linalg.solve(factor, pull)
-        doubt = _DOUBTFUL * (math.log2(attributes) ** 2 + math.log2(personal) ** 2)
-        likelihood = 0.5 * float(fit @ fit) - float(np.log(np.diag(factor)).sum() + np.log(tried).sum()) - doubt
-        if likelihood > best:
-            best, chosen = likelihood, tried
-    return chosen
+    scales = _SCALES if half > 1 else (1.0,)
+    chosen = np.array(list(itertools.product(_WORD, scales, scales)))
+    tried = np.tile(deviations, (len(chosen), 1))
+    tried[:, [0, half]] *= chosen[:, :1]
+    tried[:, 1:half] *= chosen[:, 1:2]
+    tried[:, half + 1 :] *= chosen[:, 2:]
+    factors = np.linalg.cholesky(curvature + np.eye(deviations.size) * (tried**-2)[:, None, :])
+    fits = np.linalg.solve(factors, np.broadcast_to(pull, tried.shape)[:, :, None])[:, :, 0]
+    lost = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1) + np.log(tried).sum(axis=1)
+    likelihoods = 0.5 * (fits * fits).sum(axis=1) - lost - _DOUBTFUL * (np.log2(chosen) ** 2).sum(axis=1)
+    return np.asarray(tried[int(np.argmax(likelihoods))])

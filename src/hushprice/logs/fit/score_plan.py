@@ -3,16 +3,19 @@
 With u = [1; u_x] * [1; u_z], x and z whitened by the description, a row adds t psi / (1 + L),
 
     psi = [a_0; own],  own = a_j u_j held to length b,  a_0^2 + b^2 = 1,  2 b <= 1 + L,
-    t = q (y - s) held to [-L, 1],  q = min(1 / (1 - s), L / s),
+    t = q (y - s) held to [-L, 1],  q = min(c, 1 / (1 - s), L / s),
 
 s the probability of a purchase at theta (of none, both mirrored, where more than half buy). q and psi do not depend on
-y, so the sum has mean zero at the truth: weights instead of clipping (docs/proofs/log_fit.md, section 3).
+y, so the sum has mean zero at the truth: weights instead of clipping (docs/proofs/log_fit.md, section 3). With c = 1
+and L at the largest s it is the score of maximum likelihood, whose sampling error is least; larger weights outshout
+more noise. L and c are those that leave the least variance, sampling and noise together.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,12 +26,11 @@ from hushprice.logs.fit.likeness import Likeness
 from hushprice.policies.cautious.pricing.shop_model import ShopModel
 from hushprice.types import FloatArray
 
-_MOST_LIKELY = 0.9  # quantile of s on the likeness
-_ROOM = 1.5  # times its odds: L
-_LEAST_LARGEST = 0.02
-_WIDTH = 0.8  # of own, in deviations of the root of its squared length, where noise is as large as sampling
-_WIDTHS = (0.2, 0.9)
-_PRICED = 2.0  # times as bad as any other doubt is one about the price response
+_LARGEST = tuple(2.0 ** (-0.5 * step) for step in range(12))  # L, those that are tried
+_HEAVIEST = (1.0, 1.25, 1.5, 2.0, 4.0)  # c
+# Root of the squared length of own, before it is held, in units of what it is held to: with the first, rows up to twice
+# as long are not held. It grows with the root of noise by sampling: what is held is biased where the model is wrong.
+_WIDTHS = (0.5, 0.9)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +44,7 @@ class ScorePlan:
     price_scale: float
     weights: FloatArray  # a
     largest: float  # L
+    heaviest: float  # c
     mirrored: bool
 
     @property
@@ -54,7 +57,8 @@ class ScorePlan:
         rare = self.rare(chances)
         # A chance of 0 or 1 is a float's: its weight is bounded by the other of the two.
         tiny = 1e-300
-        return np.minimum(1.0 / np.maximum(1.0 - rare, tiny), self.largest / np.maximum(rare, tiny))
+        free = np.minimum(1.0 / np.maximum(1.0 - rare, tiny), self.heaviest)
+        return np.minimum(free, self.largest / np.maximum(rare, tiny))
 
     def rare(self, chances: FloatArray) -> FloatArray:
         """s: of whichever outcome was taken to be the rarer."""
@@ -102,34 +106,36 @@ def plan_score(
     k, size = model.contexts, model.size
     mirrored = model.level > 0.0
     chances = expit(likeness.log_odds(model, theta))
-    rare = 1.0 - chances if mirrored else chances
-    likely = min(float(np.quantile(rare, _MOST_LIKELY)), 0.5)
-    largest = min(1.0, max(_LEAST_LARGEST, _ROOM * likely / (1.0 - likely)))
-    whitening = np.linalg.inv(np.linalg.cholesky(moments.covariance[:k, :k])) if k else np.zeros((0, 0))
     given: dict[str, Any] = {
         "model": model,
         "theta": theta,
         "centre": moments.mean,
-        "whitening": whitening,
+        "whitening": np.linalg.inv(np.linalg.cholesky(moments.covariance[:k, :k])) if k else np.zeros((0, 0)),
         "price_scale": 1.0 / math.sqrt(float(moments.covariance[k, k])),
-        "largest": largest,
         "mirrored": mirrored,
     }
-    plain = ScorePlan(weights=np.zeros(size), **given)
-    q = plain.residual_weights(chances)
-    variance = chances * (1.0 - chances)
-    slope, spread = float(np.mean(q * variance)), float(np.mean(q * q * variance))
-    deviation = noise * (1.0 + largest)
-    doubt = np.diag(_turned(plain) @ covariance @ _turned(plain).T)
-    alpha = (deviation / (likeness.count * slope)) ** 2
-    matters = np.where(np.arange(size) == k + 1, _PRICED, 1.0)
-    shares = poured(doubt, alpha, spread / (slope * slope * likeness.count), matters)
-    ratio = deviation * math.sqrt(size / (likeness.count * spread))
-    width = min(max(_WIDTH * math.sqrt(ratio), _WIDTHS[0]), _WIDTHS[1])
-    constant = max(math.sqrt(float(shares[0])), math.sqrt(max(0.0, 1.0 - (0.5 * (1.0 + largest)) ** 2)))
+    plain = ScorePlan(weights=np.zeros(size), largest=1.0, heaviest=1.0, **given)
+    turned = _turned(plain)
+    doubt = np.diag(turned @ covariance @ turned.T)
+    # The price response matters as much as all else together.
+    matters = np.where(np.arange(size) == k + 1, size - 1.0, 1.0)
+    best = (math.inf, plain, doubt, 0.0)
+    for largest, heaviest in itertools.product(_LARGEST, _HEAVIEST):
+        tried = replace(plain, largest=largest, heaviest=heaviest)
+        q, variance = tried.residual_weights(chances), chances * (1.0 - chances)
+        slope, spread = float(np.mean(q * variance)), float(np.mean(q * q * variance))
+        alpha = (noise * (1.0 + largest) / (likeness.count * slope)) ** 2
+        beta = spread / (slope * slope * likeness.count)
+        shares = poured(doubt, alpha, beta, matters)
+        left = float(np.sum(matters * _left(doubt, alpha, beta, shares)))
+        if left < best[0]:
+            best = (left, tried, shares, noise * (1.0 + largest) * math.sqrt(size / (likeness.count * spread)))
+    _, chosen, shares, ratio = best
+    width = min(_WIDTHS[0] * math.sqrt(max(ratio, 1.0)), _WIDTHS[1])
+    constant = max(math.sqrt(float(shares[0])), math.sqrt(max(0.0, 1.0 - (0.5 * (1.0 + chosen.largest)) ** 2)))
     own = math.sqrt(max(1.0 - constant * constant, 0.0))
     rest = np.sqrt(shares[1:] / max(float(shares[1:].sum()), 1e-300)) * (own * width)
-    return ScorePlan(weights=np.concatenate([[constant], rest]), **given)
+    return replace(chosen, weights=np.concatenate([[constant], rest]))
 
 
 def _turned(plan: ScorePlan) -> FloatArray:
@@ -158,3 +164,8 @@ def poured(doubt: FloatArray, alpha: float, beta: float, matters: FloatArray) ->
         low, high = (middle, high) if at(middle).sum() > 1.0 else (low, middle)
     shares = at(low)
     return np.asarray(shares / shares.sum())
+
+
+def _left(doubt: FloatArray, alpha: float, beta: float, shares: FloatArray) -> FloatArray:
+    """The variances that are left after a score with these shares."""
+    return np.asarray(doubt * (alpha + beta * shares) / ((doubt + beta) * shares + alpha))
