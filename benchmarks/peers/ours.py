@@ -21,7 +21,7 @@ from hushprice.simulation.run import prepare, run
 EPSILON = 1.0  # eps1 + eps2, with delta1 + delta2 = 2/T^2: the defaults
 PRIVATE = f"eps {EPSILON:g}, delta 2/T^2"
 SIMULATED = (  # name, policy, calibration, privacy
-    ("nonprivate, simulated", "nonprivate", "tight", "no"),
+    ("nonprivate, simulated", "nonprivate", None, "no"),
     ("noisy-newton, simulated", "noisy-newton", None, PRIVATE),
     ("noisy-newton without its noise", "noisy-newton", None, "no"),
     ("paper@tight, simulated", "paper", "tight", PRIVATE),
@@ -30,7 +30,7 @@ SIMULATED = (  # name, policy, calibration, privacy
     ("random price", "random", None, "reads nothing"),
 )
 LIVE = (
-    ("nonprivate, live", "nonprivate", "tight", "no"),
+    ("nonprivate, live", "nonprivate", None, "no"),
     ("noisy-newton, live", "noisy-newton", None, PRIVATE),
     ("paper@tight, live", "paper", "tight", PRIVATE),
 )
@@ -121,12 +121,11 @@ def simulated(
     for horizon in dict.fromkeys((min(SHORT, instance.horizon), instance.horizon)):
         job = prepare(
             policy,
-            calibration=calibration,
             horizon=horizon,
             dimension=instance.contexts.shape[2] + 1,
             epsilon=EPSILON,
             seed=seed,
-            **({} if noise else {"noise": False}),
+            **_asked(calibration, noise),
         )
         run(job, trials=1, workers=1)  # compile
         started = time.process_time()
@@ -142,7 +141,8 @@ def live(
 ) -> list[list[dict[str, Any]]]:
     """The live pricer, customer by customer, over SHORT periods: for its speed. Its regret is the simulated one's."""
     horizon, dimension = min(SHORT, instance.horizon), instance.contexts.shape[2] + 1
-    job = prepare(policy, calibration=calibration, horizon=horizon, dimension=dimension, epsilon=EPSILON, seed=seed)
+    given = _asked(calibration, noise=True)
+    job = prepare(policy, horizon=horizon, dimension=dimension, epsilon=EPSILON, seed=seed, **given)
     if not isinstance(job.policy, Policy):
         raise TypeError(f"policy must be a built-in one, got {policy!r}")
     shown = first_periods(instance, horizon)

@@ -194,3 +194,32 @@ def test_a_range_of_elasticities_is_how_much_the_first_belief_doubts_the_respons
     assert deviations[0] == pytest.approx(1.0 * wide.response)
     assert deviations[1] == pytest.approx(RESPONSE * plain.response)
     assert deviations[2] == pytest.approx(0.25 * surer.response)
+
+
+class _Here:
+    """Demand that cannot be sent to another process."""
+
+    def __init__(self, world: Logit) -> None:
+        self.contexts = lambda start, count, rng: world.contexts(start, count, rng)
+        self.probabilities = lambda start, contexts, prices: world.probabilities(start, contexts, prices)
+
+
+WORLD = Logit(conversion=0.02, elasticity=2.0, reference_price=25.0, attributes=(0.5,) * 9, crowd=mixed)
+
+
+@pytest.mark.parametrize("world", [WORLD, _Here(WORLD)], ids=["sent", "stays"])
+def test_trials_in_processes_of_their_own_are_the_same(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(workers: int) -> Any:
+        done: list[int] = []
+        found = hushprice.simulate(
+            "staying", product=PRODUCT, world=world, horizon=300, trials=4, workers=workers, keep_prices=True,
+            progress=lambda passed, _: done.append(passed),
+        )  # fmt: skip
+        assert done == [300, 600, 900, 1200]
+        return found
+
+    alone = run(1)
+    monkeypatch.setattr("hushprice.shops.trials._WORTHWHILE", 0.0)
+    together = run(2)
+    assert (alone.earnings == together.earnings).all()
+    assert (alone.prices == together.prices).all()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
+from hushprice.numerics.subprocess_pool import SubprocessPool, cores
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.delta import parse_delta
 from hushprice.privacy.earlier import claimed_after
@@ -27,6 +29,7 @@ from hushprice.types import FloatArray, IntArray
 
 BLOCK = 2048  # customers drawn at once; blocks have their own randomness, so every strategy meets the same customers
 CHECKPOINTS = 500
+_WORTHWHILE, _CALL = 10.0, 30.0  # seconds of work: what processes of their own take, and what one is given at once
 _CUSTOMERS, _LUCK, _STRATEGY = range(3)
 
 Progress = Callable[[int, int], None]
@@ -109,11 +112,10 @@ def run_shop(
     claimed = _claimed(job)
     done: list[_Trial] = []
     began = time.perf_counter()
-    with ThreadPoolExecutor(min(workers or os.cpu_count() or 1, trials)) as pool:
-        for trial in pool.map(lambda number: _run_trial(job, number), range(trials)):
-            done.append(trial)
-            if progress is not None:
-                progress(len(done) * horizon, trials * horizon)
+    for trial in _trials(job, trials, min(workers or cores(), trials)):
+        done.append(trial)
+        if progress is not None:
+            progress(len(done) * horizon, trials * horizon)
     return ShopResult(
         policy=policy,
         horizon=horizon,
@@ -147,6 +149,29 @@ class _Trial:
     earnings: FloatArray
     staying: FloatArray
     prices: FloatArray
+
+
+def _trials(job: ShopJob, trials: int, workers: int) -> Iterator[_Trial]:
+    """One after the other, or, where that would take long, in processes of their own: trials are nearly all Python."""
+    began = time.perf_counter()
+    yield _run_trial(job, 0)
+    seconds, rest = (time.perf_counter() - began) * (trials - 1), range(1, trials)
+    if workers == 1 or seconds < _WORTHWHILE:
+        yield from (_run_trial(job, number) for number in rest)
+        return
+    size = math.ceil(len(rest) / (workers * math.ceil(seconds / (workers * _CALL))))
+    parts = [rest[first : first + size] for first in range(0, len(rest), size)]
+    with closing(SubprocessPool(workers)) as pool:
+        calls = [pool.submit(_run_some, job, part) for part in parts]
+        for part, call in zip(parts, calls, strict=True):
+            while not wait([call], timeout=0.1).done:  # with a limit, so that Ctrl-C is heard
+                pass
+            # A world that cannot be sent to another process is played here; a broken one says here what is wrong.
+            yield from call.result() or _run_some(job, part)
+
+
+def _run_some(job: ShopJob, numbers: range) -> list[_Trial]:
+    return [_run_trial(job, number) for number in numbers]
 
 
 def _run_trial(job: ShopJob, number: int) -> _Trial:

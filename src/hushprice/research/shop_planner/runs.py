@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from hushprice.numerics.subprocess_pool import SubprocessPool, cores
 from hushprice.product import Product
 from hushprice.settings import TRUST
 from hushprice.shops.trials import DEFAULT, Progress, run_shop
 from hushprice.shops.world import Contexts, World
-from hushprice.simulation.subprocess_pool import SubprocessPool, cores
 from hushprice.types import FloatArray
 
 _CALLS = 2  # of each process's worth of runs, so that progress is seen; each call takes seconds to begin

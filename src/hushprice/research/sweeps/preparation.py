@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import cast
 
+from hushprice.numerics.subprocess_pool import cores, map_in_subprocesses
 from hushprice.policies.protocol import Policy
 from hushprice.research.sweeps.cell import Cell
-from hushprice.simulation.subprocess_pool import cores, map_in_subprocesses
 from hushprice.simulation.trial import Job
 
 START = 1.0  # seconds until a process can begin

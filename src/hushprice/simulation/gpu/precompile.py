@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from hushprice.numerics.subprocess_pool import SubprocessPool, cores
 from hushprice.simulation.gpu import trial_outputs
 from hushprice.simulation.gpu._numba_internals import argument_types, compile_without_device
 from hushprice.simulation.gpu.cuda import Generation
@@ -24,7 +25,6 @@ from hushprice.simulation.gpu.kernel import Kernel, KernelFiles, Launch, LaunchG
 from hushprice.simulation.gpu.kernel_shape import KernelShape
 from hushprice.simulation.gpu.policy_batches import batch_class, kernel_names
 from hushprice.simulation.gpu.session import GpuSession, KernelMakers, Workspace, kernel_name
-from hushprice.simulation.subprocess_pool import SubprocessPool, cores
 from hushprice.simulation.trial import Job
 
 _ORDER = "advance of paper", "estimate of paper", "begin of paper"

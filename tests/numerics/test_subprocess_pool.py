@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hushprice.simulation import subprocess_pool
-from hushprice.simulation.subprocess_pool import SubprocessPool, map_in_subprocesses
+from hushprice.numerics import subprocess_pool
+from hushprice.numerics.subprocess_pool import SubprocessPool, map_in_subprocesses
 from hushprice.types import FloatArray
 
 
