@@ -136,6 +136,11 @@ def simulated(
     return trials
 
 
+def _asked(calibration: str | None, noise: bool) -> dict[str, Any]:
+    """Settings that not every policy reads."""
+    return ({} if calibration is None else {"calibration": calibration}) | ({} if noise else {"noise": False})
+
+
 def live(
     policy: str, calibration: str | None, instance: Instance, seed: int, limit: float
 ) -> list[list[dict[str, Any]]]:
