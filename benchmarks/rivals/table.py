@@ -42,16 +42,18 @@ PRIVATE: dict[str, tuple[str, dict[str, Any]]] = {
     "**noisy-newton**": ("noisy-newton", {}),
     "**cautious**": ("cautious", {}),
     "paper, tight": ("paper", {}),
-    "shariff-sheffet": ("shariff-sheffet", {}),
-    "shariff-sheffet, published": ("shariff-sheffet", {"calibration": "published"}),
-    "shariff-sheffet-revenue": ("shariff-sheffet-revenue", {}),
-    "shuffle-glm": ("shuffle-glm", {}),
-    "shuffle-glm, published": ("shuffle-glm", {"calibration": "published"}),
-    "one-price": ("one-price", {}),
-    "mishra-ucb": ("mishra-ucb", {}),
-    "mishra-ucb, published": ("mishra-ucb", {"calibration": "published"}),
-    "ldp-mab": ("ldp-mab", {}),
-    "ldp-sgd": ("ldp-sgd", {}),
+    **{
+        label: (name, {} if name == label else {"calibration": "published"})
+        for label, name in (
+            *(("almost-free",) * 2, ("shuffle-glm",) * 2, ("shuffle-glm, published", "shuffle-glm")),
+            *(("offline-private",) * 2, ("shariff-sheffet",) * 2, ("shariff-sheffet, published", "shariff-sheffet")),
+            *(("shariff-sheffet-revenue",) * 2, ("one-price",) * 2),
+            *(("mishra-thompson",) * 2, ("mishra-thompson, published", "mishra-thompson")),
+            *(("mishra-ucb",) * 2, ("mishra-ucb, published", "mishra-ucb"), ("ldp-mab",) * 2),
+            *(("glm-pricing",) * 2, ("ldp-sgd",) * 2, ("ldp-glm",) * 2, ("ldp-glm, published", "ldp-glm")),
+            *(("tang",) * 2, ("tang, published", "tang")),
+        )
+    },
 }
 OPEN: dict[str, tuple[str, dict[str, Any]]] = {
     "fixed, best in hindsight": ("fixed", {}),
@@ -60,8 +62,8 @@ OPEN: dict[str, tuple[str, dict[str, Any]]] = {
     **{
         name: (name, {})
         for name in (
-            *("thompson", "ucb-glm", "glm-ucb", "wang-optimism", "rmlp", "mle-cycle"),
-            *("greedy-ils", "greedy-ils-dispersed", "ellipsoid"),
+            *("thompson", "ban-keskin", "ucb-glm", "wang-optimism", "glm-pricing-open", "glm-ucb", "rmlp"),
+            *("mle-cycle", "greedy-ils", "greedy-ils-dispersed", "private-bisection", "ellipsoid"),
         )
     },
 }

@@ -25,11 +25,20 @@ from hushprice.privacy.budget import EpsilonDelta, split
 from hushprice.settings import OPTIONS, PolicySettings, Settings
 
 HORIZON = 1000
-PURE = ("one-price", "mishra-ucb", "ldp-mab", "ldp-sgd")  # rivals that promise pure epsilon
-GAUSSIAN = ("shariff-sheffet", "shariff-sheffet-revenue", "shuffle-glm")  # rivals that promise epsilon at a delta
+PURE = (
+    "one-price",
+    "mishra-ucb",
+    "mishra-thompson",
+    "ldp-mab",
+    "ldp-sgd",
+    "glm-pricing",
+)  # rivals that promise pure epsilon
+GAUSSIAN = (  # rivals that promise epsilon at a delta
+    *("shariff-sheffet", "shariff-sheffet-revenue", "shuffle-glm", "ldp-glm", "offline-private", "almost-free"),
+)
 RIVALS_WITHOUT = (
     *("thompson", "ucb-glm", "glm-ucb", "wang-optimism", "greedy-ils", "greedy-ils-dispersed", "mle-cycle"),
-    *("rmlp", "ellipsoid"),
+    *("rmlp", "ellipsoid", "glm-pricing-open", "tang", "ban-keskin", "private-bisection"),
 )
 BUDGET = split(0.6, 2e-6)
 TUNING = numerical(HORIZON, 3)
@@ -336,7 +345,7 @@ def test_a_policy_tells_its_settings_as_it_resolved_them() -> None:
 
 def test_a_policy_says_whether_it_reads_the_budget_and_whether_it_learns() -> None:
     made = {name: built(name) for name in NAMES}
-    rivals = {*PURE, *GAUSSIAN}
+    rivals = {*PURE, *GAUSSIAN, "tang"}
     assert {name for name, policy in made.items() if policy.reads_budget} - rivals == {
         "paper",
         "noisy-newton",

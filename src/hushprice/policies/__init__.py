@@ -29,6 +29,15 @@ POLICIES = {
     "ldp-sgd": "hushprice.policies.rivals.ldp_sgd.policy",
     "ldp-mab": "hushprice.policies.rivals.ldp_mab.policy",
     "mishra-ucb": "hushprice.policies.rivals.mishra.policy",
+    "mishra-thompson": "hushprice.policies.rivals.mishra.policy",
     "shuffle-glm": "hushprice.policies.rivals.shuffle_glm.policy",
+    "ldp-glm": "hushprice.policies.rivals.ldp_glm.policy",
+    "offline-private": "hushprice.policies.rivals.offline_private.policy",
+    "almost-free": "hushprice.policies.rivals.almost_free.policy",
+    "glm-pricing": "hushprice.policies.rivals.glm_pricing.policy",
+    "glm-pricing-open": "hushprice.policies.rivals.glm_pricing.policy",
+    "tang": "hushprice.policies.rivals.tang.policy",
+    "ban-keskin": "hushprice.policies.rivals.ban_keskin.policy",
+    "private-bisection": "hushprice.policies.rivals.private_bisection.policy",
 }
 FOR_PRODUCTS = ("cautious",)  # these price a Product; the others, customers of a market with prices in [0, 1]

@@ -21,7 +21,12 @@ from hushprice.research.audits import rivals as audits
 from hushprice.research.audits.rivals import audit_rival
 from hushprice.types import FloatArray
 
-GAUSSIAN = ("shuffle-glm",)  # rivals that release such sums, or whose devices send them
+GAUSSIAN = (
+    "shuffle-glm",
+    "ldp-glm",
+    "offline-private",
+    "almost-free",
+)  # rivals that release such sums, or whose devices send them
 
 
 def made(name: str) -> Any:

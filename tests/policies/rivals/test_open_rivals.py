@@ -11,13 +11,14 @@ from tests.policies.rivals.rival_runs import asked, customers, frame, play, shop
 
 from hushprice.policies.catalog import _module
 from hushprice.policies.rival_parts.frame import Customers, Frame
+from hushprice.policies.rival_parts.lasso import lasso
 from hushprice.policies.rival_parts.logistic_fit import Rows
 from hushprice.policies.rival_parts.optimist import Optimist
 from hushprice.policies.rivals.ellipsoid.learner import EllipsoidCuts
 from hushprice.policies.rivals.glm_ucb import learner as glm_ucb
 from hushprice.policies.rivals.greedy_ils.learner import GreedyLeastSquares
 from hushprice.policies.rivals.mle_cycle.learner import MleCycle
-from hushprice.policies.rivals.rmlp.learner import EpisodicLasso, lasso
+from hushprice.policies.rivals.rmlp.learner import EpisodicLasso
 from hushprice.policies.rivals.thompson.learner import Thompson
 from hushprice.policies.rivals.ucb_glm import learner as ucb_glm
 from hushprice.policies.rivals.wang_optimism.learner import WangOptimism, usual_width

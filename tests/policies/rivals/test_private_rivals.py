@@ -17,7 +17,7 @@ from hushprice.policies.rival_parts.walk import Walk
 from hushprice.policies.rivals.ldp_mab import private as bits
 from hushprice.policies.rivals.ldp_mab.pricing import ReportedArms
 from hushprice.policies.rivals.mishra import policy as mishra
-from hushprice.policies.rivals.mishra.pricing import ARMS, TreeArms
+from hushprice.policies.rivals.mishra.pricing import ARMS, BetaArms, TreeArms
 from hushprice.policies.rivals.mishra.private import LaplaceTree
 from hushprice.policies.rivals.one_price.pricing import LEVELS, PriceList
 from hushprice.policies.rivals.one_price.private import SalesReleaser
@@ -26,7 +26,7 @@ from hushprice.privacy.events import BitReports, LaplaceSums, NotPrivate
 from hushprice.research.audits import rivals as audits
 from hushprice.research.audits.rivals import audit_rival
 
-PURE = ("one-price", "mishra-ucb", "ldp-mab", "ldp-sgd")
+PURE = ("one-price", "mishra-ucb", "mishra-thompson", "ldp-mab", "ldp-sgd", "glm-pricing")
 
 
 def made(name: str, at: Frame | None = None, **changes: Any) -> Any:
@@ -45,7 +45,7 @@ def test_what_is_released_tells_what_is_charged_and_no_more(name: str, epsilon: 
     assert policy.proven.epsilon == pytest.approx(epsilon, rel=1e-8)
     (found,) = audit_rival(policy)
     assert found.holds
-    if name != "mishra-ucb":  # whose tree has more levels than these few records reach
+    if not name.startswith("mishra"):  # whose tree has more levels than these few records reach
         assert found.found == pytest.approx(epsilon, rel=0.01)
 
 
@@ -75,6 +75,7 @@ def test_a_sale_in_every_node_of_its_level_is_caught(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(audits, "LaplaceTree", Leaking)
     assert not audit_rival(made("mishra-ucb"))[0].holds
+    assert not audit_rival(made("mishra-thompson"))[0].holds
 
 
 def test_a_bit_that_is_kept_too_often_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,9 +85,9 @@ def test_a_bit_that_is_kept_too_often_is_caught(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_direction_that_is_kept_too_often_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    policy = made("ldp-sgd")
     monkeypatch.setattr(audits, "direction", lambda g, n, a, b, keep, out: directions.direction(g, n, a, b, 0.9, out))
-    assert not audit_rival(policy)[0].holds
+    for name in ("ldp-sgd", "glm-pricing"):
+        assert not audit_rival(made(name))[0].holds
 
 
 def test_an_event_that_no_audit_knows_is_refused() -> None:
@@ -154,6 +155,19 @@ def test_the_arms_of_trees_are_ucb() -> None:
     pulls = 50.0 + np.arange(ARMS)
     mean = (40.0 - 4.0 * np.arange(ARMS)) / pulls + np.sqrt(2.0 * math.log(pulls.sum()) / pulls) + 3.0 / pulls
     assert arms.choose() == int(np.argmax(arms.levels * np.clip(mean, 0.0, 1.0)))
+
+
+def test_thompsons_arms_are_drawn_from_the_posterior_of_noisy_counts() -> None:
+    """Two arms with data, the rest known to sell nothing: how often each wins, beside draws of two Beta laws."""
+    arms = BetaArms(frame(0, dimension=1, doubts=(1.0,)), rng(1))
+    for arm in range(ARMS):
+        arms.accept(arm, 10_000, -50.0)  # a noisy count below 0 counts as 0
+    arms.accept(8, 20, 9.0)
+    arms.accept(9, 20, 8.0)
+    wins = np.mean([arms.choose() == 9 for _ in range(4000)])
+    draw = rng(2)
+    wanted = np.mean(1.0 * draw.beta(9.0, 13.0, 40_000) > 0.9 * draw.beta(10.0, 12.0, 40_000))
+    assert wins == pytest.approx(wanted, abs=0.04)  # five deviations
 
 
 def test_reports_of_bits_are_put_right_on_average() -> None:

@@ -12,7 +12,7 @@ from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
-from hushprice.policies.rivals.mishra.pricing import ARMS, TreeArms
+from hushprice.policies.rivals.mishra.pricing import ARMS, BetaArms, TreeArms
 from hushprice.policies.rivals.mishra.private import LaplaceTree
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import LaplaceSums
@@ -21,7 +21,7 @@ from hushprice.types import FloatArray
 
 __all__ = ["KERNEL", "READS", "build", "rival"]
 
-READS: dict[str, tuple[str, ...]] = {"mishra-ucb": ("calibration",)}
+READS: dict[str, tuple[str, ...]] = {"mishra-ucb": ("calibration",), "mishra-thompson": ("calibration",)}
 CALIBRATIONS = ("published", "tight")
 _GROWTH = 100  # an arm is chosen again when customers have grown by a hundredth
 _MARGIN = 1e-9  # of the scale: above what loss.py adds for rounding
@@ -54,9 +54,11 @@ def tight(epsilon: float, horizon: int) -> tuple[LaplaceSums, float]:
 class PrivateArms:
     """Both sides in one trial; everybody of a stretch gets the same price."""
 
-    def __init__(self, frame: Frame, rng: np.random.Generator, *, event: LaplaceSums | None, reach: float) -> None:
+    def __init__(
+        self, frame: Frame, rng: np.random.Generator, *, event: LaplaceSums | None, reach: float, drawn: bool
+    ) -> None:
         self._trees = [LaplaceTree(event, levels_of(frame.horizon), rng) for _ in range(ARMS)]
-        self.arms = TreeArms(frame, reach)
+        self.arms = BetaArms(frame, rng) if drawn else TreeArms(frame, reach)
         self._pulls = [0] * ARMS
         self._count, self._arm, self.due = 0, self.arms.choose(), 1
 
@@ -79,12 +81,10 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     checks.one_of(CALIBRATIONS, calibration=asked.calibration)
     noise = published if asked.calibration == "published" else tight
     event, reach = noise(asked.claimed.epsilon, frame.horizon)
-    if not asked.drawn:
-        begin = functools.partial(PrivateArms, event=None, reach=0.0)
-        return guarded(asked, frame, begin, None, claimed=asked.claimed, calibration=asked.calibration)
-    begin = functools.partial(PrivateArms, event=event, reach=reach)
+    given, far = (event, reach) if asked.drawn else (None, 0.0)
+    begin = functools.partial(PrivateArms, event=given, reach=far, drawn=asked.name == "mishra-thompson")
     pure = EpsilonDelta(asked.claimed.epsilon, 0.0)
-    return guarded(asked, frame, begin, event, claimed=pure, calibration=asked.calibration)
+    return guarded(asked, frame, begin, given, claimed=pure, calibration=asked.calibration)
 
 
 def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:

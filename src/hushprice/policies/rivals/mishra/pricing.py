@@ -1,4 +1,4 @@
-"""UCB on noisy sums, widened for the trees' noise."""
+"""UCB on noisy sums, widened for the trees' noise; Thompson sampling on the same sums."""
 
 from __future__ import annotations
 
@@ -31,3 +31,15 @@ class TreeArms:
             return int(np.argmin(self.pulls))
         bonus = np.sqrt(2.0 * math.log(self.pulls.sum()) / self.pulls) + self._reach / self.pulls
         return int(np.argmax(self._worth * np.clip(self._sums / self.pulls + bonus, 0.0, 1.0)))
+
+
+class BetaArms(TreeArms):
+    """Thompson sampling: (margin + p) Beta(1 + s, 1 + pulls - s), s the noisy sum held to [0, pulls]."""
+
+    def __init__(self, frame: Frame, rng: np.random.Generator) -> None:
+        super().__init__(frame, 0.0)
+        self._rng = rng
+
+    def choose(self) -> int:
+        sold = np.clip(self._sums, 0.0, self.pulls)
+        return int(np.argmax(self._worth * self._rng.beta(1.0 + sold, 1.0 + self.pulls - sold)))

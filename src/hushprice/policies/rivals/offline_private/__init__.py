@@ -1,0 +1,1 @@
+"""Inspired by Lei, Miao and Momot on private personalized prices from a log, which then stay."""

@@ -1,0 +1,73 @@
+"""A first stretch at random prices stands for the log; one private fit of it; prices stay those of the fit."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+from hushprice.demand.features import FeatureMap
+from hushprice.demand.protocol import Demand
+from hushprice.policies.rival_parts.frame import Customers, Frame
+from hushprice.policies.rival_parts.logistic_fit import Rows
+from hushprice.policies.rival_parts.private.descent import descend
+from hushprice.policies.rival_parts.private.sums import NoisySums
+from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
+from hushprice.privacy import gaussian, sensitivity
+from hushprice.privacy.events import GaussianSums
+from hushprice.settings import PolicySettings
+from hushprice.types import FloatArray
+
+__all__ = ["KERNEL", "READS", "build", "rival"]
+
+READS: dict[str, tuple[str, ...]] = {"offline-private": ()}
+SHARE = 0.1  # of the customers are in the log
+STEPS = 50  # of the fit
+_MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits never make a sound policy pass its claim
+
+
+class OfflinePrices:
+    """Both sides in one trial."""
+
+    def __init__(self, frame: Frame, rng: np.random.Generator, *, event: GaussianSums | None) -> None:
+        self._frame, self._rng, self._sums = frame, rng, NoisySums(event, rng)
+        self._rows = Rows(frame.dimension)  # sensitive
+        self._logged = max(1, int(SHARE * frame.horizon))
+        self.theta: FloatArray | None = None
+
+    @property
+    def due(self) -> int:
+        return self._logged - self._rows.count if self.theta is None else 2**62
+
+    def prices(self, customers: Customers) -> FloatArray:
+        frame = self._frame
+        if self.theta is None:
+            return self._rng.uniform(frame.lowest, frame.highest, customers.size)
+        return frame.best_prices(customers, self.theta / (frame.slope * frame.length))
+
+    def learn(self, customers: Customers, prices: FloatArray, demands: FloatArray) -> None:
+        if self.theta is not None:
+            return
+        self._rows.add_customers(self._frame, customers, prices, np.clip(demands, 0.0, 1.0))
+        if self._rows.count >= self._logged:
+            start = np.zeros(self._frame.dimension)
+            theta = descend(self._rows, self._frame, start, self._sums, steps=STEPS, clip=1.0)
+            ball = self._frame.slope * self._frame.length * self._frame.size
+            self.theta = theta * min(1.0, ball / max(float(np.linalg.norm(theta)), 1e-300))
+
+
+def rival(asked: Asked, frame: Frame) -> RivalPolicy:
+    """The policy for a frame."""
+    event = None
+    if asked.drawn:
+        mu = gaussian.mu_of(asked.claimed.epsilon * (1.0 - _MARGIN), asked.claimed.delta)
+        moved = sensitivity.of_gradients(1.0, 2.0, asked.adjacency)[0]
+        event = GaussianSums(rounds=STEPS, noise=moved * math.sqrt(STEPS) / mu * (1.0 + _MARGIN))
+    begin = functools.partial(OfflinePrices, event=event)
+    return guarded(asked, frame, begin, event, claimed=asked.claimed)
+
+
+def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
+    """The policy that the settings ask for."""
+    return built(rival, settings, demand, features)

@@ -1,0 +1,1 @@
+"""Tang, Ho and Liu, "Differentially private contextual dynamic pricing", 2020: follow the approximate leader."""
