@@ -77,12 +77,12 @@ def test_a_fit_is_due_where_the_matrix_has_outgrown_the_last_fits() -> None:
 
 def test_without_noise_it_learns_and_then_keeps_its_prices() -> None:
     """Two fits, both early, so the second is a rough one."""
-    at, theta = frame(1, horizon=8000), np.array([0.4, 1.2])
+    at, theta = frame(1, horizon=2000), np.array([0.4, 1.2])
     policy = rival(asked("shuffle-glm", drawn=False), at)
     assert (policy.claimed, policy.events) == (None, ())
     trial = policy.begin(at, np.random.default_rng(1))
     assert isinstance(trial, ShuffleGlm)
-    play(trial, at, theta, 8000, np.random.default_rng(2))
+    play(trial, at, theta, 2000, np.random.default_rng(2))
     came = customers(at, 200, np.random.default_rng(3))
     wanted = at.best_prices(came, theta)
     assert np.abs(at.best_prices(came, trial.belief.theta / at.slope) - wanted).mean() < 0.12  # seeds: 0.02 to 0.1
