@@ -18,6 +18,7 @@ import numpy as np
 from hushprice.demand.families import BUILT_IN
 from hushprice.demand.features import FeatureMap, by_name
 from hushprice.demand.schema import Schema
+from hushprice.errors import InvalidInput
 from hushprice.noise import NoiseSource, System, Tape
 from hushprice.policies.protocol import Policy
 from hushprice.slots import Pending, Slots
@@ -40,7 +41,17 @@ class Pricer(Protocol):
 AnyPricer = TypeVar("AnyPricer")
 
 
-class SavedPricer(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="engine"):
+class Sensitive(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What holds records or exact sums of them: it is not printed."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(<sensitive>)"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:  # msgspec's own lists every field
+        return []
+
+
+class SavedPricer(Sensitive, kw_only=True, forbid_unknown_fields=True, tag_field="engine"):
     """Everything a pricer is, and everything that happened to it; each policy adds its own."""
 
     horizon: int
@@ -58,12 +69,6 @@ class SavedPricer(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_
     outcomes: np.ndarray  # of these slots; NaN where there is none yet
     clipped: tuple[int, int, int]  # features, demands, attributes
     by_hand: int = 0  # records that the engine learned and no quote was given for
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(<sensitive>)"
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:  # msgspec's own lists every field
-        return []
 
 
 def common(pricer: Pricer, clipped: tuple[int, int, int], learned: int) -> dict[str, Any]:
@@ -100,6 +105,18 @@ def rebuilt(kind: Callable[..., AnyPricer], state: SavedPricer, policy: Policy, 
         source=System() if state.tape is None else state.tape,
         simulation=simulation,
     )
+
+
+def refuse_unsound(sound: dict[str, bool]) -> None:
+    """Refuse a state by the first field that does not fit."""
+    for field, fits in sound.items():
+        if not fits:
+            raise InvalidInput(f"the saved {field} does not fit the rest of the pricer")
+
+
+def is_finite(numbers: np.ndarray, *shape: int) -> bool:
+    """Are these numbers, all of them, of that shape?"""
+    return numbers.shape == shape and bool(np.isfinite(numbers).all())
 
 
 def sound_slots(state: SavedPricer, pricer: Pricer, learned: int) -> dict[str, bool]:

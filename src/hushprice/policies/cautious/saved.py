@@ -25,7 +25,16 @@ from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.pricing.shop_model import ShopModel
 from hushprice.policies.cautious.pricing.warm import TRUST, WarmStart
 from hushprice.policies.cautious.rules import CautiousRules
-from hushprice.policies.saved_pricer import Pricer, SavedPricer, common, restore_slots, sound_slots
+from hushprice.policies.saved_pricer import (
+    Pricer,
+    SavedPricer,
+    Sensitive,
+    common,
+    is_finite,
+    refuse_unsound,
+    restore_slots,
+    sound_slots,
+)
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.product import Product
 from hushprice.releases import MomentRelease
@@ -83,7 +92,7 @@ class _Warm(msgspec.Struct, forbid_unknown_fields=True):
     weighed: list[float]
 
 
-class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class EngineState(Sensitive, kw_only=True, forbid_unknown_fields=True):
     """A CautiousEngine, whoever drives it."""
 
     layout: int
@@ -106,14 +115,8 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     earned: np.ndarray
     clipped: tuple[int, int]  # features, demands
     health: Health
-    switches: list[int] = []
+    switches: list[int] = msgspec.field(default_factory=list)
     warm: _Warm | None = None  # there is a prior, and demand has not changed since
-
-    def __repr__(self) -> str:
-        return "EngineState(<sensitive>)"
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:  # msgspec's own lists every field
-        return []
 
 
 class Layout(msgspec.Struct):
@@ -191,7 +194,7 @@ def _warm(warm: WarmStart) -> _Warm:
 def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
     """Make an engine that nothing happened to the one that was saved."""
     learner, quoter = engine.learner, engine.quoter
-    _refuse(_sound(state, quoter.model) | {"warm": _sound_warm(state, quoter)})
+    refuse_unsound(_sound(state, quoter.model) | {"warm": _sound_warm(state, quoter)})
     if quoter.warm is not None:
         quoter.warm = None if state.warm is None else _restored(quoter.warm, state.warm)
     engine.key, engine.switches = state.key, list(state.switches)
@@ -247,7 +250,7 @@ def restore(state: State, pricer: Pricer) -> None:
     learned = state.cautious.learned
     fits = sound_slots(state, pricer, learned)
     fits["clipped"] = fits["clipped"] and state.clipped[:2] == state.cautious.clipped
-    _refuse(fits)
+    refuse_unsound(fits)
     restore_engine(state.cautious, pricer.engine)
     pricer.clipped_attributes = state.clipped[2]
     restore_slots(state, pricer, learned)
@@ -278,9 +281,9 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         or (
             last.records == learned == end
             and last.priced == state.priced
-            and _finite(last.score, scores)
-            and _finite(last.descriptions, described)
-            and _finite(last.earnings, 2)
+            and is_finite(last.score, scores)
+            and is_finite(last.descriptions, described)
+            and is_finite(last.earnings, 2)
         ),
         "switches": state.switches == sorted(state.switches) and min(state.switches, default=1) >= 1,
         "key": len(state.key) == KEY_BYTES,
@@ -288,17 +291,17 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         "origin": _normal(state.origin, size),
         "batches": len(state.batches) <= state.version
         and all(
-            _finite(each.theta, size)
-            and _finite(each.score, scores)
-            and _finite(each.noise, scores)
+            is_finite(each.theta, size)
+            and is_finite(each.score, scores)
+            and is_finite(each.noise, scores)
             and bool((each.noise >= 0.0).all())
             for each in state.batches
         ),
-        "past": all(_finite(each.theta, size) for each in state.past),
-        "population": _finite(state.population.total, described)
+        "past": all(is_finite(each.theta, size) for each in state.past),
+        "population": is_finite(state.population.total, described)
         and 0.0 <= state.population.weight <= float(state.follows) ** 2
         and 0 <= state.population.count <= state.follows,
-        "earned": _finite(state.earned, 2),
+        "earned": is_finite(state.earned, 2),
         "clipped": min(state.clipped) >= 0,
         "health": state.health.sound and state.health.batches == state.version,
     }
@@ -332,14 +335,4 @@ def _possible(rule: Rule, model: ShopModel) -> bool:
 
 
 def _normal(belief: _Normal, size: int) -> bool:
-    return _finite(belief.theta, size) and _finite(belief.covariance, size, size)
-
-
-def _finite(numbers: np.ndarray, *shape: int) -> bool:
-    return numbers.shape == shape and bool(np.isfinite(numbers).all())
-
-
-def _refuse(sound: dict[str, bool]) -> None:
-    for field, fits in sound.items():
-        if not fits:
-            raise InvalidInput(f"the saved {field} does not fit the rest of the pricer")
+    return is_finite(belief.theta, size) and is_finite(belief.covariance, size, size)

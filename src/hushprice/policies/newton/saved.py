@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -14,7 +14,16 @@ from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
 from hushprice.policies.newton.rules import NewtonRules
 from hushprice.policies.protocol import Basis
-from hushprice.policies.saved_pricer import Pricer, SavedPricer, common, restore_slots, sound_slots
+from hushprice.policies.saved_pricer import (
+    Pricer,
+    SavedPricer,
+    Sensitive,
+    common,
+    is_finite,
+    refuse_unsound,
+    restore_slots,
+    sound_slots,
+)
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.releases import CurvatureRelease, ScoreRelease
@@ -27,7 +36,7 @@ class _Released(msgspec.Struct, forbid_unknown_fields=True):
     records: int
 
 
-class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class EngineState(Sensitive, kw_only=True, forbid_unknown_fields=True):
     """A NewtonEngine, whoever drives it."""
 
     learned: int
@@ -45,12 +54,6 @@ class EngineState(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     look: int
     clipped: tuple[int, int]  # features, demands
     early: int = 0  # batches that ended early; older files do not say, and a few more may end so
-
-    def __repr__(self) -> str:
-        return "EngineState(<sensitive>)"
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:  # msgspec's own lists every field
-        return []
 
 
 class _Policy(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -158,7 +161,7 @@ def restore(state: State, pricer: Pricer) -> None:
         "follows": (state.newton.follows == 0) == (state.newton.version == 0),
         "clipped": min(state.clipped) >= 0 and state.clipped[:2] == state.newton.clipped,
     }
-    _refuse(fits)
+    refuse_unsound(fits)
     restore_engine(state.newton, pricer.engine)
     pricer.clipped_attributes = state.clipped[2]
     restore_slots(state, pricer, learned)
@@ -167,27 +170,21 @@ def restore(state: State, pricer: Pricer) -> None:
 def _check(state: EngineState, engine: NewtonEngine) -> None:
     """What types cannot say. A state that fails this was written by something else than `engine_state`."""
     d, learned = engine.quoter.theta.size, state.learned
-    _refuse(
+    refuse_unsound(
         {
             "learned": learned >= 0,
             "level": 0 <= state.level <= engine.learner.levels,
             "follows": 0 <= state.follows <= learned and (state.follows > 0 or state.version == 0),
             "version": 0 <= state.version <= learned,
             "early": 0 <= state.early <= state.version,
-            "theta": _finite(state.theta, (d,)) and float(state.theta @ state.theta) <= 1.0 + 1e-9,
-            "precision": _finite(state.precision, (d, d)),
-            "inverse": _finite(state.inverse, (d, d)),
+            "theta": is_finite(state.theta, d) and float(state.theta @ state.theta) <= 1.0 + 1e-9,
+            "precision": is_finite(state.precision, d, d),
+            "inverse": is_finite(state.inverse, d, d),
             "curvature": _released(state.curvature, packed_size(d), learned),
             "score": _released(state.score, d, learned),
             "clipped": min(state.clipped) >= 0,
         }
     )
-
-
-def _refuse(sound: dict[str, bool]) -> None:
-    for field, fits in sound.items():
-        if not fits:
-            raise InvalidInput(f"the saved {field} does not fit the rest of the pricer")
 
 
 def _planned(state: EngineState, quoter: NewtonQuoter) -> bool:
@@ -200,9 +197,5 @@ def _planned(state: EngineState, quoter: NewtonQuoter) -> bool:
     )
 
 
-def _finite(numbers: np.ndarray, shape: tuple[int, ...]) -> bool:
-    return numbers.shape == shape and bool(np.isfinite(numbers).all())
-
-
 def _released(release: _Released | None, size: int, learned: int) -> bool:
-    return release is None or (_finite(release.numbers, (size,)) and 1 <= release.records <= learned)
+    return release is None or (is_finite(release.numbers, size) and 1 <= release.records <= learned)
