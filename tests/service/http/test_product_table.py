@@ -16,10 +16,10 @@ from tests.service.http.running import PRODUCT, Running, add_keys, ask, running
 from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
+from hushprice.policies.newton.pricing.stored_belief import StoredBelief, belief_of, set_belief
 from hushprice.service.quoting.product_table import POLL, ProductTable
 from hushprice.service.quoting.randomness import random_bytes
 from hushprice.service.shared import seen_releases
-from hushprice.service.shared.belief import Belief, belief_of, set_belief
 from hushprice.service.shared.product import Product, quoter_of, tariff_of
 from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
@@ -32,7 +32,7 @@ SPEC = msgspec.convert(PRODUCT, Product)
 FIRST = SeenRelease("umbrella", 1, 0, digest(b"1"), lineage=digest(b"1")[:MARK])
 
 
-def belief(version: int = 1) -> Belief:
+def belief(version: int = 1) -> StoredBelief:
     """A belief under which prices differ between customers."""
     quoter = quoter_of(SPEC)
     quoter.theta = np.array([0.0, 0.3, -0.2, 0.3, 0.85])

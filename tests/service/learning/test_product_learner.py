@@ -23,10 +23,10 @@ from tests.service.learning_runs import (
 from hushprice import Pricer
 from hushprice.errors import InvalidInput
 from hushprice.noise import Tape
+from hushprice.policies.newton.pricing.stored_belief import StoredBelief, belief_of
 from hushprice.service.learning import learner_state
 from hushprice.service.learning.learner_state import Clipped, pack, unpack
 from hushprice.service.learning.product_learner import ProductLearner
-from hushprice.service.shared.belief import Belief, belief_of
 from hushprice.service.shared.product import Product, demand_of, features_of, policy_of
 from hushprice.service.store.values import LearnerState, SeenRelease, Slot
 
@@ -58,7 +58,7 @@ def fed(learner: ProductLearner, slots: list[Slot]) -> list[Any]:
 SLOTS = [slot(n) for n in range(COUNT)]
 
 
-def engine_beliefs(pricer: Pricer) -> list[Belief]:
+def engine_beliefs(pricer: Pricer) -> list[StoredBelief]:
     """The belief after each slot, learned by the engine itself."""
     features, beliefs = pricer.features, []
     for n in range(COUNT):
@@ -94,7 +94,7 @@ def test_the_same_records_and_noise_give_the_engines_beliefs(noise: str, feature
     for _, version, _, records, _, _, belief in made:
         ends = [each for each in made if each[3] == records]
         if version == ends[-1][1]:  # of a curvature and its batch's score, the score has the belief after both
-            assert msgspec.json.decode(belief, type=Belief) == expected[records - 1]
+            assert msgspec.json.decode(belief, type=StoredBelief) == expected[records - 1]
     assert made[-1][1] == expected[-1].version > 2
 
 
@@ -116,7 +116,7 @@ def test_a_pricer_that_quotes_and_a_store_that_is_learned_from_agree(tmp_path: P
         shop.learning().turn()
     latest = shop.store.latest_release("tea")
     assert latest is not None
-    assert msgspec.json.decode(latest.belief, type=Belief) == belief_of(pricer.quoter)
+    assert msgspec.json.decode(latest.belief, type=StoredBelief) == belief_of(pricer.quoter)
     shop.close()
 
 
@@ -130,7 +130,7 @@ def test_a_curvature_and_its_batchs_score_are_two_releases_and_one_version() -> 
             assert (version, records) != (0, batch)
         elif after is not None and after[2] == "score":
             assert after[1:5] == (version + 1, "score", records, batch)
-            assert msgspec.json.decode(belief, type=Belief).look == records
+            assert msgspec.json.decode(belief, type=StoredBelief).look == records
 
 
 @pytest.mark.parametrize("stop", [0, 1, 11, 12, 13, 40, 61])

@@ -7,7 +7,6 @@ from typing import Literal, cast
 import msgspec
 import numpy as np
 
-from hushprice.errors import InvalidInput
 from hushprice.policies.paper.engine import Framework
 from hushprice.policies.paper.noise import Noise
 from hushprice.policies.paper.policy import PaperPolicy
@@ -16,7 +15,7 @@ from hushprice.policies.paper.private.estimate import PrivateMLE
 from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.paper.rules import PaperRules
 from hushprice.policies.protocol import Basis
-from hushprice.policies.saved_pricer import Pricer, SavedPricer, common, restore_slots, sound_slots
+from hushprice.policies.saved_pricer import Pricer, SavedPricer, common, refuse_unsound, restore_slots, sound_slots
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.releases import CovarianceRelease, EstimateRelease
@@ -142,9 +141,7 @@ def _check(state: State, pricer: Pricer, allowed: int) -> None:
         "accepted": state.accepted is None or _sound(state.accepted, learned, spent),
         "indefinite": state.indefinite >= 0,
     }
-    for field, fits in sound.items():
-        if not fits:
-            raise InvalidInput(f"the saved {field} does not fit the rest of the pricer")
+    refuse_unsound(sound)
 
 
 def _sound(accepted: _Accepted, learned: int, spent: int) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from hushprice.errors import InvalidInput
+from hushprice.policies.belief_numbers import numbers_of
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
-from hushprice.service.shared.belief_numbers import numbers_of
 from hushprice.types import FloatArray
 
 
-class Belief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StoredBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The belief N(theta, inverse(precision)) of policy noisy-newton, and where its batches are."""
 
     theta: tuple[float, ...]
@@ -23,9 +23,12 @@ class Belief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     end: int  # the slot after which the batch ends at the latest
 
 
-def belief_of(quoter: NewtonQuoter) -> Belief:
+decode = msgspec.json.Decoder(StoredBelief).decode
+
+
+def belief_of(quoter: NewtonQuoter) -> StoredBelief:
     """The belief of a quoter, to be handed to others."""
-    return Belief(
+    return StoredBelief(
         theta=tuple(quoter.theta.tolist()),
         precision=tuple(tuple(row) for row in quoter.precision.tolist()),
         inverse=tuple(tuple(row) for row in quoter.inverse.tolist()),
@@ -37,7 +40,7 @@ def belief_of(quoter: NewtonQuoter) -> Belief:
     )
 
 
-def set_belief(quoter: NewtonQuoter, belief: Belief) -> NewtonQuoter:
+def set_belief(quoter: NewtonQuoter, belief: StoredBelief) -> NewtonQuoter:
     """The quoter, with this belief instead of its own; one of another product is refused, and nothing changes."""
     size = quoter.theta.size
     theta = numbers_of("theta", belief.theta, (size,))
@@ -52,7 +55,7 @@ def set_belief(quoter: NewtonQuoter, belief: Belief) -> NewtonQuoter:
 
 
 def _assign(
-    quoter: NewtonQuoter, belief: Belief, theta: FloatArray, precision: FloatArray, inverse: FloatArray
+    quoter: NewtonQuoter, belief: StoredBelief, theta: FloatArray, precision: FloatArray, inverse: FloatArray
 ) -> None:
     quoter.theta, quoter.precision, quoter.inverse = theta, precision, inverse
     quoter.ready, quoter.version = belief.ready, belief.version

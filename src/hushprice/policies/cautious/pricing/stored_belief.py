@@ -6,15 +6,14 @@ import msgspec
 import numpy as np
 
 from hushprice.errors import InvalidInput
-from hushprice.policies.cautious.pricing.belief import Belief as NormalBelief
-from hushprice.policies.cautious.pricing.belief import Rule
+from hushprice.policies.belief_numbers import numbers_of
+from hushprice.policies.cautious.pricing.belief import Belief, Rule
 from hushprice.policies.cautious.pricing.health import Health as PricingHealth
 from hushprice.policies.cautious.pricing.instruments import SHARES
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
-from hushprice.service.shared.belief_numbers import numbers_of
 
 
-class CautiousBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StoredBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The belief N(theta, covariance), the rule of the batch at hand, and where that is."""
 
     theta: tuple[float, ...]
@@ -27,9 +26,12 @@ class CautiousBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     health: PricingHealth = PricingHealth()
 
 
-def cautious_belief_of(quoter: CautiousQuoter) -> CautiousBelief:
+decode = msgspec.json.Decoder(StoredBelief).decode
+
+
+def belief_of(quoter: CautiousQuoter) -> StoredBelief:
     """The belief of a quoter, to be handed to others."""
-    return CautiousBelief(
+    return StoredBelief(
         theta=tuple(quoter.belief.theta.tolist()),
         covariance=tuple(tuple(row) for row in quoter.belief.covariance.tolist()),
         rule=quoter.rule,
@@ -41,7 +43,7 @@ def cautious_belief_of(quoter: CautiousQuoter) -> CautiousBelief:
     )
 
 
-def set_cautious_belief(quoter: CautiousQuoter, belief: CautiousBelief) -> CautiousQuoter:
+def set_belief(quoter: CautiousQuoter, belief: StoredBelief) -> CautiousQuoter:
     """The quoter, which then prices by this belief; one of another product is refused, and nothing changes.
 
     It cannot learn: what it was fitted to stays with the learner.
@@ -61,7 +63,7 @@ def set_cautious_belief(quoter: CautiousQuoter, belief: CautiousBelief) -> Cauti
     for field, fits in sound.items():
         if not fits:
             raise InvalidInput(f"belief.{field} must fit a batch of this product")
-    quoter.belief, quoter.rule = NormalBelief(theta, covariance), rule
+    quoter.belief, quoter.rule = Belief(theta, covariance), rule
     quoter.version, quoter.batch, quoter.changed = belief.version, belief.batch, belief.changed
     quoter.earned, quoter.health = np.array(belief.earned), belief.health
     return quoter
