@@ -19,6 +19,8 @@ from tests.planted import (
     prior_checks,
     service_bugs,
     service_checks,
+    trust_bugs,
+    trust_checks,
 )
 from tests.planted import count_bugs as count
 from tests.planted import count_checks as counts
@@ -47,6 +49,12 @@ class Planted(NamedTuple):
 
 
 PLANTED = [
+    Planted("trust: bits turned half as often", trust_bugs.turned_half_as_often, trust_checks.devices_say_one_bit),
+    Planted("trust: a shuffler that adds no bits", trust_bugs.no_fair_bits, trust_checks.shuffled_bits_hide),
+    Planted("trust: bits taken to hide among more", trust_bugs.hidden_among_more, trust_checks.shuffled_bits_hide),
+    Planted("trust: shares not drawn", trust_bugs.shares_not_drawn, trust_checks.one_aggregator_learns_nothing),
+    Planted("trust: demand that is not held", trust_bugs.demand_not_held, trust_checks.one_aggregator_learns_nothing),
+    Planted("trust: noise split between two", trust_bugs.noise_halved, trust_checks.one_aggregator_learns_nothing),
     Planted("the budget of a fit forgotten", prior_bugs.fit_forgotten, prior_checks.budgets_add_up),
     Planted("a fit counted as costing nothing", prior_bugs.fit_costs_nothing, prior_checks.budgets_add_up),
     Planted("sigma halved", noise.sigma_halved, release.ideal_toeplitz_stream),

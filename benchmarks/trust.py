@@ -1,0 +1,145 @@
+"""What it costs not to be trusted: earnings in three shops, growth of regret, and the price that is charged.
+
+    python benchmarks/trust.py --runs 4 --output trust.json
+    python benchmarks/trust.py --read trust.json --picture docs/images/trust_growth.svg
+
+The first command runs policy cautious under every trust model; the second prints the tables of docs/lab/trust.md from
+its results and draws the growth of regret.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parent))
+
+import numpy as np
+from shops.classes import CLASSES, Market
+
+from hushprice.product import Product
+from hushprice.research.shop_planner.runs import UnseenAttributes
+from hushprice.shops.trials import run_shop
+from hushprice.shops.world import World
+from shops import designed
+
+CUSTOMERS = 50_000
+SHOPS = ("elastic", "half buy", "classes, 60 % buy")
+MARKET = "main, k = 2, slope 4, correlated"
+HORIZONS = (1000, 10_000, 100_000)
+# The trust model, epsilon, and whether anything is known of customers.
+WAYS = {
+    "central": ("central", 1.0, True),
+    "aggregated": ("aggregated", 1.0, True),
+    "shuffle": ("shuffle", 1.0, True),
+    "local": ("local", 1.0, True),
+    "local, epsilon 4": ("local", 4.0, True),
+    "local, one price": ("local", 1.0, False),
+}
+GROWING = ("central", "aggregated", "shuffle", "local", "local, one price")
+Job = tuple[str, str, int, int]  # shop or market, way, customers, number
+
+
+def found(job: Job) -> tuple[Job, float]:
+    """A shop's earnings over staying, or a market's regret in all."""
+    name, way, customers, number = job
+    if name == MARKET:
+        market = Market(CLASSES[name], number)
+        earned, _ = _played(market.product(), market, way, customers, number)
+        contexts = market.contexts(0, 20_000, np.random.default_rng(0))
+        return job, customers * float(market.best_earnings(0, contexts).mean()) - earned
+    case = designed.cases(customers)[name]
+    earned, stayed = _played(case.product, case.world, way, customers, number)
+    return job, earned / stayed
+
+
+def _played(product: Product, world: World, way: str, customers: int, number: int) -> tuple[float, float]:
+    trust, epsilon, known = WAYS[way]
+    product = replace(product, epsilon=epsilon)
+    if not known:
+        product, world = replace(product, contexts=0), UnseenAttributes(world)
+    result = run_shop(
+        "cautious", product=product, world=world, horizon=customers, trials=1, seed=number, trust=trust, workers=1,
+    )  # fmt: skip
+    return float(result.earnings[0, -1]), float(result.staying[0, -1])
+
+
+def measure(runs: int, workers: int, output: Path) -> None:
+    """One run of everything after the other; results are written as they come."""
+    jobs: list[Job] = []
+    for number in range(runs):
+        jobs += [(name, way, CUSTOMERS, number) for name in SHOPS for way in WAYS]
+        jobs += [(MARKET, way, each, number) for each in HORIZONS for way in GROWING]
+    results: list[Any] = []
+    with ProcessPoolExecutor(workers) as pool:
+        for done in pool.map(found, jobs):
+            results.append(done)
+            output.write_text(json.dumps(results))
+
+
+def tables(results: list[tuple[list[Any], float]]) -> dict[str, dict[int, tuple[float, float]]]:
+    """Print both tables; returns regret by way and horizon."""
+    cells: dict[tuple[str, str, int], list[float]] = defaultdict(list)
+    for (name, way, customers, _), value in results:
+        cells[name, way, customers].append(value)
+    print("| trust | " + " | ".join(SHOPS) + " | mean |\n|---|" + "---:|" * (len(SHOPS) + 1))
+    for way in WAYS:
+        row = [_mean(cells[shop, way, CUSTOMERS]) for shop in SHOPS]
+        mean = np.mean([each for each, _ in row])
+        print(f"| {way} | " + " | ".join(f"{each:.3f} ± {error:.3f}" for each, error in row) + f" | {mean:.3f} |")
+    print("\n| trust | " + " | ".join(f"T = {each:,}" for each in HORIZONS) + " | slope |")
+    print("|---|" + "---:|" * (len(HORIZONS) + 1))
+    regret = {way: {each: _mean(cells[MARKET, way, each]) for each in HORIZONS} for way in GROWING}
+    for way, row in regret.items():
+        slope = np.polyfit(np.log(HORIZONS), np.log([row[each][0] for each in HORIZONS]), 1)[0]
+        print(f"| {way} | " + " | ".join(f"{m:.1f} ± {e:.1f}" for m, e in row.values()) + f" | {slope:.2f} |")
+    return regret
+
+
+def picture(regret: dict[str, dict[int, tuple[float, float]]], file: Path) -> None:
+    """Regret in all over customers, by trust model."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "hushprice"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6.0, 4.0), layout="constrained")
+    for way, row in regret.items():
+        means = [mean for mean, _ in row.values()]
+        axes.errorbar(list(row), means, yerr=[2.0 * error for _, error in row.values()], marker="o", ms=3, label=way)
+    axes.set(xscale="log", yscale="log", xlabel="customers", ylabel="regret, in prices of 1")
+    axes.legend(frameon=False, fontsize=8)
+    figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+
+
+def _mean(values: list[float]) -> tuple[float, float]:
+    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--output", type=Path, default=Path("trust.json"))
+    parser.add_argument("--read", type=Path)
+    parser.add_argument("--picture", type=Path)
+    given = parser.parse_args()
+    if given.read is None:
+        measure(given.runs, given.workers, given.output)
+    regret = tables(json.loads((given.read or given.output).read_text()))
+    if given.picture is not None:
+        picture(regret, given.picture)
+
+
+if __name__ == "__main__":
+    main()
