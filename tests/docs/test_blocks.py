@@ -28,6 +28,7 @@ SMALLER = {
     "hushprice plan --customers": "--customers 5e3",
     "hushprice attack": "--runs 20",
     "hushprice audit": "--runs 20",
+    "hushprice reproduce": "--trials 2",
 }
 
 

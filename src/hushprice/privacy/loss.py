@@ -67,7 +67,7 @@ class Loss:
     coordinates: int = 0  # noise numbers drawn on a grid rather than from the real line
     unbounded: bool = False  # something was released without noise
     failure: float = 0.0  # the probability, in each world, that all this does not hold
-    epsilon: float = 0.0  # of releases of which nothing but (epsilon, delta) is known, together
+    epsilon: float = 0.0  # of fits of which only (epsilon, delta) is known: no number of records multiplies it
     delta: float = 0.0
 
     @property
