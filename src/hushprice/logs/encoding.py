@@ -73,6 +73,7 @@ class Encoder:
         self._z, self._y, *self._others = (f"v{len(self._entries) + at}" for at in range(4))
         self._doubted = [each for each in self._fields if each.bad is not None]
         self._bad = [f"bad{at}" for at in range(len(self._doubted))]
+        self._first = [each.first for each in self._fields if each.first is not None]
         self._expressions = self._named()
 
     def _named(self) -> list[polars.Expr]:
@@ -91,7 +92,7 @@ class Encoder:
         """The chunk's good rows in blocks; what was amiss is appended to `counted` first."""
         import polars
 
-        encoded = chunk.frame.select(self._expressions)
+        encoded = chunk.frame.with_columns(self._first).select(self._expressions)
         if encoded.height != chunk.frame.height:  # expressions of literals alone give one row
             raise InvalidInput("the log's columns could not be read row by row")
         numbers = np.arange(chunk.first, chunk.first + chunk.frame.height)

@@ -29,6 +29,7 @@ class Field:
     values: tuple[polars.Expr, ...]  # entries, each a float; the customer's key as it is
     bad: polars.Expr | None  # None: never
     clipped: polars.Expr | None = None
+    first: polars.Expr | None = None  # a column that the others need, made before them
 
 
 def price(column: str, kind: Any, product: Product) -> Field:
@@ -124,24 +125,28 @@ def _chosen(each: Category, column: str, kind: Any, lenient: bool) -> Field:
 
     if not (kind in (polars.String, polars.Categorical, polars.Enum) or kind.is_integer()):
         raise InvalidInput(f"column {column!r} must hold levels of {each.name!r}, texts or whole numbers, got {kind}")
-    level = polars.col(column).cast(polars.String)
-    known = level.is_in(list(each.levels)).fill_null(False)
-    shown = [_float((level == name).fill_null(False)) for name in each.levels[1:]]
+    # A text is looked up once; its number among the levels is compared with each of them.
+    levels, name = polars.Enum(list(each.levels)), f"\0{column}"  # the name of no column
+    found = polars.col(column).cast(polars.String).cast(levels, strict=False).to_physical().alias(name)
+    code, unknown = polars.col(name), polars.col(name).is_null()
+    shown = [_float(code.eq_missing(at)) for at in range(1, len(each.levels))]
     if not lenient:
-        return Field(column, f"one of {', '.join(each.levels)}", tuple(shown), ~known)
+        return Field(column, f"one of {', '.join(each.levels)}", tuple(shown), unknown, first=found)
     if OTHER_LEVEL in each.levels[1:]:
-        at = each.levels.index(OTHER_LEVEL) - 1
-        shown[at] = _float((level == OTHER_LEVEL).fill_null(False) | ~known)
-    return Field(column, "a level", tuple(shown), None)
+        at = each.levels.index(OTHER_LEVEL)
+        shown[at - 1] = _float(code.eq_missing(at) | unknown)
+    return Field(column, "a level", tuple(shown), None, first=found)
 
 
 def _answered(each: Boolean, column: str, kind: Any, lenient: bool) -> Field:
     import polars
 
+    if kind == polars.Boolean:
+        said = polars.col(column)
+        entry = (_float(said) * 2.0 - 1.0).fill_null(0.0)
+        return Field(column, "true or false", (entry,), None if lenient else said.is_null())
     value = number(column, kind, truths=True)
     entry = (value * 2.0 - 1.0).fill_null(0.0)
-    if kind == polars.Boolean:
-        return Field(column, "true or false", (entry,), None if lenient else value.is_null())
     entry = entry.fill_nan(0.0)
     missing = empty(column, kind) | value.is_nan().fill_null(False)
     known = ((value == 0.0) | (value == 1.0)).fill_null(False)
