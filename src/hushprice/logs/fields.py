@@ -143,7 +143,7 @@ def _answered(each: Boolean, column: str, kind: Any, lenient: bool) -> Field:
 
     if kind == polars.Boolean:
         said = polars.col(column)
-        entry = (_float(said) * 2.0 - 1.0).fill_null(0.0)
+        entry = polars.when(said).then(1.0).when(said.not_()).then(-1.0).otherwise(0.0)
         return Field(column, "true or false", (entry,), None if lenient else said.is_null())
     value = number(column, kind, truths=True)
     entry = (value * 2.0 - 1.0).fill_null(0.0)
@@ -201,4 +201,4 @@ def _when(condition: polars.Expr, then: polars.Expr, otherwise: float) -> polars
 def _float(flag: polars.Expr) -> polars.Expr:
     import polars
 
-    return flag.cast(polars.Float64)
+    return polars.when(flag).then(1.0).otherwise(0.0)  # much faster than a cast

@@ -120,13 +120,12 @@ class ParquetSource:
         import polars
 
         file, start, end, first = self._parts[partition]
-        scan = polars.scan_parquet(file).select(columns)
-        for at, count in _pieces(start, end):
-            with readable(self.name):
-                frame = scan.slice(at, count).collect()
-            if frame.height != count:
-                raise InvalidInput(f"log {self.name!r} changed while it was read: {file.name!r} lost rows")
-            yield Chunk(first + at - start, frame)
+        scan, left = polars.scan_parquet(file).select(columns).slice(start, end - start), end - start
+        for frame in _batches(scan, self.name):
+            yield Chunk(first + end - start - left, frame)
+            left -= frame.height
+        if left:
+            raise InvalidInput(f"log {self.name!r} changed while it was read: {file.name!r} lost rows")
 
 
 @dataclass(eq=False)
@@ -157,12 +156,7 @@ class CsvSource:
 
     def chunks(self, partition: int, columns: Sequence[str]) -> Iterator[Chunk]:
         first = sum(self._count(before) for before in range(partition))
-        batches = self._scan(self.files[partition]).select(columns).collect_batches(chunk_size=CHUNK)
-        while True:
-            with readable(self.name):
-                frame = next(batches, None)
-            if frame is None:
-                return
+        for frame in _batches(self._scan(self.files[partition]).select(columns), self.name):
             yield Chunk(first, frame)
             first += frame.height
 
@@ -196,6 +190,17 @@ def readable(name: str) -> Iterator[None]:
         raise InvalidInput(f"log {name!r} cannot be read: {problem.strerror or first_line(problem)}") from None
     except polars.exceptions.PolarsError as problem:
         raise InvalidInput(f"log {name!r} cannot be read: {first_line(problem)}") from None
+
+
+def _batches(scan: polars.LazyFrame, name: str) -> Iterator[polars.DataFrame]:
+    """The rows of a scan in their order, piece by piece."""
+    batches = scan.collect_batches(chunk_size=CHUNK)
+    while True:
+        with readable(name):
+            frame = next(batches, None)
+        if frame is None:
+            return
+        yield frame
 
 
 def _pieces(start: int, end: int) -> Iterator[tuple[int, int]]:
