@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from hushprice.errors import InvalidInput
+from hushprice.policies.cautious.noise import aggregated
 from hushprice.policies.cautious.pricing import population
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
@@ -29,7 +30,15 @@ from hushprice.privacy.certificates.batch_facts import (
 from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.privacy.certificates.facts import Mechanism, StatedResult, read_section
 from hushprice.privacy.certificates.statements import mechanism, plain, versions
-from hushprice.privacy.events import EarlierFit, LaplaceBatches, MomentBatches
+from hushprice.privacy.events import (
+    AggregatedBatches,
+    BitReports,
+    EarlierFit,
+    Event,
+    LaplaceBatches,
+    MomentBatches,
+    ShuffledBits,
+)
 from hushprice.product import MOST_CONTEXTS
 
 STATED = {"parameters.horizon": "how many customers are learned from; nothing proven depends on it"}
@@ -57,7 +66,15 @@ _GAUSSIAN_RELEASERS = {
     "earnings": f"{_EARNED}, with Gaussian noise",
     "score": "of each batch, once: a sum of residuals times instruments of length at most 1, with Gaussian noise",
 }
+_BIT = "of each customer's device, once: one bit, turned over with a stated probability"
+_TRUSTED = {
+    "local": {"policy": "cautious", "score": f"{_BIT}; nothing else but the price is known of a customer"},
+    "shuffle": {"policy": "cautious", "score": f"{_BIT}, in an order that a shuffler draws, who adds fair bits"},
+    "aggregated": {**_RELEASERS, "aggregators": "two, given shares; each adds all of this noise to its own total"},
+}
+_STATED_TRUST = {"parameters.trust": "that devices, and whoever is between, do what the proof says they do"}
 MOST_CHOICES = 16
+MOST_STEPS = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +101,7 @@ class CautiousFacts:
     horizon: int
     delay: int = 0
     contexts: int
-    event: LaplaceBatches | MomentBatches  # the latter in certificates of before there was Laplace noise
+    event: LaplaceBatches | MomentBatches | BitReports | ShuffledBits  # MomentBatches before there was Laplace noise
     claimed: EpsilonDelta
     prior: StatedPrior | None = None  # the fit that prices start from
     service: ServiceFacts | None = None  # then there is a deadline in seconds, and `delay` is not said
@@ -93,7 +110,7 @@ class CautiousFacts:
         """The sections. All batches are one release, which is paid and spent at the start."""
         return {
             "mechanism": mechanism(
-                _RELEASERS if isinstance(self.event, LaplaceBatches) else _GAUSSIAN_RELEASERS,
+                _releasers(self.event),
                 self.issued,
                 self.versions,
             ),
@@ -110,6 +127,24 @@ class CautiousFacts:
         """Nothing to check: no number in it may only grow."""
 
 
+def _trust(event: Event) -> str:
+    """The trust model that an event is of."""
+    match event:
+        case BitReports():
+            return "local"
+        case ShuffledBits():
+            return "shuffle"
+        case AggregatedBatches():
+            return "aggregated"
+    return "central"
+
+
+def _releasers(event: Event) -> dict[str, str]:
+    if isinstance(event, MomentBatches):
+        return _GAUSSIAN_RELEASERS
+    return _TRUSTED.get(_trust(event), _RELEASERS)
+
+
 def _parameters(facts: CautiousFacts) -> dict[str, Any]:
     event, adjacency = facts.event, facts.adjacency
     return {
@@ -118,8 +153,23 @@ def _parameters(facts: CautiousFacts) -> dict[str, Any]:
         **lateness(facts.delay, facts.service),
         "horizon": int(facts.horizon),
         **({} if facts.prior is None else {"prior": facts.prior.describe()}),
-        **(_of_laplace(event, adjacency) if isinstance(event, LaplaceBatches) else _of_moments(event, adjacency)),
+        **({} if _trust(event) == "central" else {"trust": _trust(event)}),
+        **_of_event(event, adjacency),
     }
+
+
+def _of_event(event: Event, adjacency: Adjacency) -> dict[str, Any]:
+    match event:
+        case BitReports():
+            return {"bits": {"steps": [{"among": 1, "keep": float(event.keep)}], "delta": None}}
+        case ShuffledBits():
+            steps = [{"among": int(among), "keep": float(keep)} for among, keep in event.steps]
+            return {"bits": {"steps": steps, "delta": float(event.delta)}}
+        case LaplaceBatches():
+            return _of_laplace(event, adjacency)
+        case MomentBatches():
+            return _of_moments(event, adjacency)
+    raise InvalidInput(f"a certificate of policy 'cautious' cannot be about {event!r}")
 
 
 def _of_laplace(event: LaplaceBatches, adjacency: Adjacency) -> dict[str, Any]:
@@ -207,6 +257,20 @@ class _Parameters(_Shared, kw_only=True):
     noise: _Noise
 
 
+class _Step(Struct):
+    among: Annotated[int, Meta(ge=1, le=2**40)]
+    keep: float
+
+
+class _Bits(Struct):
+    steps: Annotated[list[_Step], Meta(min_length=1, max_length=MOST_STEPS)]
+    delta: float | None
+
+
+class _BitParameters(_Shared, kw_only=True):
+    bits: _Bits
+
+
 class _GaussianParameters(_Shared, kw_only=True):
     largest: float
     noise: _GaussianNoise
@@ -217,13 +281,18 @@ class _Alone(Struct):
     alone: StatedResult
 
 
-def _event(certificate: Certificate) -> LaplaceBatches | MomentBatches:
+def _event(certificate: Certificate) -> LaplaceBatches | MomentBatches | BitReports | ShuffledBits:
     """As the certificate states it."""
+    if "bits" in certificate.content("parameters"):
+        bits = read_section(certificate, "parameters", _BitParameters).bits
+        if bits.delta is None:
+            return BitReports(keep=bits.steps[0].keep)
+        return ShuffledBits(steps=tuple((each.among, each.keep) for each in bits.steps), delta=bits.delta)
     if "own" in certificate.content("parameters"):
         return _gaussian_event(read_section(certificate, "parameters", _GaussianParameters))
     parameters = read_section(certificate, "parameters", _Parameters)
     noise = parameters.noise
-    return LaplaceBatches(
+    event = LaplaceBatches(
         contexts=parameters.contexts,
         least=parameters.least,
         most=parameters.most,
@@ -234,6 +303,7 @@ def _event(certificate: Certificate) -> LaplaceBatches | MomentBatches:
         live=True,
         holdout_scale=noise.holdout_scale,
     )
+    return event if certificate.content("parameters").get("trust") is None else aggregated(event)
 
 
 def _gaussian_event(parameters: _GaussianParameters) -> MomentBatches:
@@ -297,7 +367,7 @@ def facts_of_policy(
         horizon=horizon,
         delay=delay,
         contexts=rules.model.contexts,
-        event=rules.noise.event(rules.model.contexts, live=True),
+        event=rules.event(live=True),
         claimed=rules.noise.claimed,
         prior=None if rules.prior is None else StatedPrior(fit=rules.prior.fit, paid=rules.prior.paid),
         service=service,
@@ -313,16 +383,21 @@ def stated(certificate: Certificate) -> dict[str, str]:
     """The fields that no arithmetic can check, and what each says."""
     prior = certificate.content("parameters").get("prior")
     of_prior = {} if prior is None else _STATED_PRIOR | (_STATED_COST if prior["same_people"] else {})
-    return {**stated_by(certificate), **STATED, **of_prior}
+    of_trust = _STATED_TRUST if "trust" in certificate.content("parameters") else {}
+    return {**stated_by(certificate), **STATED, **of_prior, **of_trust}
 
 
 def recomputed(certificate: Certificate) -> list[str]:
     """What writing the certificate a second time has shown, a line each."""
     parameters = certificate.content("parameters")
     prior = parameters.get("prior")
+    of_fit = [] if prior is None else [_of_prior(certificate, prior)]
+    if "bits" in parameters:
+        steps = len(parameters["bits"]["steps"])
+        return [*of_fit, f"events recomputed: one bit a record, {steps} ways to hide it", *recomputed_once(certificate)]
     kinds = len(parameters.get("own") or parameters["noise"]["scales"])
     return [
-        *([] if prior is None else [_of_prior(certificate, prior)]),
+        *of_fit,
         f"sensitivities of a score, a description and earnings, neighbours {parameters['adjacency']}, recomputed",
         f"events recomputed: any number of batches of {kinds} kinds, grids",
         *recomputed_once(certificate),
