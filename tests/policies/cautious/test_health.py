@@ -153,6 +153,21 @@ def test_the_last_batches_are_kept_apart() -> None:
     assert sum(each.count for each in health.recent) < health.bought.count
 
 
+def test_a_misfit_is_seen_in_the_last_batches_and_passes_when_the_belief_has_followed() -> None:
+    """Twice as many buy as believed; then the belief is what is true. Where all is as believed there is none."""
+    shop = Shop(replace(PRODUCT, contexts=0, conversion=0.2), noise=True)
+    rule, sound, more = Rule(count=3000, move=0.0, spread=0.0, choice=3), [0.0, 0.0], [0.9, 0.0]
+    for truth, fits in ((sound, True), (more, False)):
+        shop.quoter.belief = replace(shop.quoter.belief, theta=np.zeros(2))
+        shop.batch(truth, forced=rule)
+        assert shop.quoter.health.misfit != fits
+    for _ in range(RECENT):
+        shop.quoter.belief = replace(shop.quoter.belief, theta=np.array(more))
+        shop.batch(more, forced=rule)
+    assert not shop.quoter.health.misfit
+    assert Tally().surprise == 0.0
+
+
 def test_groups_add_up_what_was_earned() -> None:
     shop = Shop()
     made = [shop.batch(TRUTH) for _ in range(3)]

@@ -9,6 +9,8 @@ import pytest
 from tests.service.http.running import Running
 from tests.service.http.test_cautious import SCARF, learn, quoted
 
+from hushprice.policies.cautious.pricing import health as pricing_health
+
 HAT: dict[str, Any] = {**SCARF, "most": None, "holdout": 0.3, "unit_cost": 5.0}
 
 
@@ -28,7 +30,9 @@ def test_before_anything_is_released_it_says_what_prices_do_and_what_is_not_know
     ]
 
 
-def test_after_a_release_it_is_believed_against_observed(fresh: Running, caplog: pytest.LogCaptureFixture) -> None:
+def test_after_a_release_it_is_believed_against_observed(
+    fresh: Running, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     admin, shop, anybody = fresh.client("admin"), fresh.client("shop"), fresh.client()
     assert admin.post("/v1/products", json=HAT).status_code == 201
     given = quoted(fresh)
@@ -51,8 +55,18 @@ def test_after_a_release_it_is_believed_against_observed(fresh: Running, caplog:
     assert f'hushprice_product_status{{product="scarf",status="{found["status"]}"}} 1' in text
     assert f'hushprice_conversion{{product="scarf",of="observed"}} {fit["observed"]["estimate"]:g}' in text
     assert 'hushprice_self_freezes_total{product="scarf"} 0' in text
+    assert f'hushprice_misfit{{product="scarf"}} {int(found["misfit"])}' in text
 
     caplog.set_level(logging.INFO, "hushprice")
+    monkeypatch.setattr(pricing_health, "MISFIT", -1.0)
+    admin.post("/v1/products/scarf/freeze")
+    admin.post("/v1/products/scarf/resume")
+    said = anybody.get("/v1/products/scarf/health").json()
+    assert said["misfit"]
+    assert "was believed, beyond noise and chance" in said["words"]
+    odd = "product scarf: visitors lately buy otherwise than believed, beyond noise and chance"
+    assert caplog.messages.count(odd) == 1
+    monkeypatch.undo()
     admin.post("/v1/products/scarf/freeze")
     assert f"product scarf is now frozen, and was {found['status']}" in caplog.messages
     frozen = anybody.get("/v1/products/scarf/health").json()

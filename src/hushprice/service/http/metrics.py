@@ -139,9 +139,11 @@ def _health_families(listed: list[ProductHealth]) -> list[tuple[str, str, str, l
             gain += _lines("hushprice_gain", each.product, msgspec.structs.asdict(each.gain))
     changes = [f'hushprice_demand_changes_total{{product="{each.product}"}} {each.demand_changes}' for each in listed]
     alarms = [f'hushprice_self_freezes_total{{product="{each.product}"}} {each.alarms}' for each in listed]
+    misfit = [f'hushprice_misfit{{product="{each.product}"}} {int(each.misfit)}' for each in listed]
     return [
         ("hushprice_product_status", "gauge", "1, with how the product does.", status),
         ("hushprice_conversion", "gauge", "Bought a visit, believed and observed with noise.", conversion),
+        ("hushprice_misfit", "gauge", "1 where visitors lately buy otherwise than believed.", misfit),
         ("hushprice_gain", "gauge", "What prices earn more than the holdout, as a share of that.", gain),
         ("hushprice_demand_changes_total", "counter", "Times that demand was found to have changed.", changes),
         ("hushprice_self_freezes_total", "counter", "Times that prices were found to earn too little.", alarms),

@@ -31,6 +31,11 @@ def status_of(priced: PricedProduct) -> HealthStatus | None:
     return "learning" if quoter.rule.spread > 0.0 else "staying"
 
 
+def is_misfit(priced: PricedProduct) -> bool:
+    """Do visitors lately buy otherwise than was believed? False for policies that release nothing that would tell."""
+    return priced.product.policy == PRODUCT_POLICY and _quoter_of(priced).health.misfit
+
+
 def health_of(priced: PricedProduct, *, with_cost: bool) -> ProductHealth:
     """Everything that releases tell. Earnings in currency are for an admin: with the conversion they tell the cost."""
     status = status_of(priced)
@@ -38,12 +43,9 @@ def health_of(priced: PricedProduct, *, with_cost: bool) -> ProductHealth:
         raise Problem(404, "no_health", f"policy {priced.product.policy} releases nothing that would tell", "name")
     quoter, shop = _quoter_of(priced), shop_product_of(priced.product)
     health = quoter.health
-    recent = Tally()
-    for each in health.recent:
-        recent = recent.plus(each)
     tallies = {
         "conversion": health.bought,
-        "recent_conversion": recent,
+        "recent_conversion": health.lately,
         "at_dearer_price": health.dearer,
         "at_cheaper_price": health.cheaper,
         "by_believed_demand": health.likelier,
@@ -57,6 +59,7 @@ def health_of(priced: PricedProduct, *, with_cost: bool) -> ProductHealth:
         batches=quoter.version,
         recent_batches=len(health.recent),
         **fits,
+        misfit=health.misfit,
         gain=gain,
         earnings=_earnings(health.compared, shop) if with_cost else None,
         not_known=[name for name, value in (fits | {"gain": gain}).items() if value is None],
@@ -142,5 +145,9 @@ def _words(priced: PricedProduct, quoter: CautiousQuoter, shop: ShopProduct, sta
         doing = f"A coin sets {low} or {high}, to learn how demand reacts to the price"
     else:
         doing = f"Everybody pays today's price, {today}: nothing is tried out"
+    if quoter.health.misfit:
+        lately = quoter.health.lately
+        seen, believed = (f"{shop.most * each:.2g}" for each in (lately.observed.estimate, lately.mean))
+        doing += f". Lately {seen} a visit was bought where {believed} was believed, beyond noise and chance"
     worse = " They earn less than the holdout, which pays today's price." if status == "worse than its holdout" else ""
     return f"{doing}.{worse}{found}"

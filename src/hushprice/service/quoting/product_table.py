@@ -14,7 +14,7 @@ from hushprice.service.quoting import learning_health
 from hushprice.service.quoting.key_use import KeyUse
 from hushprice.service.quoting.learning_health import LearningHealth
 from hushprice.service.quoting.priced_product import PricedProduct
-from hushprice.service.quoting.product_health import status_of
+from hushprice.service.quoting.product_health import is_misfit, status_of
 from hushprice.service.shared.keys import Keyring
 from hushprice.service.shared.report_messages import HealthStatus
 from hushprice.service.shared.seen_releases import SeenReleasesFile
@@ -35,6 +35,7 @@ class ProductTable:
         self._marks: dict[str, tuple[float | str | None, ...]] = {}
         self.products: dict[str, PricedProduct] = {}
         self._statuses: dict[str, HealthStatus | None] = {}  # as they were last looked at
+        self._misfits: set[str] = set()  # products whose visitors bought otherwise than believed then
         self.unopened: list[str] = []  # of the first look: opening all of them takes seconds, and a start should not
         self.frozen_here: Set[str] = frozenset()  # by this process, whatever the store says
         self.keyring = Keyring()
@@ -78,6 +79,10 @@ class ProductTable:
         was, self._statuses[name] = self._statuses.get(name), now
         if was is not None and was != now:
             log.info("product %s is now %s, and was %s", name, now, was)
+        misfit = is_misfit(priced)
+        if misfit and name not in self._misfits:
+            log.warning("product %s: visitors lately buy otherwise than believed, beyond noise and chance", name)
+        (self._misfits.add if misfit else self._misfits.discard)(name)
 
     def _take(self, heads: Iterable[ProductHead], renewed: dict[str, PricedProduct]) -> None:
         """Use what is new, in the order products were made; the others get their number of slots."""

@@ -203,6 +203,9 @@ class ProductHealth(msgspec.Struct, frozen=True, kw_only=True):
             "observed below believed says that differences between customers are overrated"
         ),
     ]
+    misfit: Annotated[
+        bool, Meta(description="is recent_conversion observed five deviations or more from what was believed?")
+    ]
     gain: Annotated[
         Estimate | None, Meta(description="what personal prices earn more than the holdout, as a share of that")
     ]

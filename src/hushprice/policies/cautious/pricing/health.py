@@ -8,6 +8,7 @@ Purchases were compared with the believed chance held between two bounds; what t
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import astuple, dataclass, field, fields, replace
 
@@ -21,6 +22,7 @@ from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_const
 from hushprice.types import FloatArray
 
 RECENT = 8  # batches
+MISFIT = 5.0  # deviations: noise alone has one batch there once in 2,000 times, and eight far more rarely
 ALPHA = 0.01  # that a product which keeps its promise freezes itself, ever; after each time anew
 WARNING = 0.05  # that one which earns what its holdout earns is called worse, ever; the same
 _DEVIATIONS = 1.96  # of an interval that is right 19 times in 20
@@ -53,6 +55,12 @@ class Tally:
     def mean(self) -> float:
         """Believed of a customer."""
         return self.believed / self.count
+
+    @property
+    def surprise(self) -> float:
+        """How many deviations of noise and sampling lie between what was believed and what was observed."""
+        deviation = math.sqrt(self.noise + self.sampling)
+        return abs(self.less) / deviation if deviation > 0.0 else 0.0
 
     @property
     def observed(self) -> Interval:
@@ -133,6 +141,16 @@ class Health:
             and len(self.recent) <= RECENT
             and all(len(logs) == len(STAKES) and all(map(math.isfinite, logs)) for logs in bets)
         )
+
+    @property
+    def lately(self) -> Tally:
+        """`bought` of the last batches together."""
+        return functools.reduce(Tally.plus, self.recent, Tally())
+
+    @property
+    def misfit(self) -> bool:
+        """Do customers of the last batches buy otherwise than was believed, beyond noise and chance?"""
+        return self.lately.surprise > MISFIT
 
     @property
     def worse(self) -> bool:

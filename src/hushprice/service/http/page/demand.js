@@ -66,7 +66,8 @@ export function createDemand() {
       return null;
     });
     if (!answer || JSON.stringify(chosen) !== asked) return;
-    const { currency, bound = 1, reference_price: reference } = product;
+    const { currency, reference_price: reference } = product;
+    const bound = product.bound ?? product.most ?? 1;
     data = { ...answer, product: chosen.product, currency, bound, quoted: chosen.price, reference };
     slider.max = String(data.prices.length - 1);
     if (!reading) slider.value = String(nearest(data.prices, data.quoted));

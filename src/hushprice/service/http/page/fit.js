@@ -33,7 +33,7 @@ export function createFit() {
     setText(status, health.status);
     status.dataset.state = health.status;
     setText(words, health.words);
-    const amount = product.bound > 1 ? (value) => digits(value, 3) : percent;
+    const amount = (product.bound ?? product.most) > 1 ? (value) => digits(value, 3) : percent;
     for (const [id] of FITS) setText(rows[id].value, fitText(health[id], amount));
     setText(gain.value, health.gain ? between(health.gain, signed) : product.holdout ? NOT_YET : "there is no holdout");
     show(earnings.line, Boolean(health.earnings));
