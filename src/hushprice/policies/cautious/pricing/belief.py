@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy.special import expit
 
-from hushprice.policies.cautious.pricing.instruments import entries, instruments, used_entries
+from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING, held, used_entries
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray
 
@@ -31,6 +31,7 @@ _SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 _DOUBTFUL = 0.5  # log-likelihood that a scale must gain for each squared doubling
 _STEPS = 12
 _LONGEST = 2.0  # of a step, in deviations of the first belief
+_PERSONAL = tuple(choice for choice, share in enumerate(SHARES) if share > 0.0)  # that tell attributes apart
 _FORGET = 0.5  # of the first belief's covariance is added then
 
 
@@ -83,28 +84,63 @@ def score_model(
     model: ShopModel, people: FloatArray, rule: Rule, priced_by: FloatArray, theta: FloatArray, count: float
 ) -> ScoreModel:
     """Of a batch of `count` customers like `people`, priced and scored by one theta, under another."""
-    customers = with_constant(people)
+    found = _score_models(model, people, [rule], priced_by.reshape(1, -1), theta, np.array([float(count)]))
+    return ScoreModel(*(getattr(found, each.name)[0] for each in fields(ScoreModel)))
+
+
+def _score_models(
+    model: ShopModel,
+    people: FloatArray,
+    rules: list[Rule],
+    priced_by: FloatArray,
+    theta: FloatArray,
+    counts: FloatArray,
+) -> ScoreModel:
+    """Of many batches at once, each priced by its row: everything has an axis more, the batch."""
+    customers, told, half = with_constant(people), with_constant(held(people)), model.contexts + 1
+    choices, spreads = np.array([rule.choice for rule in rules]), np.array([[rule.spread] for rule in rules])
+    told_apart = np.where(np.isin(choices, _PERSONAL)[:, None, None], 1.0, np.eye(1, half))  # entries that are released
     level, response = model.lines(priced_by, customers)
+    middle = model.middle(level, response, np.array([[rule.move] for rule in rules]), spreads)
+    price = np.stack([middle + spreads, middle - spreads], axis=1)  # batch, side, customer: the dearer side first
     true_level, true_response = model.lines(theta, customers)
-    middle = model.middle(level, response, rule.move, rule.spread)
-    size = entries(model.contexts)
-    jacobian, sampling, expected = np.zeros((size, model.size)), np.zeros((size, size)), np.zeros(size)
-    doubt, demanded, added = np.zeros(size), np.zeros(size), np.zeros((len(people), size))
-    share = count / (2 * len(people))
-    for coin in (-1.0, 1.0):
-        price = middle + coin * rule.spread
-        psi = instruments(people, np.full(len(people), coin), rule.choice)
-        demand = expit(true_level - true_response * price)
-        weighted = psi * (demand * (1.0 - demand) * share)[:, None]
-        jacobian += weighted.T @ np.hstack([customers, -price[:, None] * customers])
-        sampling += weighted.T @ psi
-        away = model.held(expit(level - response * price)) - demand
-        expected += psi.T @ (away * share)
-        added += psi * (0.5 * away)[:, None]
-        squares = (psi * psi).T * (count * share)
-        doubt += squares @ (away * away)
-        demanded += squares @ (demand * demand)
-    return ScoreModel(jacobian, sampling, expected, doubt, demanded, count * count * added.var(axis=0))
+    demand = expit(true_level - true_response * price)
+    away = model.held(expit(level[:, None] - response[:, None] * price)) - demand
+    share = np.broadcast_to((counts / (2 * len(people)))[:, None, None], demand.shape)
+    watching = choices == WATCHING
+
+    def added_up(weights: FloatArray, products: FloatArray) -> FloatArray:
+        """Over customers; where coins are not told apart, over both sides."""
+        sides = weights @ products
+        sides[watching, 0] += sides[watching, 1]
+        sides[watching, 1] = 0.0
+        return np.asarray(sides)
+
+    uncertain = demand * (1.0 - demand) * share
+    shape, flat = (len(rules), 2, half, half), (len(rules), 2 * half)
+    crossed, squares = _products(told, customers), told * told
+    by_level = added_up(uncertain, crossed).reshape(shape) * told_apart[..., None]
+    by_price = added_up(uncertain * price, crossed).reshape(shape) * told_apart[..., None]
+    sampling = np.zeros((len(rules), 2, half, 2, half))
+    apart = added_up(uncertain, _products(told, told)).reshape(shape) * told_apart[..., None] * told_apart[:, :, None]
+    sampling[:, 0, :, 0], sampling[:, 1, :, 1] = apart[:, 0], apart[:, 1]
+    mean = added_up(0.5 * away, told) / len(people)
+    each = np.where(watching[:, None, None], away.sum(axis=1, keepdims=True) * np.array([[1.0], [0.0]]), away)
+    varied = 0.25 * (each * each) @ squares / len(people) - mean * mean
+    weighted = share * counts[:, None, None]
+    return ScoreModel(
+        jacobian=np.concatenate([by_level, -by_price], axis=-1).reshape(len(rules), 2 * half, 2 * half),
+        sampling=sampling.reshape(len(rules), 2 * half, 2 * half),
+        expected=(added_up(share * away, told) * told_apart).reshape(flat),
+        doubt=(added_up(weighted * away * away, squares) * told_apart).reshape(flat),
+        size=(added_up(weighted * demand * demand, squares) * told_apart).reshape(flat),
+        variety=(np.maximum(varied, 0.0) * told_apart * counts[:, None, None] ** 2).reshape(flat),
+    )
+
+
+def _products(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Of all entries of rows with each other, a row a row."""
+    return np.asarray((left[:, :, None] * right[:, None, :]).reshape(len(left), -1))
 
 
 def misfit_of(found: ScoreModel, covariance: FloatArray) -> FloatArray:
@@ -159,15 +195,23 @@ def _evidence(
 ) -> tuple[FloatArray, FloatArray]:
     """Curvature and gradient of the batches' log-likelihood at theta."""
     curvature, pull = np.zeros((model.size, model.size)), np.zeros(model.size)
-    for batch in batches:
-        found = score_model(model, people, batch.rule, batch.theta, theta, batch.rule.count)
-        used = used_entries(model.contexts, batch.rule.choice)
-        wrong = MISFIT * MISFIT * found.doubt + misfit * misfit * found.variety
-        variance = score_variance(found, wrong, batch.noise)[np.ix_(used, used)]
-        jacobian = found.jacobian[used]
-        weighted = np.linalg.solve(variance, jacobian).T
-        curvature += weighted @ jacobian
-        pull -= weighted @ (batch.score - found.expected)[used]
+    if not batches:
+        return curvature, pull
+    rules, counts = [batch.rule for batch in batches], np.array([float(batch.rule.count) for batch in batches])
+    found = _score_models(model, people, rules, np.array([batch.theta for batch in batches]), theta, counts)
+    noise, scores = np.array([batch.noise for batch in batches]), np.array([batch.score for batch in batches])
+    wrong = MISFIT * MISFIT * found.doubt + misfit * misfit * found.variety
+    for choice in {rule.choice for rule in rules}:
+        these, used = [i for i, rule in enumerate(rules) if rule.choice == choice], used_entries(model.contexts, choice)
+        variance = found.sampling[np.ix_(these, used, used)]
+        diagonal = np.arange(used.size)
+        variance[:, diagonal, diagonal] += (wrong + noise * noise + 1e-9)[np.ix_(these, used)]
+        jacobian = found.jacobian[np.ix_(these, used)]
+        away = (scores - found.expected)[np.ix_(these, used)]
+        solved = np.linalg.solve(variance, np.concatenate([jacobian, away[:, :, None]], axis=2))
+        weighed = jacobian.reshape(-1, model.size).T @ solved.reshape(-1, model.size + 1)
+        curvature += weighed[:, :-1]
+        pull -= weighed[:, -1]
     return curvature, pull
 
 

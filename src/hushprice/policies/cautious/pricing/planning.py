@@ -135,6 +135,8 @@ class _Guard:
         return self._gain_at(np.clip(move * self._best, model.lowest + spread, model.highest - spread), spread)
 
     def _gain_at(self, middle: FloatArray, spread: float) -> FloatArray:
+        if spread == 0.0:
+            return np.asarray(self._model.earned(self._level, self._response, middle) / self._staying - 1.0)
         above = self._model.earned(self._level, self._response, middle + spread)
         below = self._model.earned(self._level, self._response, middle - spread)
         return np.asarray(0.5 * (above + below) / self._staying - 1.0)

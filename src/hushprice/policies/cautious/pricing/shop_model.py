@@ -88,7 +88,9 @@ class ShopModel:
         """The relative price that earns most."""
         return best_relative_price(level, response, margin=self.margin, lowest=self.lowest, highest=self.highest)
 
-    def middle(self, level: FloatArray, response: FloatArray, move: float, spread: float) -> FloatArray:
+    def middle(
+        self, level: FloatArray, response: FloatArray, move: FloatArray | float, spread: FloatArray | float
+    ) -> FloatArray:
         """Where a customer's price lies before the coin: `move` of the way from today's to the best one, inside."""
         middle = np.clip(move * self.best(level, response), self.lowest + spread, self.highest - spread)
         if self.step == 0.0:
