@@ -329,6 +329,7 @@ def _possible(rule: Rule, model: ShopModel) -> bool:
     return (
         rule.count >= 0
         and 0.0 <= rule.move <= 1.0
+        and -1.0 <= rule.offset <= 1.0
         and 0.0 <= rule.spread <= model.widest
         and 0 <= rule.choice < len(instruments.SHARES)
     )

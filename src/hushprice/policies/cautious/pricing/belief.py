@@ -40,9 +40,10 @@ class Rule:
     """How a batch is priced and learned: a public choice, made from releases before its first customer."""
 
     count: int  # slots
-    move: float  # share of the way from today's price to the believed best one
+    move: float  # share of the way from today's price to the one believed best for the customer
     spread: float  # a fair coin puts the relative price this much above or below
-    choice: int  # of the instruments' WEIGHTS
+    choice: int  # of the instruments' SHARES
+    offset: float = 0.0  # and so much for everybody alike: on the way to the best common price
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -101,7 +102,8 @@ def _score_models(
     choices, spreads = np.array([rule.choice for rule in rules]), np.array([[rule.spread] for rule in rules])
     told_apart = np.where(np.isin(choices, _PERSONAL)[:, None, None], 1.0, np.eye(1, half))  # entries that are released
     level, response = model.lines(priced_by, customers)
-    middle = model.middle(level, response, np.array([[rule.move] for rule in rules]), spreads)
+    moves, offsets = (np.array([[getattr(rule, name)] for rule in rules]) for name in ("move", "offset"))
+    middle = model.middle(level, response, moves, spreads, offsets)
     price = np.stack([middle + spreads, middle - spreads], axis=1)  # batch, side, customer: the dearer side first
     true_level, true_response = model.lines(theta, customers)
     demand = expit(true_level - true_response * price)

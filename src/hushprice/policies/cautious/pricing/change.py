@@ -84,7 +84,8 @@ def gains_changed(model: ShopModel, people: FloatArray, belief: Belief, rule: Ru
 def believed_gain(model: ShopModel, people: FloatArray, theta: FloatArray, rule: Rule, priced_by: FloatArray) -> float:
     """What customers priced by one theta earned over staying, were demand by another."""
     level, response = model.lines(priced_by, with_constant(people))
-    return gain_under(model, people, theta, model.middle(level, response, rule.move, rule.spread), rule.spread)
+    middle = model.middle(level, response, rule.move, rule.spread, rule.offset)
+    return gain_under(model, people, theta, middle, rule.spread)
 
 
 def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief, alarms: int = 0) -> bool:

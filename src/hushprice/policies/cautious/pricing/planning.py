@@ -22,7 +22,8 @@ from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING, us
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray, IntArray
 
-_MOVES = (1.0, 0.5, 0.2, 0.0)
+_MOVES = (1.0, 0.5, 0.2)
+_GRID = 9  # common prices
 _SPREADS = (0.0, 0.05, 0.1, 0.17, 0.28, 0.45, 0.7, 1.0)  # of the widest
 _DRAWS = 256  # of theta, for the guard
 _FEW = 96  # of these, for what a batch teaches
@@ -70,26 +71,22 @@ def plan(
     guard = _Guard(model, people, belief, past, limits, slots)
     draws = guard.draws[:_FEW]
     lessons = _Lessons(model, people[:_LOOKED_AT], belief, draws, limits)
-    sure = lessons.sure()
     best_value, best = -np.inf, Rule(count=count, move=0.0, spread=0.0, choice=0)
     best_allowed: list[tuple[int, int]] = []
-    for move in _MOVES:
+    for move, offset in lessons.aims():
         for share in _SPREADS:
-            spread = share * model.widest
-            gain = guard.gain(move, spread)
-            if move > 0.0 and not sure:
-                continue
-            safe = guard.safe_count(gain, guard.changed(move, spread), count)
-            if move == 0.0 and spread == 0.0:
-                safe = soon
+            tried = Rule(count=count, move=move, spread=share * model.widest, choice=1, offset=offset)
+            gain, changed = guard.gain(tried), guard.changed(tried)
+            still = move == offset == tried.spread == 0.0
+            safe = soon if still else guard.safe_count(gain, changed, count)
             if safe == 0:
                 continue
-            rule = Rule(count=safe, move=move, spread=spread, choice=1)
-            allowed = guard.affordable(gain, guard.changed(move, spread), count, left)
+            rule = replace(tried, count=safe)
+            allowed = guard.affordable(gain, changed, count, left)
             value = lessons.value(rule, people, float(gain.mean()), left, allowed)
             if value > best_value:
                 best_value, best, best_allowed = value, rule, allowed
-    expected = float(guard.gain(best.move, best.spread).mean())
+    expected = float(guard.gain(best).mean())
     values = [
         lessons.value(replace(best, choice=choice), people, expected, left, best_allowed)
         for choice in range(len(SHARES))
@@ -119,20 +116,32 @@ class _Guard:
         self._staying = model.earned(self._level, self._response, 0.0)
         self._people = people
         self._changed = changed_thetas(model, people, belief.theta)
-        gained = [np.full(_DRAWS, limits.banked)]
+        gained, alike = [np.full(_DRAWS, limits.banked)], dict[tuple[float, float], FloatArray]()
         for batch in past:
-            level, response = model.lines(batch.theta, customers)
-            middle = model.middle(level, response, batch.rule.move, batch.rule.spread)
-            gained.append(gained[-1] + batch.rule.count * self._gain_at(middle, batch.rule.spread))
+            rule = batch.rule
+            everybody = rule.offset, rule.spread  # of a batch with one middle price: many have the same
+            if rule.move > 0.0 or everybody not in alike:
+                level, response = model.lines(batch.theta, customers)
+                middle = model.middle(level, response, rule.move, rule.spread, rule.offset)
+                gain = self._gain_at(middle, rule.spread)
+                if rule.move == 0.0:
+                    alike[everybody] = gain
+            else:
+                gain = alike[everybody]
+            gained.append(gained[-1] + rule.count * gain)
         self._gained = gained[-1]
         likely = np.mean(gained, axis=1)
         changes, counts = [batch.changes for batch in past], [batch.rule.count for batch in past]
         self._unnoticed = [worst_unnoticed(changes, counts, likely, which) for which in range(CHANGES)]
 
-    def gain(self, move: float, spread: float) -> FloatArray:
+    def gain(self, rule: Rule) -> FloatArray:
         """What a visit earns by the rule more than by staying, as a share of staying, in every draw."""
+        return self._gain_at(self._middle(rule), rule.spread)
+
+    def _middle(self, rule: Rule) -> FloatArray:
         model = self._model
-        return self._gain_at(np.clip(move * self._best, model.lowest + spread, model.highest - spread), spread)
+        away = rule.move * self._best + rule.offset
+        return np.asarray(np.clip(away, model.lowest + rule.spread, model.highest - rule.spread))
 
     def _gain_at(self, middle: FloatArray, spread: float) -> FloatArray:
         if spread == 0.0:
@@ -141,11 +150,10 @@ class _Guard:
         below = self._model.earned(self._level, self._response, middle - spread)
         return np.asarray(0.5 * (above + below) / self._staying - 1.0)
 
-    def changed(self, move: float, spread: float) -> list[float]:
+    def changed(self, rule: Rule) -> list[float]:
         """The same, were demand to change."""
-        model = self._model
-        middle = np.clip(move * self._best, model.lowest + spread, model.highest - spread)
-        return [gain_under(model, self._people, theta, middle, spread) for theta in self._changed]
+        middle = self._middle(rule)
+        return [gain_under(self._model, self._people, theta, middle, rule.spread) for theta in self._changed]
 
     def safe_count(self, gain: FloatArray, changed: list[float], count: int) -> int:
         """How many slots, at most `count`, may be priced so and the promise be kept; 0 where too few."""
@@ -220,45 +228,101 @@ class _Lessons:
             gains = np.linalg.solve(variance + count * moved @ jacobian.T, moved)
             seen = count * self._away @ jacobian.T + luck @ np.linalg.cholesky(variance).T
             learned = belief.theta + seen @ gains
-            prices = model.best(*model.lines(learned, self._customers))
-            sure = self._moved(learned, belief.covariance - moved.T @ gains, prices, left - slots)
-            later = float((sure * (model.earned(self._level, self._response, prices) / self._staying - 1.0)).mean())
+            later = float(self._later(learned, belief.covariance - moved.T @ gains, left - slots).mean())
             best = max(best, (count * gain + max(left - slots, 0) * later) / left)
         return best
 
-    def sure(self) -> bool:
-        """Would a move to the best prices rest on evidence now?"""
-        theta = self._belief.theta.reshape(1, -1)
-        prices = self._model.best(*self._model.lines(theta, self._customers))
-        return bool(self._moved(theta, self._belief.covariance, prices, 1)[0] > 0.0)
+    def aims(self) -> list[tuple[float, float]]:
+        """Where prices may go, as `move` and `offset` of a rule: today's, and where evidence leads."""
+        model, theta = self._model, self._belief.theta.reshape(1, -1)
+        common = _best_common(model, self._level, self._response, 1.0 / self._staying)
+        believed = _Believed(model, theta, self._belief.covariance, self._customers)
+        found = [(0.0, 0.0)]
+        for prices, move, offset in ((believed.best, 1.0, 0.0), (np.array([[common]]), 0.0, common)):
+            if self._moved(believed, prices, 1)[0][0] > 0.0:
+                found += [(share * move, share * offset) for share in _MOVES]
+        return found
 
-    def _moved(self, learned: FloatArray, covariance: FloatArray, prices: FloatArray, left: int) -> FloatArray:
-        """How far of the way to these prices could be gone under beliefs with these means, for `left` customers.
+    def _later(self, learned: FloatArray, covariance: FloatArray, left: int) -> FloatArray:
+        """What the customers after that gain in each draw, priced by beliefs with these means: each for himself, or
+        all alike, whatever is believed to gain more within the guard."""
+        believed = _Believed(self._model, learned, covariance, self._customers)
+        gained, most = np.zeros(len(learned)), np.zeros(len(learned))
+        for prices in (believed.best, _best_common_each(self._model, believed.level, believed.response)):
+            way, gain = self._moved(believed, prices, left)
+            there = way * (self._model.earned(self._level, self._response, prices) / self._staying - 1.0)
+            gained = np.where(way * gain > most, there, gained)
+            most = np.maximum(way * gain, most)
+        return gained
+
+    def _moved(self, believed: _Believed, prices: FloatArray, left: int) -> tuple[FloatArray, FloatArray]:
+        """How far of the way to these prices could be gone under beliefs with these means, for `left` customers; and
+        what they are believed to gain.
 
         Not at all where that would not rest on evidence; and no farther than the guard would let.
         """
-        gain, deviation = self._gains(learned, covariance, prices)
+        gain, deviation = believed.gains(prices)
         risk = max(self._limits.risk, 1e-9)
         share = self._limits.horizon / max(left, 1)  # of customers: who came before may have lost as much
         lost = [(_LIKELY_SHARE, ndtri(1.0 - _LIKELY)), (_RARE_SHARE, ndtri(1.0 - _RARE))]
         way = np.ones(len(gain))
         for allowed, quantile in lost:
             way = np.minimum(way, allowed * risk * share / np.maximum(quantile * deviation - gain, 1e-9))
-        return np.asarray(np.where(gain >= min(_SURE / max(risk, _SURE), 1.0) * deviation, way, 0.0))
+        sure = gain >= min(_SURE / max(risk, _SURE), 1.0) * deviation
+        return np.where(sure, way, 0.0), gain
 
-    def _gains(self, learned: FloatArray, covariance: FloatArray, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What these prices gain over staying under beliefs with these means, and deviations, by the delta method."""
-        model, customers = self._model, self._customers
-        level, response = model.lines(learned, customers)
-        here, there = expit(level), expit(level - response * prices)
-        staying = model.margin * here.mean(axis=1)
-        gain = ((model.margin + prices) * there).mean(axis=1) / staying - 1.0
-        moved = (model.margin + prices) * there * (1.0 - there)
-        stayed = (1.0 + gain)[:, None] * model.margin * here * (1.0 - here)
-        scale = 1.0 / (len(customers) * staying[:, None])
-        slopes = np.hstack([(moved - stayed) * scale @ customers, -(moved * prices * scale) @ customers])
-        deviation = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0.0))
-        return np.asarray(gain), np.asarray(deviation)
+
+class _Believed:
+    """Beliefs with these means and one covariance: best prices, and what prices gain over staying."""
+
+    def __init__(self, model: ShopModel, means: FloatArray, covariance: FloatArray, customers: FloatArray) -> None:
+        self._model = model
+        self._covariance = covariance
+        self._customers = customers
+        self.level, self.response = model.lines(means, customers)
+        self._here = expit(self.level)
+        self._staying = model.margin * self._here.mean(axis=1)
+        self._spread_here = self._here * (1.0 - self._here) @ customers
+
+    @functools.cached_property
+    def best(self) -> FloatArray:
+        """For every customer."""
+        return self._model.best(self.level, self.response)
+
+    def gains(self, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What these prices gain over staying, and deviations, by the delta method."""
+        margin, customers, scale = self._model.margin, self._customers, 1.0 / len(self._customers)
+        there = expit(self.level - self.response * prices)
+        earned = (margin + prices) * there
+        gain = earned.mean(axis=1) / self._staying - 1.0
+        moved = earned * (1.0 - there)
+        stayed = ((1.0 + gain) * margin)[:, None] * self._spread_here
+        slopes = np.hstack([moved @ customers - stayed, -(moved * prices) @ customers])
+        variance = ((slopes @ self._covariance) * slopes).sum(axis=1)
+        return np.asarray(gain), np.sqrt(np.maximum(variance, 0.0)) * scale / self._staying
+
+
+def _best_common_each(model: ShopModel, level: FloatArray, response: FloatArray) -> FloatArray:
+    """The best price for everybody alike, for each row of customers: (rows, 1)."""
+    grid = np.linspace(model.lowest, model.highest, _GRID)
+    return _peaks(grid, np.stack([model.earned(level, response, price) for price in grid], axis=-1))[:, None]
+
+
+def _best_common(model: ShopModel, level: FloatArray, response: FloatArray, weights: FloatArray) -> float:
+    """The price for everybody alike that is best on average over the rows."""
+    grid = np.linspace(model.lowest, model.highest, _GRID)
+    earned = np.array([[model.earned(level, response, price) @ weights for price in grid]])
+    return float(_peaks(grid, earned)[0])
+
+
+def _peaks(grid: FloatArray, heights: FloatArray) -> FloatArray:
+    """Where each row is highest: the top of the parabola through its highest number and the two beside it."""
+    top = heights.argmax(axis=1)
+    inner = np.clip(top, 1, grid.size - 2)
+    before, at, after = (heights[np.arange(len(heights)), inner + step] for step in (-1, 0, 1))
+    bend = np.minimum(before - 2.0 * at + after, -1e-300)
+    shift = np.where(top == inner, np.clip(0.5 * (before - after) / bend, -1.0, 1.0), 0.0)
+    return np.asarray(grid[top] + shift * (grid[1] - grid[0]))
 
 
 @functools.lru_cache(maxsize=256)

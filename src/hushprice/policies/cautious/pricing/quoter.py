@@ -180,7 +180,7 @@ class CautiousQuoter:
         """Relative prices of customers, rows of contexts; a coin of 0 leaves the price in the middle."""
         model, rule = self.model, self.rule
         level, response = model.lines(self.belief.theta, with_constant(contexts))
-        return np.asarray(model.middle(level, response, rule.move, rule.spread) + rule.spread * coins)
+        return np.asarray(model.middle(level, response, rule.move, rule.spread, rule.offset) + rule.spread * coins)
 
     def relative_price(self, context: FloatArray, coin: float) -> float:
         """One customer's, on plain numbers: arrays of one take five times as long. Threads may ask at once."""
@@ -188,7 +188,7 @@ class CautiousQuoter:
         customer, half = (1.0, *context.tolist()), model.contexts + 1
         level = model.level + sum(map(mul, theta[:half], customer))
         response = model.response + sum(map(mul, theta[half:], customer))
-        return model.middle_of_one(level, response, rule.move, rule.spread) + rule.spread * coin
+        return model.middle_of_one(level, response, rule.move, rule.spread, rule.offset) + rule.spread * coin
 
 
 @functools.lru_cache(maxsize=1024)

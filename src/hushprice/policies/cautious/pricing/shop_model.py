@@ -89,19 +89,26 @@ class ShopModel:
         return best_relative_price(level, response, margin=self.margin, lowest=self.lowest, highest=self.highest)
 
     def middle(
-        self, level: FloatArray, response: FloatArray, move: FloatArray | float, spread: FloatArray | float
+        self,
+        level: FloatArray,
+        response: FloatArray,
+        move: FloatArray | float,
+        spread: FloatArray | float,
+        offset: FloatArray | float,
     ) -> FloatArray:
-        """Where a customer's price lies before the coin: `move` of the way from today's to the best one, inside."""
-        middle = np.clip(move * self.best(level, response), self.lowest + spread, self.highest - spread)
+        """Where a customer's price lies before the coin: `move` of the way from today's to the best one, and `offset`
+        for everybody alike, inside."""
+        best = self.best(level, response) if np.any(move) else np.zeros(level.shape)
+        middle = np.clip(move * best + offset, self.lowest + spread, self.highest - spread)
         if self.step == 0.0:
             return middle
         # Of both of the coin's prices, which then can be charged: `spread` is one that fits.
         return self.lowest + spread + self.step * np.round((middle - spread - self.lowest) / self.step)
 
-    def middle_of_one(self, level: float, response: float, move: float, spread: float) -> float:
+    def middle_of_one(self, level: float, response: float, move: float, spread: float, offset: float) -> float:
         """The same for one customer."""
         best = best_price_of_one(level, response, margin=self.margin, lowest=self.lowest, highest=self.highest)
-        middle = clipped(move * best, self.lowest + spread, self.highest - spread)
+        middle = clipped(move * best + offset, self.lowest + spread, self.highest - spread)
         if self.step == 0.0:
             return middle
         return self.lowest + spread + self.step * float(np.rint((middle - spread - self.lowest) / self.step))

@@ -55,6 +55,7 @@ def set_belief(quoter: CautiousQuoter, belief: StoredBelief) -> CautiousQuoter:
     )
     sound = {
         "rule": rule.count >= 1 and 0.0 <= rule.move <= 1.0 and 0 <= rule.choice < len(SHARES),
+        "rule.offset": -1.0 <= rule.offset <= 1.0,
         "rule.spread": 0.0 <= rule.spread <= quoter.model.widest,
         "version": belief.version >= 0,
         "batch": belief.batch >= 0,
