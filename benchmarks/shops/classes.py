@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from hushprice.price_search.logistic import best_relative_price
 from hushprice.product import Product
 from hushprice.types import FloatArray
 
@@ -96,8 +97,7 @@ class Market:
         return scale * level, scale * response
 
     def best_earnings(self, start: int, contexts: FloatArray) -> FloatArray:
-        """What each customer is worth at the price that is best for them, by a fine grid."""
-        grid = np.linspace(0.0, 1.0, 401)
+        """What each customer is worth at the price that is best for them."""
         level, response = self.lines(contexts)
-        response = np.broadcast_to(response, level.shape)
-        return np.asarray((grid * expit(level[:, None] - response[:, None] * grid)).max(axis=1))
+        prices = best_relative_price(level, response, margin=0.0, lowest=0.0, highest=1.0)
+        return np.asarray(prices * expit(level - response * prices))

@@ -24,7 +24,8 @@ def test_no_price_within_the_limits_earns_more(level: float, response: float, ma
     assert -1.0 <= best[0] <= 0.8
     tried = np.append(np.linspace(-1.0, 0.8, 2001), salt)
     assert earned(best)[0] >= earned(tried).max() * (1.0 - 1e-9)
-    assert best_price_of_one(level, response, margin=margin, **LIMITS) == best[0]  # on plain numbers the same
+    of_one = best_price_of_one(level, response, margin=margin, **LIMITS)
+    assert math.isclose(of_one, best[0], rel_tol=0.0, abs_tol=1e-11)  # on plain numbers the same
 
 
 def test_where_price_does_not_matter_the_highest_is_best() -> None:

@@ -30,7 +30,7 @@ from hushprice.types import FloatArray, IntArray
 BLOCK = 2048  # customers drawn at once; blocks have their own randomness, so every strategy meets the same customers
 CHECKPOINTS = 500
 _WORTHWHILE, _CALL = 10.0, 30.0  # seconds of work: what processes of their own take, and what one is given at once
-_CUSTOMERS, _LUCK, _STRATEGY = range(3)
+CUSTOMERS, _LUCK, _STRATEGY = range(3)
 
 Progress = Callable[[int, int], None]
 
@@ -180,7 +180,7 @@ def _run_trial(job: ShopJob, number: int) -> _Trial:
     earned, stayed, charged = np.empty(job.horizon), np.empty(job.horizon), np.empty(job.horizon)
     for first in range(0, job.horizon, BLOCK):
         count = min(BLOCK, job.horizon - first)
-        customers = job.world.contexts(first, BLOCK, job.rng(number, _CUSTOMERS, first))
+        customers = job.world.contexts(first, BLOCK, job.rng(number, CUSTOMERS, first))
         customers = _rows(customers, 0, count)
         contexts = encoded(product, customers, count)
         luck = job.rng(number, _LUCK, first).random(BLOCK)[:count]

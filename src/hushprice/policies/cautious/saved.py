@@ -65,6 +65,7 @@ class _Priced(msgspec.Struct, forbid_unknown_fields=True):
     rule: Rule
     theta: np.ndarray
     changes: list[Change]
+    released: bool = True
 
 
 class _Described(msgspec.Struct, forbid_unknown_fields=True):
@@ -177,7 +178,7 @@ def engine_state(engine: CautiousEngine) -> EngineState:
         changed=quoter.changed,
         banked=quoter.banked,
         batches=[_Batch(each.rule, each.theta, each.score, each.noise) for each in quoter.batches],
-        past=[_Priced(each.rule, each.theta, each.changes) for each in quoter.past],
+        past=[_Priced(each.rule, each.theta, each.changes, each.released) for each in quoter.past],
         population=_Described(people.total, people.weight, people.count),
         earned=quoter.earned,
         clipped=(learner.clipped_features, learner.clipped_demands),
@@ -204,7 +205,9 @@ def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
     quoter.batches = [
         ReleasedBatch(rule=each.rule, theta=each.theta, score=each.score, noise=each.noise) for each in state.batches
     ]
-    quoter.past = [Past(rule=each.rule, theta=each.theta, changes=each.changes) for each in state.past]
+    quoter.past = [
+        Past(rule=each.rule, theta=each.theta, changes=each.changes, released=each.released) for each in state.past
+    ]
     people = quoter.population
     described = state.population
     people.total, people.weight, people.count = described.total, described.weight, described.count

@@ -33,6 +33,7 @@ _PARTS = (1.0, 0.5, 0.25, 0.1, 0.04)  # of the next slots that a rule might be h
 _MOST_RELEASES = 8.0  # batches grow
 _ALIKE = 1e-4  # of earnings: a difference that is none, and the choice with the least noise is taken
 _SURE = 0.02  # over `risk`: deviations by which a move must be expected to gain. Prices leave today's on evidence
+_SURE_PERSONAL = 0.02  # the same, of what prices for everybody on his own gain over one for all alike
 _LIKELY, _LIKELY_SHARE = 0.1, 1.0  # with this probability, no more than this share of risk is lost
 _RARE, _RARE_SHARE = 0.01, 2.0
 _CHANGED_SHARE = 1.5  # of risk, and no more, is lost before a change of demand is noticed
@@ -48,6 +49,7 @@ class Past:
     rule: Rule
     theta: FloatArray
     changes: list[Change]
+    released: bool = True  # False: it was dropped, and tells nothing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,42 +236,46 @@ class _Lessons:
 
     def aims(self) -> list[tuple[float, float]]:
         """Where prices may go, as `move` and `offset` of a rule: today's, and where evidence leads."""
-        model, theta = self._model, self._belief.theta.reshape(1, -1)
-        common = _best_common(model, self._level, self._response, 1.0 / self._staying)
-        believed = _Believed(model, theta, self._belief.covariance, self._customers)
+        theta = self._belief.theta.reshape(1, -1)
+        believed = _Believed(self._model, theta, self._belief.covariance, self._customers)
+        personal, common = (way[0] > 0.0 for way, _, _ in self._ways(believed, 1))
+        offset = float(believed.best_common[0, 0])
         found = [(0.0, 0.0)]
-        for prices, move, offset in ((believed.best, 1.0, 0.0), (np.array([[common]]), 0.0, common)):
-            if self._moved(believed, prices, 1)[0][0] > 0.0:
-                found += [(share * move, share * offset) for share in _MOVES]
-        return found
+        found += [(share, 0.0) for share in _MOVES if personal]
+        return found + [(0.0, share * offset) for share in _MOVES if common]
 
     def _later(self, learned: FloatArray, covariance: FloatArray, left: int) -> FloatArray:
         """What the customers after that gain in each draw, priced by beliefs with these means: each for himself, or
-        all alike, whatever is believed to gain more within the guard."""
+        all alike, whatever is believed to gain more."""
         believed = _Believed(self._model, learned, covariance, self._customers)
-        gained, most = np.zeros(len(learned)), np.zeros(len(learned))
-        for prices in (believed.best, _best_common_each(self._model, believed.level, believed.response)):
-            way, gain = self._moved(believed, prices, left)
-            there = way * (self._model.earned(self._level, self._response, prices) / self._staying - 1.0)
-            gained = np.where(way * gain > most, there, gained)
-            most = np.maximum(way * gain, most)
-        return gained
+        (personal, more, prices), (common, gain, price) = self._ways(believed, left)
+        apart = personal * more > common * gain
+        way, prices = np.where(apart, personal, common), np.where(apart[:, None], prices, price)
+        return np.asarray(way * (self._model.earned(self._level, self._response, prices) / self._staying - 1.0))
 
-    def _moved(self, believed: _Believed, prices: FloatArray, left: int) -> tuple[FloatArray, FloatArray]:
-        """How far of the way to these prices could be gone under beliefs with these means, for `left` customers; and
-        what they are believed to gain.
+    def _ways(self, believed: _Believed, left: int) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+        """To prices for everybody on his own, and to one for all alike: how far of the way could be gone, what is
+        believed to be gained there, and the prices.
 
-        Not at all where that would not rest on evidence; and no farther than the guard would let.
+        Not at all where that would not rest on evidence, own prices on evidence that they are better than the common
+        one; and no farther than the guard would let for `left` customers.
         """
-        gain, deviation = believed.gains(prices)
         risk = max(self._limits.risk, 1e-9)
         share = self._limits.horizon / max(left, 1)  # of customers: who came before may have lost as much
         lost = [(_LIKELY_SHARE, ndtri(1.0 - _LIKELY)), (_RARE_SHARE, ndtri(1.0 - _RARE))]
-        way = np.ones(len(gain))
-        for allowed, quantile in lost:
-            way = np.minimum(way, allowed * risk * share / np.maximum(quantile * deviation - gain, 1e-9))
-        sure = gain >= min(_SURE / max(risk, _SURE), 1.0) * deviation
-        return np.where(sure, way, 0.0), gain
+        (gain, slopes), (least, other) = believed.gains(believed.best), believed.gains(believed.best_common)
+        evident = gain - least >= min(_SURE_PERSONAL / risk, 1.0) * believed.deviation(slopes - other)
+        found = []
+        for gained, along, told, prices in (
+            (gain, slopes, evident, believed.best),
+            (least, other, True, believed.best_common),
+        ):
+            deviation = believed.deviation(along)
+            way = np.where((gained >= min(_SURE / risk, 1.0) * deviation) & told, 1.0, 0.0)
+            for allowed, quantile in lost:
+                way = np.minimum(way, allowed * risk * share / np.maximum(quantile * deviation - gained, 1e-9))
+            found.append((way, gained, prices))
+        return found
 
 
 class _Believed:
@@ -289,8 +295,15 @@ class _Believed:
         """For every customer."""
         return self._model.best(self.level, self.response)
 
+    @functools.cached_property
+    def best_common(self) -> FloatArray:
+        """For everybody alike: a column."""
+        model, grid = self._model, np.linspace(self._model.lowest, self._model.highest, _GRID)
+        earned = np.stack([model.earned(self.level, self.response, price) for price in grid], axis=-1)
+        return _peaks(grid, earned)[:, None]
+
     def gains(self, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What these prices gain over staying, and deviations, by the delta method."""
+        """What these prices gain over staying, as a share of it, and how that depends on theta."""
         margin, customers, scale = self._model.margin, self._customers, 1.0 / len(self._customers)
         there = expit(self.level - self.response * prices)
         earned = (margin + prices) * there
@@ -298,21 +311,11 @@ class _Believed:
         moved = earned * (1.0 - there)
         stayed = ((1.0 + gain) * margin)[:, None] * self._spread_here
         slopes = np.hstack([moved @ customers - stayed, -(moved * prices) @ customers])
-        variance = ((slopes @ self._covariance) * slopes).sum(axis=1)
-        return np.asarray(gain), np.sqrt(np.maximum(variance, 0.0)) * scale / self._staying
+        return np.asarray(gain), slopes * (scale / self._staying)[:, None]
 
-
-def _best_common_each(model: ShopModel, level: FloatArray, response: FloatArray) -> FloatArray:
-    """The best price for everybody alike, for each row of customers: (rows, 1)."""
-    grid = np.linspace(model.lowest, model.highest, _GRID)
-    return _peaks(grid, np.stack([model.earned(level, response, price) for price in grid], axis=-1))[:, None]
-
-
-def _best_common(model: ShopModel, level: FloatArray, response: FloatArray, weights: FloatArray) -> float:
-    """The price for everybody alike that is best on average over the rows."""
-    grid = np.linspace(model.lowest, model.highest, _GRID)
-    earned = np.array([[model.earned(level, response, price) @ weights for price in grid]])
-    return float(_peaks(grid, earned)[0])
+    def deviation(self, slopes: FloatArray) -> FloatArray:
+        """Of what depends on theta so, by the delta method."""
+        return np.asarray(np.sqrt(np.maximum(((slopes @ self._covariance) * slopes).sum(axis=1), 0.0)))
 
 
 def _peaks(grid: FloatArray, heights: FloatArray) -> FloatArray:

@@ -100,7 +100,7 @@ class CautiousQuoter:
             dropped = replace(self.rule, count=self.rules.priced(records - self.batch), choice=0)
             gains = gains_changed(self.model, self.population.people(), self.belief, dropped)
             unknown = [Change(0.0, gain) for gain in gains]
-            self.past.append(Past(rule=dropped, theta=self.belief.theta, changes=unknown))
+            self.past.append(Past(rule=dropped, theta=self.belief.theta, changes=unknown, released=False))
             self.batch = records
             self._plan()
 
@@ -136,17 +136,19 @@ class CautiousQuoter:
         if self.warm is not None:
             self.warm = self.warm.after(model, people, made, self.population.doubt)
         self._notice(people, made)
-        self.belief = self._fitted(people, self.origin, self.changed == 0, self.belief.theta)
+        self.belief = self._fitted(people, self.origin, self.changed == 0, self.belief.theta, self.batches)
         if self.warm is not None:
-            self.warm = self.warm.fitted(functools.partial(self._fitted, people), self.belief)
+            self.warm = self.warm.fitted(functools.partial(self._fitted, people, batches=self.batches), self.belief)
             self.belief = self.warm.belief
         self.batch = release.records
         self.version += 1
 
-    def _fitted(self, people: FloatArray, first: Belief, scaled: bool, start: FloatArray) -> Belief:
-        """The belief after all batches, from a first one."""
+    def _fitted(
+        self, people: FloatArray, first: Belief, scaled: bool, start: FloatArray, batches: list[ReleasedBatch]
+    ) -> Belief:
+        """The belief after these batches, from a first one."""
         doubt = min(1.0, self.population.doubt * min(1 + self.changed, _MOST_DOUBT))
-        return beliefs.fitted(self.model, people, first, self.batches, start, misfit=doubt, scaled=scaled)
+        return beliefs.fitted(self.model, people, first, batches, start, misfit=doubt, scaled=scaled)
 
     def _look(self, release: MomentRelease, people: FloatArray, made: ReleasedBatch) -> None:
         apart, priced = map(float, release.earnings)
@@ -171,8 +173,11 @@ class CautiousQuoter:
         for k, batch in enumerate(self.past):
             gain = believed_gain(self.model, people, self.belief.theta, batch.rule, batch.theta)
             self.banked += batch.rule.count * (gain if k < since else min(each.gain for each in batch.changes))
-        self.origin = beliefs.forgetting(self.belief, self._deviations)
-        self.batches = self.batches[-(len(self.past) - since) :]
+        before = len(self.batches) - sum(batch.released for batch in self.past[since:])
+        # Only batches from before the change make the belief that is widened: later ones are fitted to it.
+        known = self._fitted(people, self.origin, self.changed == 1, self.belief.theta, self.batches[:before])
+        self.origin = beliefs.forgetting(known, self._deviations)
+        self.batches = self.batches[before:]
         self.past = []
         self.warm = None  # what a log said was about demand before
 
