@@ -58,3 +58,31 @@ def test_a_change_of_demand_is_noticed_and_what_it_may_have_cost_is_kept_in_mind
     assert (np.diag(made.origin.covariance) > np.diag(before.covariance)).all()
     assert (made.banked != 0.0) == known  # at today's price nothing is lost, whatever demand does
     assert made.belief.theta[0] < -1.0 or known
+
+
+def test_a_belief_that_is_widened_holds_no_batch_that_is_fitted_to_it_again() -> None:
+    """Of a change noticed two batches late: the belief has learned these by then, and the widened one may not."""
+    steep = Rule(count=5000, move=0.0, spread=0.8, choice=0)
+    made = quoter(steep)
+    made.past, made.batches, made.origin = [], [], beliefs.first_belief(np.full(6, 0.1))
+    made.accept(release(made, np.zeros(6)))
+    sure, people = made.belief, made.population.people()
+    truth = changed_thetas(made.model, people, sure.theta)[0]
+    score = beliefs.score_model(made.model, people, steep, sure.theta, truth, steep.count).expected
+    for _ in range(2):
+        made.batches.append(replace(made.batches[0], rule=steep, theta=sure.theta, score=score))
+        made.past.append(Past(rule=steep, theta=sure.theta, changes=[Change(500.0, -0.1), Change(-500.0, 0.1)]))
+    made.rule, made.belief = steep, Belief(truth, 1e-6 * np.eye(6))
+    made.accept(release(made, truth))
+    assert (made.changed, len(made.batches)) == (1, 3)
+    np.testing.assert_allclose(made.origin.theta, sure.theta, atol=0.01)
+
+
+def test_a_batch_that_was_dropped_is_none_of_those_kept_after_a_change() -> None:
+    made = quoter(Rule(count=50_000, move=0.0, spread=0.8, choice=0))
+    made.follow(made.batch + 10)
+    assert [batch.released for batch in made.past] == [True, False]
+    made.rule = Rule(count=50_000, move=0.0, spread=0.8, choice=0)
+    made.accept(release(made, changed_thetas(made.model, made.population.people(), made.belief.theta)[0]))
+    assert made.changed == 1
+    assert len(made.batches) == 1

@@ -14,7 +14,8 @@ from tests.policies.cautious.shops_at_hand import ALONE, MODEL, NOBODY, PEOPLE, 
 from hushprice.policies.cautious.pricing.belief import Belief
 from hushprice.policies.cautious.pricing.change import Change, gains_changed
 from hushprice.policies.cautious.pricing.instruments import SHARES
-from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
+from hushprice.policies.cautious.pricing.planning import Believed, Guard, Limits, Past, plan
+from hushprice.policies.cautious.pricing.shop_model import with_constant
 
 LIMITS = Limits(risk=0.02, noise=(np.full(6, 6.0),) * len(SHARES), horizon=50_000)
 UNSURE = Belief(np.zeros(6), np.diag([1.0, 0.5, 0.5, 0.3, 0.1, 0.1]) ** 2)
@@ -30,7 +31,7 @@ def test_at_first_prices_are_tried_out_around_todays_and_stay_inside() -> None:
 
 def test_prices_move_once_that_rests_on_evidence() -> None:
     found = plan(MODEL, PEOPLE, STEEP, [], LIMITS, 2000, 20_000)
-    assert found.move == 1.0
+    assert found.move == 1.0 or abs(found.offset) > 0.5  # customers are believed to be alike
     assert plan(MODEL, PEOPLE, Belief(np.zeros(6), 1e-8 * np.eye(6)), [], LIMITS, 2000, 20_000).spread <= 0.1
 
 
@@ -38,7 +39,7 @@ def test_nothing_is_tried_out_where_the_allowance_is_spent() -> None:
     """Believed losses so far beyond what is allowed: only staying is left."""
     lost = replace(LIMITS, banked=-2000.0)
     found = plan(MODEL, PEOPLE, UNSURE, [], lost, 800, 20_000)
-    assert (found.move, found.spread) == (0.0, 0.0)
+    assert (found.move, found.offset, found.spread) == (0.0, 0.0, 0.0)
     assert found.count <= 800
     assert SHARES[found.choice] == 0.0  # with nothing tried out, attributes tell nothing
 
@@ -59,7 +60,7 @@ def test_a_change_that_nothing_excludes_keeps_batches_short() -> None:
     unknown = [replace(known[0], changes=[Change(0.0, -0.2)] * 2)]
     free = plan(MODEL, PEOPLE, STEEP, known, LIMITS, 6000, 20_000)
     held = plan(MODEL, PEOPLE, STEEP, unknown, LIMITS, 6000, 20_000)
-    assert held.count * held.move < free.count * free.move
+    assert held.count * abs(held.move + held.offset) < free.count * abs(free.move + free.offset)
 
 
 def test_no_batch_is_longer_than_what_is_left() -> None:
@@ -83,6 +84,7 @@ def test_every_rule_is_possible_and_the_same_releases_give_the_same_one(
     assert found == plan(MODEL, PEOPLE, belief, [], LIMITS, count, slots)
     assert 1 <= found.count <= count
     assert 0.0 <= found.move <= 1.0
+    assert -1.0 <= found.offset <= 1.0
     assert 0.0 <= found.spread <= MODEL.widest
     assert 0 <= found.choice < len(SHARES)
 
@@ -91,3 +93,53 @@ def test_every_rule_is_possible_and_the_same_releases_give_the_same_one(
 def test_risk_decides_how_much_is_tried_out(risk: float) -> None:
     found = plan(MODEL, PEOPLE, UNSURE, [], replace(LIMITS, risk=risk), 500, 2000)
     assert (found.spread > 0.0) == (risk == 1.0)
+
+
+DIFFER = np.array([0.0, 0.0, 0.0, 0.5, 0.3, -0.3])  # the price response rises with one entry and falls with the other
+
+
+@pytest.mark.parametrize("doubt", [0.001, 0.3])
+def test_everybody_gets_a_price_of_his_own_only_on_evidence_that_it_is_better(doubt: float) -> None:
+    """Sure of the common price response: one price for all alike, until differences are as sure."""
+    belief = Belief(DIFFER, np.diag([0.001, 0.001, 0.001, 0.001, doubt, doubt]) ** 2)
+    found = plan(MODEL, PEOPLE, belief, [], LIMITS, 2000, 20_000)
+    if doubt < 0.01:
+        assert found.move == 1.0
+        assert found.offset == 0.0
+    else:
+        assert found.move == 0.0
+        assert found.offset < -0.3
+
+
+def test_the_common_price_is_the_best_of_a_fine_grid() -> None:
+    theta = np.stack([DIFFER, 0.2 * DIFFER, -2.0 * DIFFER])  # inside, near today's price, and at a limit
+    believed = Believed(MODEL, theta, np.eye(6), with_constant(PEOPLE))
+    for row, found in zip(theta, believed.best_common[:, 0], strict=True):
+        grid = np.linspace(-1.0, 1.0, 2001)
+        level, response = MODEL.lines(row, with_constant(PEOPLE))
+        earned = np.array([MODEL.earned(level, response, price) for price in grid])
+        assert MODEL.earned(level, response, found) >= earned.max() * (1.0 - 1e-4)
+
+
+def test_gains_and_their_deviations_are_those_of_draws_from_the_belief() -> None:
+    covariance = np.diag([0.1, 0.05, 0.05, 0.05, 0.02, 0.02]) ** 2
+    believed = Believed(MODEL, DIFFER.reshape(1, -1), covariance, with_constant(PEOPLE))
+    draws = np.random.default_rng(1).multivariate_normal(DIFFER, covariance, 4000)
+    level, response = MODEL.lines(draws, with_constant(PEOPLE))
+    for prices in (believed.best, believed.best_common):
+        gain, slopes = believed.gains(prices)
+        drawn = MODEL.earned(level, response, prices) / MODEL.earned(level, response, 0.0) - 1.0
+        assert gain[0] == pytest.approx(drawn.mean(), abs=0.1 * drawn.std())
+        assert believed.deviation(slopes)[0] == pytest.approx(drawn.std(), rel=0.05)
+
+
+def test_losses_are_added_up_batch_by_batch_whatever_their_prices_were() -> None:
+    """Batches at the same prices for all are reckoned once; the others one by one."""
+    known = [Change(-9.0, 0.0)] * 2
+    rules = [rule(500, spread=0.5), rule(900, spread=0.5), rule(700, spread=0.0), rule(300, move=1.0, spread=0.2)]
+    rules += [replace(rules[0], offset=0.3), replace(rules[3], move=0.5)]
+    past = [Past(rule=each, theta=DIFFER, changes=known) for each in rules]
+    gained = [Guard(MODEL, PEOPLE, UNSURE, past[:n], LIMITS, 5000).gained for n in range(len(past) + 1)]
+    alone = [Guard(MODEL, PEOPLE, UNSURE, [each], LIMITS, 5000).gained for each in past]
+    np.testing.assert_allclose(np.diff(gained, axis=0), alone, atol=1e-9)
+    assert not alone[2].any()

@@ -141,6 +141,8 @@ FORGED: list[dict[str, Any]] = [
     {"cautious.rule.count": 0},
     {"cautious.rule.spread": 3.0},
     {"cautious.rule.move": -1.0},
+    {"cautious.rule.offset": 1.5},
+    {"cautious.rule.offset": np.nan},
     {"cautious.belief.theta": numbers(6, value=np.inf)},
     {"cautious.origin.covariance": numbers(6)},
     {"cautious.changed": 5},

@@ -28,9 +28,9 @@ ATTRIBUTES = 0.7  # of what an attribute adds to them,
 RESPONSE = 1.0  # of the price response, in units of the expected one,
 PERSONAL = 0.35  # of what an attribute adds to that
 FIRST = 0.3  # of the customers whose purchases are as uncertain as the noise, in the first batch
-MIDDLE = 4.0  # of them, in a batch, before batches grow with what is known
-GROWTH = 0.12  # of all slots so far
 CENTRAL, LOCAL, SHUFFLE, AGGREGATED = TRUST
+MIDDLE = 4.0, 8.0  # of them, in a batch, before batches grow with what is known: at risk 0, and at risk 1
+GROWTH = 0.12, 0.25  # of all slots so far; long batches have less noise, short ones let `risk` be kept to
 SHORTEST = 48  # slots in the first batch
 
 
@@ -163,7 +163,7 @@ def cautious(
         model = replace(model, narrow=True)
     noise = calibrate(claimed, contexts=model.contexts, least=model.least, most=model.most, adjacency=adjacency)
     bits = _bits(trust, claimed, model, horizon) if drawn else None
-    first, middle = _lengths(trust, noise, bits, model) if drawn else (SHORTEST, SHORTEST)
+    first, middle = _lengths(trust, noise, bits, model, risk) if drawn else (SHORTEST, SHORTEST)
     doubt = RESPONSE if response_doubt is None else response_doubt
     return CautiousRules(
         model=model,
@@ -171,7 +171,7 @@ def cautious(
         deviations=(LEVEL, ATTRIBUTES, doubt * model.response, PERSONAL * model.response),
         first=first,
         middle=middle,
-        growth=GROWTH,
+        growth=_between(GROWTH, risk),
         risk=risk,
         horizon=horizon,
         holdout=holdout,
@@ -193,7 +193,7 @@ def _bits(trust: str, claimed: EpsilonDelta, model: ShopModel, horizon: int) -> 
     return report_noise.shuffled(claimed, shortest, max(shortest, horizon))
 
 
-def _lengths(trust: str, noise: MomentNoise, bits: BitNoise | None, model: ShopModel) -> tuple[int, int]:
+def _lengths(trust: str, noise: MomentNoise, bits: BitNoise | None, model: ShopModel, risk: float) -> tuple[int, int]:
     """Slots in the first batch, and in one before batches grow with what is known."""
     if trust == LOCAL and bits is not None:  # as without noise, with as many customers as tell as much
         each = bits.deviations(model, 0, 2)[0] ** 2
@@ -204,12 +204,16 @@ def _lengths(trust: str, noise: MomentNoise, bits: BitNoise | None, model: ShopM
         first = round(2.0 * bits.steps[0][0] / report_noise.PRESENT)
         variance = bits.deviations(model, 0, first)[0] ** 2
     uncertain = _uncertain(variance, model)
-    return max(SHORTEST, math.ceil(FIRST * uncertain)), max(SHORTEST, math.ceil(MIDDLE * uncertain))
+    return max(SHORTEST, math.ceil(FIRST * uncertain)), max(SHORTEST, math.ceil(_between(MIDDLE, risk) * uncertain))
 
 
 def _uncertain(variance: float, model: ShopModel) -> float:
     """Customers whose purchases are as uncertain as noise of this variance on each of two sides."""
     return 2.0 * variance / (model.conversion * (1.0 - model.conversion))
+
+
+def _between(ends: tuple[float, float], share: float) -> float:
+    return ends[0] + share * (ends[1] - ends[0])
 
 
 def without_noise(rules: CautiousRules) -> CautiousRules:

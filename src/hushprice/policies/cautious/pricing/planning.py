@@ -5,7 +5,7 @@ best prices under it are found, and what they earn under the draw is averaged. L
 anything out, since one small batch seldom changes a price; so batches four and sixteen times as long are looked at too.
 All earnings are relative to staying at today's price: its level is uncertain, and would drown the rest.
 
-A rule is allowed only if it is safe (`_Guard`): the promise of `risk`.
+A rule is allowed only if it is safe (`Guard`): the promise of `risk`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ _PARTS = (1.0, 0.5, 0.25, 0.1, 0.04)  # of the next slots that a rule might be h
 _MOST_RELEASES = 8.0  # batches grow
 _ALIKE = 1e-4  # of earnings: a difference that is none, and the choice with the least noise is taken
 _SURE = 0.02  # over `risk`: deviations by which a move must be expected to gain. Prices leave today's on evidence
+_LEAST_SURE = 0.3  # of them, once many have come: then a mistake is a smaller share of all
 _SURE_PERSONAL = 0.02  # the same, of what prices for everybody on his own gain over one for all alike
 _LIKELY, _LIKELY_SHARE = 0.1, 1.0  # with this probability, no more than this share of risk is lost
 _RARE, _RARE_SHARE = 0.01, 2.0
 _CHANGED_SHARE = 1.5  # of risk, and no more, is lost before a change of demand is noticed
-_WORTH_WATCHING = 2e-4  # of earnings, over `risk`: what conversion alone may teach less, where nothing is tried out
+_WORTH_WATCHING = 4e-6  # of earnings, over the square of `risk`: what conversion alone may teach less, prices at rest
 _PROMISED = 1000  # customers, after whom `risk` holds
 _SHORTER = 8  # times shorter than asked for, at most, is a batch that the guard cuts
 
@@ -70,12 +71,12 @@ def plan(
     left = max(limits.horizon - slots, 1)
     soon = min(max(count // _SHORTER, 1), left)  # what is allowed grows while prices stay: to be looked at again
     count = min(count, left)
-    guard = _Guard(model, people, belief, past, limits, slots)
+    guard = Guard(model, people, belief, past, limits, slots)
     draws = guard.draws[:_FEW]
     lessons = _Lessons(model, people[:_LOOKED_AT], belief, draws, limits)
     best_value, best = -np.inf, Rule(count=count, move=0.0, spread=0.0, choice=0)
     best_allowed: list[tuple[int, int]] = []
-    for move, offset in lessons.aims():
+    for move, offset in lessons.aims(left):
         for share in _SPREADS:
             tried = Rule(count=count, move=move, spread=share * model.widest, choice=1, offset=offset)
             gain, changed = guard.gain(tried), guard.changed(tried)
@@ -93,7 +94,7 @@ def plan(
         lessons.value(replace(best, choice=choice), people, expected, left, best_allowed)
         for choice in range(len(SHARES))
     ]
-    slack = _WORTH_WATCHING / max(limits.risk, _WORTH_WATCHING)
+    slack = _WORTH_WATCHING / max(limits.risk**2, _WORTH_WATCHING)
     if best.spread == 0.0 and values[WATCHING] > max(values) - slack:
         return replace(best, choice=WATCHING)
     told = [choice for choice in range(len(SHARES)) if choice != WATCHING or best.spread == 0.0]
@@ -101,7 +102,7 @@ def plan(
     return replace(best, choice=next(choice for choice in told if values[choice] >= most - _ALIKE))
 
 
-class _Guard:
+class Guard:
     """Does a rule keep the promise? By draws from the belief, over all batches so far and the next one."""
 
     def __init__(
@@ -131,7 +132,7 @@ class _Guard:
             else:
                 gain = alike[everybody]
             gained.append(gained[-1] + rule.count * gain)
-        self._gained = gained[-1]
+        self.gained = gained[-1]
         likely = np.mean(gained, axis=1)
         changes, counts = [batch.changes for batch in past], [batch.rule.count for batch in past]
         self._unnoticed = [worst_unnoticed(changes, counts, likely, which) for which in range(CHANGES)]
@@ -185,7 +186,7 @@ class _Guard:
     def _safe(self, gain: FloatArray, changed: list[float], count: int, slots: int = 0) -> bool:
         """Would all customers up to the end of the batch, or of `slots` slots, have earned what is promised?"""
         allowed = self._risk * max(self._slots + max(count, slots), _PROMISED)
-        total = np.sort(self._gained + count * gain)
+        total = np.sort(self.gained + count * gain)
         return bool(
             total[int(_LIKELY * _DRAWS)] >= -_LIKELY_SHARE * allowed
             and total[int(_RARE * _DRAWS)] >= -_RARE_SHARE * allowed
@@ -234,11 +235,11 @@ class _Lessons:
             best = max(best, (count * gain + max(left - slots, 0) * later) / left)
         return best
 
-    def aims(self) -> list[tuple[float, float]]:
+    def aims(self, left: int) -> list[tuple[float, float]]:
         """Where prices may go, as `move` and `offset` of a rule: today's, and where evidence leads."""
         theta = self._belief.theta.reshape(1, -1)
-        believed = _Believed(self._model, theta, self._belief.covariance, self._customers)
-        personal, common = (way[0] > 0.0 for way, _, _ in self._ways(believed, 1))
+        believed = Believed(self._model, theta, self._belief.covariance, self._customers)
+        personal, common = (way[0] > 0.0 for way, _, _ in self._ways(believed, left))
         offset = float(believed.best_common[0, 0])
         found = [(0.0, 0.0)]
         found += [(share, 0.0) for share in _MOVES if personal]
@@ -247,21 +248,22 @@ class _Lessons:
     def _later(self, learned: FloatArray, covariance: FloatArray, left: int) -> FloatArray:
         """What the customers after that gain in each draw, priced by beliefs with these means: each for himself, or
         all alike, whatever is believed to gain more."""
-        believed = _Believed(self._model, learned, covariance, self._customers)
+        believed = Believed(self._model, learned, covariance, self._customers)
         (personal, more, prices), (common, gain, price) = self._ways(believed, left)
         apart = personal * more > common * gain
         way, prices = np.where(apart, personal, common), np.where(apart[:, None], prices, price)
         return np.asarray(way * (self._model.earned(self._level, self._response, prices) / self._staying - 1.0))
 
-    def _ways(self, believed: _Believed, left: int) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+    def _ways(self, believed: Believed, left: int) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
         """To prices for everybody on his own, and to one for all alike: how far of the way could be gone, what is
         believed to be gained there, and the prices.
 
         Not at all where that would not rest on evidence, own prices on evidence that they are better than the common
         one; and no farther than the guard would let for `left` customers.
         """
-        risk = max(self._limits.risk, 1e-9)
-        share = self._limits.horizon / max(left, 1)  # of customers: who came before may have lost as much
+        limits, risk = self._limits, max(self._limits.risk, 1e-9)
+        share = limits.horizon / max(left, 1)  # of customers: who came before may have lost as much
+        asked = max(_LEAST_SURE, (_PROMISED / max(limits.horizon - left, _PROMISED)) ** 0.5)
         lost = [(_LIKELY_SHARE, ndtri(1.0 - _LIKELY)), (_RARE_SHARE, ndtri(1.0 - _RARE))]
         (gain, slopes), (least, other) = believed.gains(believed.best), believed.gains(believed.best_common)
         evident = gain - least >= min(_SURE_PERSONAL / risk, 1.0) * believed.deviation(slopes - other)
@@ -271,14 +273,14 @@ class _Lessons:
             (least, other, True, believed.best_common),
         ):
             deviation = believed.deviation(along)
-            way = np.where((gained >= min(_SURE / risk, 1.0) * deviation) & told, 1.0, 0.0)
+            way = np.where((gained >= asked * min(_SURE / risk, 1.0) * deviation) & told, 1.0, 0.0)
             for allowed, quantile in lost:
                 way = np.minimum(way, allowed * risk * share / np.maximum(quantile * deviation - gained, 1e-9))
             found.append((way, gained, prices))
         return found
 
 
-class _Believed:
+class Believed:
     """Beliefs with these means and one covariance: best prices, and what prices gain over staying."""
 
     def __init__(self, model: ShopModel, means: FloatArray, covariance: FloatArray, customers: FloatArray) -> None:
