@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tests.policies.cautious.shops_at_hand import ALONE, MODEL, NOBODY, PEOPLE, rule
 
 from hushprice.policies.cautious.pricing.belief import Belief
+from hushprice.policies.cautious.pricing.believed import Believed
 from hushprice.policies.cautious.pricing.change import Change, gains_changed
 from hushprice.policies.cautious.pricing.instruments import SHARES
-from hushprice.policies.cautious.pricing.planning import Believed, Guard, Limits, Past, plan
+from hushprice.policies.cautious.pricing.planning import Guard, Limits, Past, plan
 from hushprice.policies.cautious.pricing.shop_model import with_constant
 
 LIMITS = Limits(risk=0.02, noise=(np.full(6, 6.0),) * len(SHARES), horizon=50_000)

@@ -204,7 +204,8 @@ def _evidence(
     noise, scores = np.array([batch.noise for batch in batches]), np.array([batch.score for batch in batches])
     wrong = MISFIT * MISFIT * found.doubt + misfit * misfit * found.variety
     for choice in {rule.choice for rule in rules}:
-        these, used = [i for i, rule in enumerate(rules) if rule.choice == choice], used_entries(model.contexts, choice)
+        these = np.array([i for i, rule in enumerate(rules) if rule.choice == choice])
+        used = used_entries(model.contexts, choice)
         variance = found.sampling[np.ix_(these, used, used)]
         diagonal = np.arange(used.size)
         variance[:, diagonal, diagonal] += (wrong + noise * noise + 1e-9)[np.ix_(these, used)]

@@ -14,16 +14,16 @@ import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit, ndtri
+from scipy.special import ndtri
 
 from hushprice.policies.cautious.pricing.belief import Belief, Rule, misfit_of, score_model
+from hushprice.policies.cautious.pricing.believed import Believed
 from hushprice.policies.cautious.pricing.change import CHANGES, Change, changed_thetas, gain_under, worst_unnoticed
 from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING, used_entries
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray, IntArray
 
 _MOVES = (1.0, 0.5, 0.2)
-_GRID = 9  # common prices
 _SPREADS = (0.0, 0.05, 0.1, 0.17, 0.28, 0.45, 0.7, 1.0)  # of the widest
 _DRAWS = 256  # of theta, for the guard
 _FEW = 96  # of these, for what a batch teaches
@@ -278,56 +278,6 @@ class _Lessons:
                 way = np.minimum(way, allowed * risk * share / np.maximum(quantile * deviation - gained, 1e-9))
             found.append((way, gained, prices))
         return found
-
-
-class Believed:
-    """Beliefs with these means and one covariance: best prices, and what prices gain over staying."""
-
-    def __init__(self, model: ShopModel, means: FloatArray, covariance: FloatArray, customers: FloatArray) -> None:
-        self._model = model
-        self._covariance = covariance
-        self._customers = customers
-        self.level, self.response = model.lines(means, customers)
-        self._here = expit(self.level)
-        self._staying = model.margin * self._here.mean(axis=1)
-        self._spread_here = self._here * (1.0 - self._here) @ customers
-
-    @functools.cached_property
-    def best(self) -> FloatArray:
-        """For every customer."""
-        return self._model.best(self.level, self.response)
-
-    @functools.cached_property
-    def best_common(self) -> FloatArray:
-        """For everybody alike: a column."""
-        model, grid = self._model, np.linspace(self._model.lowest, self._model.highest, _GRID)
-        earned = np.stack([model.earned(self.level, self.response, price) for price in grid], axis=-1)
-        return _peaks(grid, earned)[:, None]
-
-    def gains(self, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What these prices gain over staying, as a share of it, and how that depends on theta."""
-        margin, customers, scale = self._model.margin, self._customers, 1.0 / len(self._customers)
-        there = expit(self.level - self.response * prices)
-        earned = (margin + prices) * there
-        gain = earned.mean(axis=1) / self._staying - 1.0
-        moved = earned * (1.0 - there)
-        stayed = ((1.0 + gain) * margin)[:, None] * self._spread_here
-        slopes = np.hstack([moved @ customers - stayed, -(moved * prices) @ customers])
-        return np.asarray(gain), slopes * (scale / self._staying)[:, None]
-
-    def deviation(self, slopes: FloatArray) -> FloatArray:
-        """Of what depends on theta so, by the delta method."""
-        return np.asarray(np.sqrt(np.maximum(((slopes @ self._covariance) * slopes).sum(axis=1), 0.0)))
-
-
-def _peaks(grid: FloatArray, heights: FloatArray) -> FloatArray:
-    """Where each row is highest: the top of the parabola through its highest number and the two beside it."""
-    top = heights.argmax(axis=1)
-    inner = np.clip(top, 1, grid.size - 2)
-    before, at, after = (heights[np.arange(len(heights)), inner + step] for step in (-1, 0, 1))
-    bend = np.minimum(before - 2.0 * at + after, -1e-300)
-    shift = np.where(top == inner, np.clip(0.5 * (before - after) / bend, -1.0, 1.0), 0.0)
-    return np.asarray(grid[top] + shift * (grid[1] - grid[0]))
 
 
 @functools.lru_cache(maxsize=256)
