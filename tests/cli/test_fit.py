@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 def called(*arguments: str) -> str:
     result = CliRunner().invoke(app, list(arguments), catch_exceptions=False, standalone_mode=False)
-    return result.output
+    return result.stdout
 
 
 def test_a_fit_is_written_certified_and_verified(folder: Path) -> None:
@@ -61,6 +61,16 @@ def test_the_result_can_be_printed_for_machines(folder: Path) -> None:
         "json",
     )
     assert json.loads(shown)["unit"] == "row"
+
+
+def test_what_reading_found_is_told_to_the_operator_alone(folder: Path) -> None:
+    odd = {"price": ["22", "90", "abc", "24"] * 50, "bought": ["1", "0", "1", "maybe"] * 50}
+    polars.DataFrame(odd).write_csv(folder / "odd.csv")
+    given = ["--product", str(folder / "product.toml"), "--output", str(folder / "fit.json"), "--skip-bad"]
+    result = CliRunner().invoke(app, ["fit", str(folder / "odd.csv"), *given], catch_exceptions=False)
+    found = ["200 rows read", "50 clipped for 'price'", "50 skipped for 'price'", "50 skipped for 'bought'"]
+    assert result.stderr.splitlines() == [f"exact, for the operator alone: {each}" for each in found]
+    assert "operator" not in result.stdout + (folder / "fit.json").read_text()
 
 
 def test_bad_input_is_refused(folder: Path) -> None:

@@ -63,6 +63,9 @@ def fit(
             )
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted; what was released is kept in '{output}.part'; run it again to go on") from None
+    if opened.counts.rows:  # none where all releases were kept by an earlier call
+        for line in opened.counts.lines():
+            typer.echo(line, err=True)
     if format is options.Format.json:
         show.json(found.to_dict())
         return
