@@ -115,6 +115,31 @@ def test_a_trust_model_is_simulated_and_what_the_shop_sees_is_said(folder: Path,
         hushprice.open_pricer(product=product, horizon=100, trust="local")
 
 
+def test_trust_models_are_compared_in_a_shop(folder: Path, call: Callable) -> None:
+    line = "compare --product both.toml --horizon 300 --trials 1 --seed 5"
+    ways = "--trust central --trust local --policy cautious --policy staying"
+    code, out, err = call(f"{line} {ways} --format json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert [(each["policy"], each["trust"]) for each in found] == [
+        ("cautious", "central"),
+        ("cautious", "local"),
+        ("staying", "central"),
+    ]
+    alone = call(f"{line.replace('compare', 'simulate')} --trust local --format json")[1]
+    assert json.loads(alone)["gain"] == found[1]["gain"]
+    out = call(f"{line} --trust local")[1]
+    for part in ("of staying", "local", "epsilon 1, delta 2.2e-05"):
+        assert part in out
+    for wrong, message in (
+        ("compare --trust local", "trust is for a product; --product is missing"),
+        ("compare --world both.toml", "world is for a product; --product is missing"),
+        (f"{line} --trust local --policy thompson", "trust is for policy 'cautious', got ['local'] without it"),
+        (f"{line} --dimension 3", "dimension is for markets, not for a product in a world, got 3"),
+    ):
+        assert message in call(wrong)[2]
+
+
 @pytest.mark.parametrize("name", ["runs.parquet", "runs.csv"])
 def test_the_output_has_a_row_a_trial_and_checkpoint(folder: Path, call: Callable, name: str) -> None:
     code, out, _ = call(f"{LINE} --policy one-price --output {name}")

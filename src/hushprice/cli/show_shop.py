@@ -8,6 +8,7 @@ import numpy as np
 
 from hushprice.cli import show
 from hushprice.product import Product
+from hushprice.research.experiments.tables import TextTable
 from hushprice.shops.fitted import Fitted
 from hushprice.shops.result import PROMISED, ShopResult
 from hushprice.shops.trials import DEFAULT
@@ -55,6 +56,18 @@ def table(result: ShopResult, product: Product, file: Path | None) -> None:
     out.print(f"{result.seconds:.1f} s, {rate:,.0f} customers/s", soft_wrap=True)
     if file is not None:
         out.print(f"wrote {file}", soft_wrap=True)
+
+
+def beside(results: list[ShopResult], product: Product) -> None:
+    """Print a row a way of pricing: what it earned as a share of staying, its worst moment, what it claims."""
+    first = results[0]
+    show.text(f"Today's price {product.reference_price:g}: {first.horizon:,} customers, {first.trials} runs each\n")
+    rows = []
+    for each in results:
+        error = "" if each.gain_error is None else f" +- {each.gain_error:.4f}"
+        claimed = _privacy(each).split(". ")[0].removeprefix("Privacy claimed: ").rstrip(".")
+        rows.append([each.policy, each.trust, f"{each.gain:.4f}{error}", f"{each.worst():.4f}", claimed])
+    show.text_table(TextTable(["policy", "trust", "of staying", "worst run", "privacy claimed"], rows))
 
 
 def _worst_moment(result: ShopResult) -> str:
