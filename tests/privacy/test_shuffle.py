@@ -93,6 +93,7 @@ def test_keep_is_what_epsilon_allows_and_nearly_no_less(among: int) -> None:
         assert 0.5 <= keep < 1.0
         found = shuffle.epsilon_of(keep, among, 1e-9)
         assert 0.99 * epsilon <= found <= epsilon * (1.0 + 1e-7) or keep == 1.0 - 2.0**-30
+    assert shuffle.keep_of(30.0, 1e-3, 1000) == 1.0 - 2.0**-30
 
 
 def test_more_reports_hide_better_and_epsilon_goes_down_with_delta() -> None:

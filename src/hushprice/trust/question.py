@@ -17,6 +17,7 @@ _BINS = 8
 _NEAREST = 0.5  # of the entries: the 1-norm up to which a context is taken as it is
 _BALL = 0.6  # of the root of the entries: the length up to which products are
 _FLAT = 1e-9  # a response below this is none: the highest price is best
+_STEPS = 12  # of Newton: the error is squared by each
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,10 +168,7 @@ def best_price(level: float, response: float, *, margin: float, lowest: float, h
         return highest
     target = min(level + response * margin - 1.0, 700.0)
     log_w = target if target < 1.0 else math.log(target)
-    for _ in range(50):
+    for _ in range(_STEPS):
         w = math.exp(log_w)
-        step = (target - w - log_w) / (1.0 + w)
-        log_w += step
-        if abs(step) <= 1e-15 * max(1.0, abs(log_w)):
-            break
+        log_w += (target - w - log_w) / (1.0 + w)
     return min(max((1.0 + math.exp(log_w)) / response - margin, lowest), highest)

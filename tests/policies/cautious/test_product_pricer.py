@@ -346,6 +346,8 @@ def test_what_is_learned_of_frozen_slots_is_that_they_were_in_the_holdout(monkey
 
 
 def test_who_is_not_frozen_has_nothing_to_resume() -> None:
-    pricer = open_pricer(horizon=100, contexts=1)
-    pricer.resume()
-    assert not pricer.frozen
+    for pricer in (open_pricer(horizon=100, contexts=1), open_pricer(product=PRODUCT, horizon=100)):
+        pricer.resume()
+        assert not pricer.frozen
+    pricer.engine.resume(1)  # type: ignore[attr-defined]
+    assert pricer.engine.switches == []  # type: ignore[attr-defined]
