@@ -91,15 +91,13 @@ def commands() -> dict[str, list[str]]:
 
 
 def help_text(arguments: list[str]) -> str:
-    """What --help prints at a fixed width, without colour and without itself."""
+    """What --help prints at a fixed width, without colour, itself and a list of commands."""
     environment = {"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb"}
     result = CliRunner().invoke(app, [*arguments, "--help"], prog_name="hushprice", env=environment)
     if result.exit_code != 0:
         raise RuntimeError(f"--help of {arguments!r} failed: {result.output}")
-    lines = (
-        line.rstrip() for line in result.output.strip("\n").splitlines() if "Show this message and exit." not in line
-    )
-    return "\n".join(lines)
+    text = "".join(f"{line.rstrip()}\n" for line in result.output.splitlines() if "Show this message" not in line)
+    return text.partition("\nCommands:\n")[0].strip("\n")  # which are the sections
 
 
 def page() -> str:
@@ -129,6 +127,7 @@ def _without(text: str, shared: set[str]) -> str:
 ERROR = "[ErrorBody](#errorbody)"
 KEYS = {"For keys of role": "Keys:", ", admin": "", ", and without a key where the page is open": ", or open page"}
 COMMON = ("400", "401", "403", "413", "422", "429", "500")  # said once, where a call says nothing else
+USUAL = {"404": "unknown product", "503": "the store is away"}  # said once for calls about products
 
 HTTP_HEAD = """\
 # HTTP reference
@@ -162,6 +161,8 @@ def http_page() -> str:
     bodies = [_body(name, schema, shared) for name, schema in schemas]
     refusals = [line for status, text in common.items() for line in _wrapped(f"- {status}: {text}", "  ")]
     fields = [line for name, says in sorted(shared.items()) for line in _entry(f"`{name}`, in many bodies", says)]
+    usual = " and ".join(f"{status} ({text})" for status, text in USUAL.items())
+    refusals += ["", f"Calls about a product, or that need the store, may also answer {usual}."]
     head = [f"{HTTP_HEAD}{chr(10).join(fields)}\n", "Any call may answer\n", *refusals, ""]
     return "\n".join([*head, "## Calls\n", *calls, "## Bodies\n", *bodies])
 
@@ -182,7 +183,7 @@ def _call(method: str, path: str, call: dict[str, Any], common: dict[str, str]) 
     if "requestBody" in call:
         lines += [f"Body: {_content(call['requestBody'])}.", ""]
     for status, answer in call["responses"].items():
-        if common.get(status) != answer["description"]:
+        if answer["description"] not in (common.get(status), USUAL.get(status)):
             body = f" {_content(answer)}" if _content(answer) != ERROR else ""
             means = "" if body and answer["description"] == "done" else f": {answer['description']}"
             lines += _wrapped(f"- {status}{body}{means}", "  ")
