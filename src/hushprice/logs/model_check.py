@@ -65,7 +65,7 @@ def check_model(log: Log, product: Product, fit: PricePolicy, *, progress: Progr
     totals = by_cell.sum(axis=0).T
     apart = by_cell[:, :, 2] - by_cell[:, :, 0] * (totals[2] / np.maximum(totals[0], 1.0))
     found = _Found(totals, np.asarray((apart * apart).sum(axis=0)), _FEWEST)
-    return _answer(cells, product, found, richer_test(fit.model, reader), None, EXACT)
+    return _answer(cells, product, found, richer_test(fit.model, reader), label=EXACT)
 
 
 def release_check(
@@ -89,7 +89,7 @@ def release_check(
     share = np.clip(believed / np.maximum(rows, 1.0), 0.0, 1.0)
     sampling = np.maximum(rows, 0.0) * share * (1.0 - share) * rows_per_customer
     found = _Found(np.stack([rows, believed, observed - believed]), sampling + 2.0 * noise**2, _FEWEST + 4.0 * noise)
-    return _answer(cells, product, found, None, ledger, "RELEASE: noise is added and charged, for anybody")
+    return _answer(cells, product, found, None, ledger=ledger, label="RELEASE: noise is added and charged, for anybody")
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,13 @@ def _numbers(cells: Cells, rows: LogRows, *, residual: bool) -> FloatArray:
 
 
 def _answer(
-    cells: Cells, product: Product, found: _Found, richer: RicherTest | None, ledger: Ledger | None, label: str
+    cells: Cells,
+    product: Product,
+    found: _Found,
+    richer: RicherTest | None,
+    *,
+    label: str,
+    ledger: Ledger | None = None,
 ) -> ModelCheck:
     bins, segments = _bins(cells, found), _segments(product, found)
     total = sum(each.rows * each.observed for each in bins)

@@ -115,7 +115,7 @@ class CautiousFacts:
                 self.versions,
             ),
             "parameters": _parameters(self),
-            **paid_at_once(self.event, self.claimed, self.adjacency, self.issued, self.service, self.paid),
+            **paid_at_once(self.event, self.claimed, self.adjacency, self.issued, service=self.service, paid=self.paid),
         }
 
     @property

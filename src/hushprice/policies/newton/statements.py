@@ -72,7 +72,7 @@ class NewtonFacts:
         return {
             "mechanism": mechanism(_RELEASERS, self.issued, self.versions),
             "parameters": _parameters(self),
-            **paid_at_once(event, self.noise.claimed, self.adjacency, self.issued, self.service),
+            **paid_at_once(event, self.noise.claimed, self.adjacency, self.issued, service=self.service),
         }
 
     def check_follows(self, before: NewtonFacts) -> None:

@@ -70,6 +70,7 @@ def paid_at_once(
     claimed: EpsilonDelta,
     adjacency: Adjacency,
     issued: datetime.date,
+    *,
     service: ServiceFacts | None,
     paid: EarlierFit | None = None,
 ) -> dict[str, dict[str, Any]]:

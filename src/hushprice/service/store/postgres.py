@@ -90,7 +90,7 @@ class PostgresQuoterStore:
 
     def api_keys(self) -> list[ApiKey]:
         query = "SELECT name, role, digest, expires, products, quota FROM hushprice.api_key ORDER BY name"
-        return [ApiKey.of_row(*row) for row in self._connection.rows(query)]
+        return [ApiKey.of_row(row) for row in self._connection.rows(query)]
 
     def key_use(self, day: int) -> dict[str, int]:
         query = "SELECT key, sum(quotes)::bigint FROM hushprice.key_use WHERE day = %s GROUP BY key"

@@ -106,7 +106,7 @@ class SqliteStore:
 
     def api_keys(self) -> list[ApiKey]:
         query = "SELECT name, role, digest, expires, products, quota FROM api_key ORDER BY name"
-        return [ApiKey.of_row(*row) for row in self._rows(query)]
+        return [ApiKey.of_row(row) for row in self._rows(query)]
 
     def key_use(self, day: int) -> dict[str, int]:
         return dict(self._rows("SELECT key, sum(quotes) FROM key_use WHERE day = ? GROUP BY key", day))

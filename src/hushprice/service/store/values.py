@@ -37,10 +37,9 @@ class ApiKey(msgspec.Struct, frozen=True):
         return f"key {self.name} {self.identity}"
 
     @classmethod
-    def of_row(
-        cls, name: str, role: Role, digest: bytes, expires: float | None, products: str, quota: int | None
-    ) -> ApiKey:
+    def of_row(cls, row: tuple[str, Role, bytes, float | None, str, int | None]) -> ApiKey:
         """The key in a row of the table."""
+        name, role, digest, expires, products, quota = row
         return cls(name, role, digest, expires, msgspec.json.decode(products, type=tuple[str, ...]), quota)
 
     @property

@@ -134,7 +134,7 @@ _UNKNOWN = {404: "unknown product"}
 _AWAY = {503: "the store is away"}
 
 
-def _change(path: str, name: str, summary: str, handler: object, body: object = None, late: object = None) -> Call:
+def _change(path: str, name: str, summary: str, handler: object, *, body: object = None, late: object = None) -> Call:
     return Call(
         method="POST" if body is None else "PUT",
         path=f"/v1/products/{{name}}/{path}",
@@ -189,7 +189,9 @@ CALLS = (
     ),
     _change("freeze", "freeze", "The reference price for everybody, until resumed", freeze, late=ProductView),
     _change("resume", "resume", "Personal prices again", resume),
-    _change("rules", "set_rules", "Set the price rules", set_rules, PriceRules),
-    _change("reference-price", "set_reference_price", "Set the reference price", set_reference_price, ReferencePrice),
+    _change("rules", "set_rules", "Set the price rules", set_rules, body=PriceRules),
+    _change(
+        "reference-price", "set_reference_price", "Set the reference price", set_reference_price, body=ReferencePrice
+    ),
     _change("retire", "retire", "No more quotes, for good; what was quoted is still learned", retire),
 )
