@@ -127,7 +127,7 @@ def entry(found: dict[str, Any] | None, shop: bool) -> str:
     fewer = "" if found["trials"] == TRIALS else f" ({found['trials']:.0f})"
     if shop:
         return f"{found['mean']:.3f}±{found['error']:.3f}{fewer}"
-    return f"{number(found['mean'])} ± {number(found['error'])}{fewer}"
+    return f"{number(found['mean'])}±{number(found['error'])[:4].rstrip('.')}{fewer}"
 
 
 def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | None) -> str:
@@ -136,9 +136,9 @@ def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | Non
     heads = [
         f"{place.partition(',')[0]}, {horizon:.0e}".replace("e+0", "e") for place in places for horizon in horizons
     ]
-    extra = [] if shop else ["proven", "customers/s"]
+    extra = [] if shop else ["proven", "M/s"]
     if not shop and epsilon is None:
-        extra = ["customers/s"]
+        extra = ["M/s"]
     lines = [f"| policy | {' | '.join([*heads, *extra])} |", "|---|" + "---:|" * len(heads + extra)]
     for label, (policy, settings) in (OPEN if epsilon is None else PRIVATE).items():
         found = [results.get(key(label, place, horizon, epsilon)) for place in places for horizon in horizons]
@@ -150,7 +150,7 @@ def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | Non
             row.append("-" if proven is None else f"{proven:.3g}")
         if not shop:
             timed = found[horizons.index(100_000)]
-            row.append("-" if timed is None else f"{100_000 / max(timed['seconds'], 1e-9):,.0f}")
+            row.append("-" if timed is None else f"{0.1 / max(timed['seconds'], 1e-9):.2g}")
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
 
