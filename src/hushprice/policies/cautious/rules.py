@@ -29,7 +29,7 @@ RESPONSE = 1.0  # of the price response, in units of the expected one,
 PERSONAL = 0.35  # of what an attribute adds to that
 FIRST = 0.3  # of the customers whose purchases are as uncertain as the noise, in the first batch
 CENTRAL, LOCAL, SHUFFLE, AGGREGATED = TRUST
-MIDDLE = 4.0, 8.0  # of them, in a batch, before batches grow with what is known: at risk 0, and at risk 1
+MIDDLE = 4.0, 8.0  # of them, in a batch, before batches grow with what is known: at a risk of 2 % or less, and at 1
 GROWTH = 0.12, 0.25  # of all slots so far; long batches have less noise, short ones let `risk` be kept to
 SHORTEST = 48  # slots in the first batch
 
@@ -212,8 +212,8 @@ def _uncertain(variance: float, model: ShopModel) -> float:
     return 2.0 * variance / (model.conversion * (1.0 - model.conversion))
 
 
-def _between(ends: tuple[float, float], share: float) -> float:
-    return ends[0] + share * (ends[1] - ends[0])
+def _between(ends: tuple[float, float], risk: float) -> float:
+    return ends[0] + max(risk - 0.02, 0.0) / 0.98 * (ends[1] - ends[0])
 
 
 def without_noise(rules: CautiousRules) -> CautiousRules:

@@ -27,7 +27,7 @@ from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_const
 from hushprice.types import FloatArray
 
 MISFIT = 0.05  # of what a batch can move the belief: how far the population may be from the customers
-_SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
+_SCALES = (0.25, 0.5, 1.0, 2.0)  # no more: Laplace noise is now and then far out, and would pass for attributes
 _DOUBTFUL = 0.5  # log-likelihood that a scale must gain for each squared doubling
 _STEPS = 12
 _LONGEST = 2.0  # of a step, in deviations of the first belief

@@ -33,6 +33,7 @@ _PARTS = (1.0, 0.5, 0.25, 0.1, 0.04)  # of the next slots that a rule might be h
 _MOST_RELEASES = 8.0  # batches grow
 _ALIKE = 1e-4  # of earnings: a difference that is none, and the choice with the least noise is taken
 _SURE = 0.02  # over `risk`: deviations by which a move must be expected to gain, at first: evidence comes first
+_LEAST_SURE = 0.3  # of them, once many have come: a mistake is a smaller share of all then
 _SURE_PERSONAL = 0.02  # the same, of what prices for everybody on his own gain over one for all alike
 _LIKELY, _LIKELY_SHARE = 0.1, 1.0  # with this probability, no more than this share of risk is lost
 _RARE, _RARE_SHARE = 0.01, 2.0
@@ -262,8 +263,8 @@ class _Lessons:
         """
         limits, risk = self._limits, max(self._limits.risk, 1e-9)
         share = limits.horizon / max(left, 1)  # of customers: who came before may have lost as much
-        # A mistake is a smaller share of all once many have come, and there is less left to learn for.
-        asked = min(_SURE / risk, 1.0) * (_PROMISED / max(limits.horizon - left, _PROMISED)) ** 0.5
+        come = max(limits.horizon - left, _PROMISED)
+        asked = min(_SURE / risk, 1.0) * max(_LEAST_SURE, (_PROMISED / come) ** 0.5)
         lost = [(_LIKELY_SHARE, ndtri(1.0 - _LIKELY)), (_RARE_SHARE, ndtri(1.0 - _RARE))]
         (gain, slopes), (least, other) = believed.gains(believed.best), believed.gains(believed.best_common)
         evident = gain - least >= min(_SURE_PERSONAL / risk, 1.0) * believed.deviation(slopes - other)
