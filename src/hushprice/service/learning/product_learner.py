@@ -30,6 +30,12 @@ from hushprice.service.shared.quoters import belief_json
 from hushprice.service.store.values import LearnerState, ReleaseKind, SeenRelease, Slot, StoredRelease
 from hushprice.types import FloatArray
 
+# Where a stored learner keeps the engine of each policy, and who writes and reads it.
+_SAVED: dict[type, tuple[str, Any]] = {
+    NewtonEngine: ("engine", newton_saved),
+    CautiousEngine: ("cautious", cautious_saved),
+}
+
 
 class _Released(NamedTuple):
     """A release as it is stored."""
@@ -138,15 +144,18 @@ class ProductLearner:
 
     def state(self) -> LearnerState:
         """The learner as it is stored, to survive a restart. Sensitive."""
+        engines: dict[str, Any] = {"engine": None}
+        if self._engine is not None:
+            field, module = _SAVED[type(self._engine)]
+            engines[field] = module.engine_state(self._engine)
         saved = SavedLearner(
             product=self._digest,
             learned=self.learned,
             sequence=self.sequence,
             version=self.version,
             clipped=self.clipped,
-            engine=newton_saved.engine_state(self._engine) if isinstance(self._engine, NewtonEngine) else None,
             retired=self.retired,
-            cautious=cautious_saved.engine_state(self._engine) if isinstance(self._engine, CautiousEngine) else None,
+            **engines,
         )
         ended = self._engine is None
         return LearnerState(self.product.name, self.learned, self.sequence, pack(saved), self._account(), ended)
@@ -167,15 +176,14 @@ class ProductLearner:
                 raise InvalidInput(f"the stored {field} does not fit the rest of the learner")
         if state is not None and (state.learned, state.version) != (saved.learned, saved.version):
             raise InvalidInput("the stored engine does not fit the rest of the learner")
-        if isinstance(self._engine, NewtonEngine) and saved.engine is not None:
-            newton_saved.restore_engine(saved.engine, self._engine)
-        elif isinstance(self._engine, CautiousEngine) and saved.cautious is not None:
-            cautious_saved.restore_engine(saved.cautious, self._engine)
-            self._note_alarm(self._engine)
-        elif state is not None:
-            raise InvalidInput("the stored engine is of another policy")
-        else:
+        if state is None or self._engine is None:
             self._engine = None
+        else:
+            field, module = _SAVED[type(self._engine)]
+            if getattr(saved, field) is not state:
+                raise InvalidInput("the stored engine is of another policy")
+            module.restore_engine(state, self._engine)
+            self._note_alarm(self._engine)
         self.learned, self.sequence, self._version = saved.learned, saved.sequence, saved.version
         self._ended, self._unreadable, self.retired = saved.clipped, saved.clipped.unreadable, saved.retired
 
