@@ -119,6 +119,7 @@ docs: setup
 	$(BIN)/python docs/draw_noisy_newton.py
 	$(BIN)/python docs/draw_planner.py
 	$(BIN)/python docs/draw_shop_plan.py
+	$(BIN)/python docs/draw_trust.py
 
 clean:
 	rm -rf $(VENV) build demo .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

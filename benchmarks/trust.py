@@ -1,10 +1,11 @@
 """What it costs not to be trusted: earnings in three shops, growth of regret, and the price that is charged.
 
     python benchmarks/trust.py --runs 4 --output trust.json
-    python benchmarks/trust.py --read trust.json --picture docs/images/trust_growth.svg
+    python benchmarks/trust.py --read trust.json --picture docs/images/trust/growth.svg
+    python benchmarks/trust.py --evidence
 
 The first command runs policy cautious under every trust model; the second prints the tables of docs/lab/trust.md from
-its results and draws the growth of regret.
+its results and draws the growth of regret; the third runs nothing, and says how much noise there is.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 from shops.classes import CLASSES, Market
 
+from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.product import Product
 from hushprice.research.shop_planner.runs import UnseenAttributes
-from hushprice.shops.trials import run_shop
+from hushprice.settings import TRUST
+from hushprice.shops.private_strategy import rules_of
+from hushprice.shops.trials import BLOCK, run_shop
 from hushprice.shops.world import World
 from shops import designed
 
@@ -55,11 +59,19 @@ def found(job: Job) -> tuple[Job, float]:
     if name == MARKET:
         market = Market(CLASSES[name], number)
         earned, _ = _played(market.product(), market, way, customers, number)
-        contexts = market.contexts(0, 20_000, np.random.default_rng(0))
-        return job, customers * float(market.best_earnings(0, contexts).mean()) - earned
+        return job, best(market, customers, number) - earned
     case = designed.cases(customers)[name]
     earned, stayed = _played(case.product, case.world, way, customers, number)
     return job, earned / stayed
+
+
+def best(market: Market, customers: int, number: int) -> float:
+    """What the very customers of a run are worth at the price that is best for each."""
+    total = 0.0
+    for first in range(0, customers, BLOCK):
+        contexts = market.contexts(first, BLOCK, np.random.default_rng((number, 0, 0, first)))
+        total += float(market.best_earnings(first, contexts[: customers - first]).sum())
+    return total
 
 
 def _played(product: Product, world: World, way: str, customers: int, number: int) -> tuple[float, float]:
@@ -122,6 +134,36 @@ def picture(regret: dict[str, dict[int, tuple[float, float]]], file: Path) -> No
     figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
 
 
+def evidence() -> None:
+    """Of one price alone: the noise of a side, and customers until as much is known as `central` knows of 50,000."""
+    told = []
+    for conversion in (0.02, 0.5):
+        product = designed.shop(conversion=conversion, contexts=0)
+        rules = {trust: rules_of(product, 10 * CUSTOMERS, True, trust) for trust in TRUST}
+        asked = _known(rules["central"], CUSTOMERS)
+        for trust, each in rules.items():
+            noise = [each.score_noise(0, count)[0] for count in (1000, 10_000, 100_000)]
+            low, high = 1, 2**40
+            while high - low > max(1, low // 1000):
+                middle = (low + high) // 2
+                low, high = (middle, high) if _known(each, middle) < asked else (low, middle)
+            told.append(
+                f"| {100 * conversion:g} % | {trust} | " + " | ".join(f"{n:.1f}" for n in noise) + f" | {high:,} |"
+            )
+    print("| who buy | trust | 1,000 | 10,000 | 100,000 | customers for the same |\n|---:|---|---:|---:|---:|---:|")
+    print("\n".join(told))
+
+
+def _known(rules: CautiousRules, customers: int) -> float:
+    """Squares of a side over variances, added up over batches: what is known of one side's chance to buy."""
+    slots, known, bought = 0, 0.0, rules.model.conversion
+    while slots < customers:
+        count = min(rules.next_count(slots), customers - slots)
+        known += (0.5 * count) ** 2 / (0.5 * count * bought * (1.0 - bought) + rules.score_noise(0, count)[0] ** 2)
+        slots += count
+    return known
+
+
 def _mean(values: list[float]) -> tuple[float, float]:
     return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
@@ -133,7 +175,11 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("trust.json"))
     parser.add_argument("--read", type=Path)
     parser.add_argument("--picture", type=Path)
+    parser.add_argument("--evidence", action="store_true")
     given = parser.parse_args()
+    if given.evidence:
+        evidence()
+        return
     if given.read is None:
         measure(given.runs, given.workers, given.output)
     regret = tables(json.loads((given.read or given.output).read_text()))

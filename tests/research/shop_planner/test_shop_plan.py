@@ -61,13 +61,15 @@ def test_distrust_has_a_price_and_so_many_more_customers() -> None:
     assert local.cost == pytest.approx((ends[PERSONAL] - ends["trust local"]).mean())
     days = np.mean([run.gains for run in plan.runs[PERSONAL]], axis=0)
     as_much = [day + 1 for day in range(4) if days[day] >= local.gain]
-    assert local.times == (4.0 / as_much[0] if as_much and local.gain > 0.0 else None)
+    assert local.times == ((4.0 / as_much[0] if as_much else 1.0) if local.gain > 0.0 else None)
     curves = {
         PERSONAL: [_run([0.0, 0.1, 0.2, 0.4])],
         OFF: [_run([0.5] * 4)],
         "trust shuffle": [_run([0.0] * 3 + [0.1])],
     }
     assert [each.times for each in _trust_prices(PRODUCT, curves)] == [1.0, 2.0]
+    curves["trust shuffle"] = [_run([0.5] * 4)]
+    assert [each.times for each in _trust_prices(PRODUCT, curves)] == [1.0, 1.0]
     curves["trust shuffle"] = [_run([0.0] * 4)]
     assert [each.times for each in _trust_prices(PRODUCT, curves)] == [1.0, None]
 

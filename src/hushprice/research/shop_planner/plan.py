@@ -332,7 +332,8 @@ def _trust_prices(product: Product, runs: dict[str, list[DailyEarnings]]) -> lis
         (gain, error), (cost, cost_error) = _mean(ends), _mean(own - ends)
         # The first day on which as much has been earned where the shop is trusted.
         earlier = np.flatnonzero(gains >= gain)
-        times = gains.size / (1.0 + earlier[0]) if gain > 0.0 and earlier.size else None
+        sooner = gains.size / (1.0 + earlier[0]) if earlier.size else 1.0  # or even more was earned
+        times = sooner if gain > 0.0 else None
         price = TrustPrice(trust=trust, gain=gain, error=error, cost=cost, cost_error=cost_error, times=times)
         prices.append(price)
     return prices

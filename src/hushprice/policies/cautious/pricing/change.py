@@ -65,11 +65,13 @@ def changes_of(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belie
     found = score_model(model, people, batch.rule, belief.theta, belief.theta, batch.rule.count)
     spread = found.jacobian @ belief.covariance @ found.jacobian.T
     spread += score_variance(found, misfit_of(found, belief.covariance), batch.noise)
-    spread, score = spread[np.ix_(used, used)], batch.score[used]
+    # Expected under the belief: nothing, but where chances to buy are held to bounds.
+    spread, score = spread[np.ix_(used, used)], (batch.score - found.expected)[used]
     weighed = np.linalg.solve(spread, score)
     evidence = []
     for theta in changed_thetas(model, people, belief.theta):
-        shift = score_model(model, people, batch.rule, belief.theta, theta, batch.rule.count).expected[used]
+        changed = score_model(model, people, batch.rule, belief.theta, theta, batch.rule.count)
+        shift = (changed.expected - found.expected)[used]
         evidence.append(float(weighed @ shift - 0.5 * shift @ np.linalg.solve(spread, shift)))
     gains = gains_changed(model, people, belief, batch.rule)
     return [Change(*each) for each in zip(evidence, gains, strict=True)]
@@ -99,7 +101,7 @@ def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belie
     misfit = misfit_of(found, belief.covariance) + tolerance * tolerance * found.size
     # Laplace noise is often far out: twice its deviation is counted.
     spread = found.jacobian @ belief.covariance @ found.jacobian.T + score_variance(found, misfit, 2.0 * batch.noise)
-    spread, score = spread[np.ix_(used, used)], batch.score[used]
+    spread, score = spread[np.ix_(used, used)], (batch.score - found.expected)[used]
     return bool(chdtrc(score.size, score @ np.linalg.solve(spread, score)) < _SURPRISE)
 
 
