@@ -20,6 +20,7 @@ from hushprice.errors import InvalidInput
 from hushprice.privacy import histories
 from hushprice.service.store.protocol import GRACE, LEASE, SKEW, LeaseLost
 from hushprice.service.store.values import (
+    UNPRICED,
     Figures,
     LearnerState,
     NewOutcome,
@@ -117,6 +118,11 @@ def check_written(quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome]) ->
         raise InvalidInput("price, window: must be finite numbers")
     if not all(quote.propensity is None or 0.0 < quote.propensity <= 1.0 for quote in quotes):  # NaN fails
         raise InvalidInput("propensity: must be a probability above 0, or none")
+
+
+def is_unpriced(price: float) -> bool:
+    """Does a quote with this price take a device's report, and no outcome?"""
+    return price == UNPRICED
 
 
 def largest_demand(spec: bytes) -> float:

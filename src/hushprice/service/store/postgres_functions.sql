@@ -61,9 +61,12 @@ CREATE OR REPLACE FUNCTION hushprice.counted_outcome(
     product integer, day integer, holdout boolean, price float8, demand float8, times integer
 ) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
     SELECT jsonb_build_object(
-        'product', product, 'day', day, CASE WHEN demand > 0.0 THEN 'bought' ELSE 'declined' END, times,
-        CASE WHEN holdout THEN 'holdout_revenue' ELSE 'personal_revenue' END, times * price * demand,
-        CASE WHEN holdout THEN 'holdout_squares' ELSE 'personal_squares' END, times * price * demand * price * demand);
+        'product', product, 'day', day,
+        -- A report, whose quote has the price -1, is no outcome.
+        CASE WHEN price >= 0.0 AND demand > 0.0 THEN 'bought' ELSE 'declined' END, times,
+        CASE WHEN holdout THEN 'holdout_revenue' ELSE 'personal_revenue' END, times * greatest(price, 0.0) * demand,
+        CASE WHEN holdout THEN 'holdout_squares' ELSE 'personal_squares' END,
+        times * greatest(price, 0.0) * demand * greatest(price, 0.0) * demand);
 $$;
 
 -- With a lock, so that rows come in the order of commits: a digest of them was signed, perhaps, and none may slip in
@@ -184,13 +187,16 @@ DECLARE
     told jsonb[] := '{}';
     tallied jsonb[] := '{}';
 BEGIN
-    FOR o IN SELECT * FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (quote text, key text, demand float8))
+    FOR o IN SELECT * FROM ROWS FROM (
+        jsonb_to_recordset(outcomes) AS (quote text, key text, demand float8, report boolean))
         WITH ORDINALITY ORDER BY ordinality
     LOOP
         SELECT * INTO q FROM quote WHERE id = decode(o.quote, 'hex') AND quote.key = o.key AND status <> 3;
         IF NOT FOUND THEN
             told := told || '{"status": "unknown"}'::jsonb;
-        ELSIF o.demand > 1.0 AND o.demand > largest_demand(q.product) THEN
+        ELSIF (q.price = -1.0) <> coalesce(o.report, false) THEN  -- quoters of earlier versions take no reports
+            told := told || '{"status": "another kind"}'::jsonb;
+        ELSIF q.price <> -1.0 AND o.demand > 1.0 AND o.demand > largest_demand(q.product) THEN
             told := told || jsonb_build_object('status', 'too much', 'bound', largest_demand(q.product));
         ELSIF q.status = 0 AND clock < q.deadline THEN
             UPDATE quote SET status = 1, demand = o.demand WHERE product = q.product AND slot = q.slot;

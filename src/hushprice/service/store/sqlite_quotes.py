@@ -159,7 +159,9 @@ def _store_outcome(connection: sqlite3.Connection, outcome: NewOutcome, clock: f
     if row is None or row[2] != outcome.key or row[3] == FORGOTTEN:
         return OutcomeAnswer("unknown")
     product, slot, _, status, demand, deadline, price, holdout, day = row
-    if outcome.demand > 1.0:  # what every product can have
+    if decisions.is_unpriced(price) != outcome.report:
+        return OutcomeAnswer("another kind")
+    if outcome.demand > 1.0 and not outcome.report:  # what every product can have
         (spec,) = connection.execute("SELECT spec FROM product WHERE id = ?", (product,)).fetchone()
         bound = decisions.largest_demand(spec)
         if outcome.demand > bound:
@@ -182,8 +184,9 @@ def _store_outcome(connection: sqlite3.Connection, outcome: NewOutcome, clock: f
 def _count_outcome(
     tally: Tally, product: int, day: int, *, holdout: bool, price: float, demand: float, times: int = 1
 ) -> None:
-    tally.add(product, day, "bought" if demand > 0.0 else "declined", times)
-    revenue = price * demand
+    told = not decisions.is_unpriced(price)  # a report is no outcome
+    tally.add(product, day, "bought" if told and demand > 0.0 else "declined", times)
+    revenue = price * demand if told else 0.0
     tally.add(product, day, "holdout_revenue" if holdout else "personal_revenue", times * revenue)
     tally.add(product, day, "holdout_squares" if holdout else "personal_squares", times * revenue * revenue)
 

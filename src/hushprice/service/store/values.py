@@ -8,11 +8,12 @@ import msgspec
 
 Role = Literal["shop", "auditor", "admin"]
 Status = Literal["open", "frozen", "retired"]
-OutcomeStatus = Literal["recorded", "late", "conflict", "unknown", "too much"]
+OutcomeStatus = Literal["recorded", "late", "conflict", "unknown", "too much", "another kind"]
 ChangeKind = Literal[
     "freeze", "resume", "retire", "rules", "reference price", "restored backup", "overlapping histories", "lost notes"
 ]
 ReleaseKind = Literal["curvature", "score", "moments"]  # moments: of policy cautious, all sums of a batch in one array
+UNPRICED = -1.0  # the price of a quote that a customer's own device prices, and tells nobody
 LAST_DAY = 2**31 - 1  # since 1970: later than any
 
 
@@ -79,8 +80,8 @@ class NewQuote(msgspec.Struct, frozen=True):
     id: str  # 32 hexadecimal digits, of service.shared.quote_ids
     product: str
     key: str  # the identity of the API key that asked
-    context: bytes  # little-endian float64, the product's number of them
-    price: float  # charged, as a share of the ceiling; what the record keeps
+    context: bytes  # little-endian float64, the product's number of them; UNPRICED: the version asked, or nothing
+    price: float  # charged, as a share of the ceiling; what the record keeps. UNPRICED: the device knows it
     charged: str  # the same in currency, as text such as "12.99"
     expires: float  # wall-clock
     version: int  # of the belief that made the price
@@ -114,6 +115,7 @@ class NewOutcome(msgspec.Struct, frozen=True):
     quote: str
     key: str  # the identity of the API key that tells; a quote of another key is unknown
     demand: float
+    report: bool = False  # a device's, by its code: of a quote that is UNPRICED, and of no other
 
     def __repr__(self) -> str:
         return "NewOutcome(<sensitive>)"
@@ -237,7 +239,7 @@ class Figures(msgspec.Struct, frozen=True):
 
     quoted: int
     bought: int
-    declined: int  # an outcome came: nothing bought
+    declined: int  # an outcome came: nothing bought; or a device's report did
     expired: int  # the deadline passed without one
     waiting: int
     repeated: int  # outcomes told again
