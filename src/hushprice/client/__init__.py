@@ -11,6 +11,19 @@ which is safe, because the service counts it once. docs/guide/service.md is the 
 
 from hushprice.client.answers import Ask, Outcome, Quote
 from hushprice.client.client import Client
+from hushprice.client.device import Belief, Device, DeviceReport
 from hushprice.client.problems import Conflict, Refused, ServiceAway, UnknownQuote
 
-__all__ = ["Ask", "Client", "Conflict", "Outcome", "Quote", "Refused", "ServiceAway", "UnknownQuote"]
+__all__ = [
+    "Ask",
+    "Belief",
+    "Client",
+    "Conflict",
+    "Device",
+    "DeviceReport",
+    "Outcome",
+    "Quote",
+    "Refused",
+    "ServiceAway",
+    "UnknownQuote",
+]

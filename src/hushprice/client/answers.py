@@ -40,6 +40,8 @@ class Quote(msgspec.Struct, frozen=True):
     recorded: bool = True  # False: the database is away; the quote is stored when it is back, if there is room
     fallback: bool = False
     propensity: float | None = None  # probability of this price for this customer: keep it with the sale, in your log
+    coin: int | None = None  # +1 or -1: the customer's device makes the price of it, and shows that instead
+    belief: str | None = None  # the mark of the belief to make it of
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -71,6 +73,13 @@ class BatchItem(msgspec.Struct, frozen=True):
     version: int = 0
     recorded: bool = True
     error: ItemError | None = None
+
+
+class SlotRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A quote that the customer's device prices: nothing is said of the customer."""
+
+    product: str
+    customer: str | None = None  # as in `Ask`
 
 
 class BatchAnswer(msgspec.Struct, frozen=True):

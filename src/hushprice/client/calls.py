@@ -104,7 +104,7 @@ class Calls:
         if answer.status >= 500 or answer.status == 429:
             raise ServiceAway(f"the pricing service answered {answer.status}", retry_after=answer.retry_after)
         if answer.status >= 300:
-            raise refusal(answer.status, answer.body, outcome=path.endswith("/outcome"))
+            raise refusal(answer.status, answer.body, outcome=path.startswith("/v1/quotes/"))
         return answer
 
     def _call(self, method: str, path: str, body: object = None) -> Any:

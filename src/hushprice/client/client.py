@@ -11,9 +11,10 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote as percent_encoded
 
-from hushprice.client.answers import Ask, Attributes, BatchAnswer, BatchItem, Outcome, Quote
+from hushprice.client.answers import Ask, Attributes, BatchAnswer, BatchItem, Outcome, Quote, SlotRequest
 from hushprice.client.calls import Calls, read
 from hushprice.client.connection import HttpAnswer
+from hushprice.client.device import Belief, DeviceReport
 from hushprice.client.problems import Refused, ServiceAway
 from hushprice.errors import InvalidInput
 
@@ -79,7 +80,9 @@ class Client(Calls):
         Without a reference price for the product, ServiceAway. With an `idempotency_key` you may ask again yourself:
         the service then gives the same quote.
         """
-        ask = Ask(product, attributes, context, customer)
+        return self._quote(product, Ask(product, attributes, context, customer), idempotency_key)
+
+    def _quote(self, product: str, ask: Ask | SlotRequest, idempotency_key: str | None) -> Quote:
         extra = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         try:
             quote = read(self._send("POST", "/v1/quotes", ask, extra), Quote)
@@ -87,6 +90,16 @@ class Client(Calls):
             return self._fallback(product, away)
         self._currencies[product] = quote.currency
         return quote
+
+    def quote_for_device(
+        self, product: str, *, customer: str | None = None, idempotency_key: str | None = None
+    ) -> Quote:
+        """A quote whose price the customer's `Device` makes (trust local); `quote` says what becomes of failures."""
+        return self._quote(product, SlotRequest(product, customer), idempotency_key)
+
+    def belief(self, product: str) -> Belief:
+        """What devices are told; good until a quote names another mark."""
+        return read(self._send("GET", f"/v1/products/{percent_encoded(product, safe='')}/belief"), Belief)
 
     def quotes(self, batch: Sequence[Ask]) -> list[Quote | Refused]:
         """Prices for many customers, in their order; what the service refused is an error in its place, not raised."""
@@ -111,9 +124,15 @@ class Client(Calls):
             raise InvalidInput("an outcome needs either purchased or quantity")
         if isinstance(quote, Quote) and quote.id is None:
             return Outcome("not told")
+        return self._tell(quote, "outcome", {"purchased": purchased} if quantity is None else {"quantity": quantity})
+
+    def report(self, quote: Quote, report: DeviceReport | None) -> Outcome:
+        """Send what a customer's device says of a quote, as `outcome` tells outcomes; None is nothing to send."""
+        return Outcome("not told") if report is None else self._tell(quote, "report", report)
+
+    def _tell(self, quote: Quote | str, what: str, body: object) -> Outcome:
         name = quote if isinstance(quote, str) else str(quote.id)
-        body = {"purchased": purchased} if quantity is None else {"quantity": quantity}
-        return read(self._send_until_answered(f"/v1/quotes/{percent_encoded(name, safe='')}/outcome", body), Outcome)
+        return read(self._send_until_answered(f"/v1/quotes/{percent_encoded(name, safe='')}/{what}", body), Outcome)
 
     def _send_until_answered(self, path: str, body: object) -> HttpAnswer:
         end = time.monotonic() + self._outcome_deadline

@@ -45,14 +45,14 @@ class Endpoint:
         self._service = service
         self._handler = call.handler
         self._roles = call.roles
-        self._tells = call.name == "outcome"
+        self._tells = call.takes == "outcomes"
         self._of_records = call.of_records
         turns = service.turns
         health = not call.roles and call.tag == "health"
         self._turns = turns.of_records if call.of_records else turns.health if health else turns.reads
         self._decode = None if call.body is None else (call.decoder or msgspec.json.Decoder(call.body)).decode
         self._changes = call.method != "GET" and call.roles == ("admin",)
-        self._counts_as_use = call.name != "outcome"  # a key's last use must not tell of a purchase
+        self._counts_as_use = call.takes != "outcomes"  # a key's last use must not tell of a purchase
         self._needs_key = bool(call.roles) and not (call.reads and service.settings.open_page)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

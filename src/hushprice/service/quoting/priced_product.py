@@ -17,7 +17,8 @@ from hushprice.policies.protocol import Policy
 from hushprice.service.quoting.quick_context import QuickContextReader
 from hushprice.service.shared import problems
 from hushprice.service.shared.contexts import ContextReader
-from hushprice.service.shared.product import Product, policy_of, quoter_of, reader_of, schema_of, tariff_of
+from hushprice.service.shared.device_state import DeviceState, device_state
+from hushprice.service.shared.product import LOCAL, Product, policy_of, quoter_of, reader_of, schema_of, tariff_of
 from hushprice.service.shared.product_view import ProductView, view_of
 from hushprice.service.shared.quoters import ProductQuoter, take_belief
 from hushprice.service.shared.tariff import Charged, PriceRules, Tariff
@@ -228,6 +229,16 @@ class PricedProduct:
         return charged, likely + 0.5 * (1.0 - share) * (
             (charged.charged == low.charged) + (charged.charged == high.charged)
         )
+
+    @cached_property
+    def device_state(self) -> DeviceState | None:
+        """What devices are told; None where customers are priced here."""
+        if self.product.trust != LOCAL:
+            return None
+        parts = self._parts
+        assert isinstance(parts.policy, CautiousPolicy)
+        assert isinstance(parts.quoter, CautiousQuoter)
+        return device_state(self.product, parts.policy, parts.quoter, parts.tariff)
 
     @cached_property
     def range(self) -> tuple[float, float]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
+from hushprice.product import MOST_CONTEXTS
 from hushprice.service.shared.product_view import ProductView
 from hushprice.service.shared.rate_limits import LARGEST_BATCH
 
@@ -63,6 +64,27 @@ class Quote(msgspec.Struct, frozen=True):
         ]
         | None
     ) = None
+    coin: (
+        Annotated[
+            Literal[-1, 1],
+            Meta(description="trust local: the device makes its price of it and of the belief, and shows that instead"),
+        ]
+        | UnsetType
+    ) = UNSET
+    belief: (
+        Annotated[str, Meta(description="trust local: the mark of the belief to make it of. Another: show `price`")]
+        | UnsetType
+    ) = UNSET
+
+
+class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A device's report, once for each quote: `hushprice.client.Device` makes it."""
+
+    about: Annotated[int, Meta(ge=0, le=MOST_CONTEXTS, description="0: the residual; j: times entry j of the context")]
+    up: Annotated[bool, Meta(description="the bit, turned over by chance")]
+
+    def __repr__(self) -> str:
+        return "ReportRequest(<sensitive>)"
 
 
 class BatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,7 +119,7 @@ class OutcomeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """That an outcome was noted. late: it came after the deadline, is logged, and is not learned from."""
+    """That an outcome or a report was noted. late: it came after the deadline, is logged, and is not learned from."""
 
     quote: QuoteId
     status: Literal["recorded", "late"]

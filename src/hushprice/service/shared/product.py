@@ -43,6 +43,8 @@ _KEPT = 8192  # products whose parts are kept
 _SHOP: dict[str, Any] = {field.name: field.default for field in fields(ShopProduct)}  # the library's defaults
 
 PolicyName = Literal["cautious", "noisy-newton", "fixed"]
+Trust = Literal["central", "local", "shuffle", "aggregated"]
+LOCAL = "local"
 Name = Annotated[str, Meta(pattern=NAME, description="a-z, 0-9, - and _; at most 64")]
 
 
@@ -129,6 +131,14 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     records_per_customer: Annotated[
         int | None, Meta(description="how many records of a customer count; then every quote needs a customer key")
     ] = None
+    trust: Annotated[
+        Trust,
+        Meta(
+            description="cautious: who may see a customer's record. local: only their own device, which takes its "
+            "price from GET /v1/products/{name}/belief and sends one bit, as private by itself as epsilon says; "
+            "shuffle and aggregated need parties that this service is not"
+        ),
+    ] = "central"
     retention_days: Annotated[
         int, Meta(description="how long price, outcome and digests of a learned quote are kept; then they are erased")
     ] = 400
@@ -263,6 +273,8 @@ def _built(spec: bytes) -> _Built:
         shop = shop_product_of(product)
     else:
         options |= {"reference_price": reference, "unit_cost": product.unit_cost / product.ceiling}
+    if product.trust != "central":
+        options["trust"] = product.trust
     settings = PolicySettings(policy=product.policy, horizon=product.horizon, product=shop, **options)
     return _Built(build(settings, demand, features), features, demand)
 

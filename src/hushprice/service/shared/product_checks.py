@@ -12,9 +12,11 @@ from hushprice.errors import InvalidInput
 from hushprice.privacy.certificates.batch_facts import MOST_RECORDS
 from hushprice.service.shared.product import (
     CURRENCY,
+    LOCAL,
     NAME,
     PolicyName,
     Product,
+    Trust,
     check_reference,
     declared_shop_product,
     delta_of,
@@ -42,6 +44,7 @@ def check(product: Product) -> None:
     What the library refuses comes first, so that a product is refused in the same words at every entrance.
     """
     _check_words(product)
+    _check_trust(product)
     if product.policy == PRODUCT_POLICY:
         declared_shop_product(product)
     checks.whole(0, decimals=product.decimals)
@@ -77,7 +80,12 @@ def _check_words(product: Product) -> None:
         value = getattr(product, field)
         if not isinstance(value, str) or re.fullmatch(pattern.rstrip("$"), value) is None:
             raise InvalidInput(f"{field} must match {pattern}, got {checks.shown(value)}")
-    choices = {"policy": get_args(PolicyName), "features": tuple(MAPS), "family": ("logistic", "poisson")}
+    choices = {
+        "policy": get_args(PolicyName),
+        "trust": get_args(Trust),
+        "features": tuple(MAPS),
+        "family": ("logistic", "poisson"),
+    }
     for field, allowed in choices.items():
         value = getattr(product, field)
         if value not in allowed:
@@ -107,6 +115,20 @@ def _check_shop(product: Product) -> None:
         if product.rules.ladder is not None:
             raise InvalidInput(f"step or rules.ladder may be given, one of them, got {product.step!r} beside it")
     shop_product_of(product)
+
+
+def _check_trust(product: Product) -> None:
+    """Of the trust models, what one process can keep: the others need parties that do not tell it what they see."""
+    if product.trust in ("shuffle", "aggregated"):
+        raise InvalidInput(f"trust must be central or local: this service is no shuffler, got {product.trust!r}")
+    if product.trust != LOCAL:
+        return
+    if product.policy != PRODUCT_POLICY:
+        raise InvalidInput(f"trust is for policy {PRODUCT_POLICY!r}, got {LOCAL!r} for policy {product.policy!r}")
+    if product.schema is not None:
+        raise InvalidInput("schema must not be given where trust is 'local': say contexts, the numbers a device has")
+    if product.holdout > 0.0:
+        raise InvalidInput(f"holdout must be 0 where trust is 'local': no device tells earnings, got {product.holdout}")
 
 
 def _check_times(product: Product) -> None:

@@ -16,6 +16,7 @@ import msgspec
 
 from hushprice import checks
 from hushprice.errors import InvalidInput
+from hushprice.trust.till import Rungs
 
 MOST_DECIMALS = 4
 HIGHEST = 1e9  # a ceiling, in currency: with four decimals still a whole number that a float holds
@@ -51,7 +52,7 @@ class Charged(msgspec.Struct, frozen=True):  # made at every quote, in a third o
 class Tariff:
     """The rules of one product, worked out once: a price costs a multiplication, a clamp and a line of text."""
 
-    __slots__ = ("_decimals", "_high", "_inside", "_ladder", "_low", "_one", "_top", "reference")
+    __slots__ = ("_decimals", "_nearest", "_one", "_top", "reference", "rungs")
 
     def __init__(self, product: PriceBounds, rules: PriceRules, reference: float) -> None:
         check_rules(rules, product, reference)
@@ -64,23 +65,16 @@ class Tariff:
         floor = 0 if rules.floor is None else units(rules.floor, decimals)
         ceiling = top if rules.ceiling is None else units(rules.ceiling, decimals)
         # The reference price obeys all of them (check_rules), so what they leave is never empty.
-        self._low = max(middle - step, floor, lowest_units(product))
-        self._high = min(middle + step, ceiling)
-        self._ladder = None if rules.ladder is None else units(rules.ladder, decimals)
-        self._inside = _rungs(self._ladder, self._one, self._low, self._high)
+        low = max(middle - step, floor, lowest_units(product))
+        high = min(middle + step, ceiling)
+        ladder = None if rules.ladder is None else units(rules.ladder, decimals)
+        self.rungs = Rungs(top, low, high, self._one, ladder, *_ends(ladder, self._one, low, high))
+        self._nearest = self.rungs.nearest
         self.reference = self._as_charged(middle)  # for the holdout, a frozen product, and before anything is known
 
     def charge(self, p: float) -> Charged:
         """What is charged where the optimizer says p in [0, 1]."""
-        # Products, sums and floors of floats never fall where p rises, so neither does the price.
-        price = math.floor(self._top * p + 0.5)
-        low, high = self._low, self._high
-        price = low if price < low else high if price > high else price
-        if self._ladder is not None:
-            nearest = price - (price - self._ladder + self._one // 2) % self._one + self._one // 2
-            least, most = self._inside
-            price = least if nearest < least else most if nearest > most else nearest
-        return self._as_charged(price)
+        return self._as_charged(self._nearest(p))
 
     def _as_charged(self, price: int) -> Charged:
         if self._decimals == 0:
@@ -154,7 +148,7 @@ def lowest_units(product: PriceBounds) -> int:
     return math.ceil(cost)
 
 
-def _rungs(ladder: int | None, one: int, low: int, high: int) -> tuple[int, int]:
+def _ends(ladder: int | None, one: int, low: int, high: int) -> tuple[int, int]:
     """The lowest and the highest price on the ladder that the bounds allow; the bounds themselves where none is."""
     if ladder is None:
         return low, high

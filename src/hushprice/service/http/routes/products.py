@@ -12,6 +12,7 @@ from hushprice.service.http.call import Answer, Call, CheckedRequest
 from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared import problems
+from hushprice.service.shared.device_state import DeviceState
 from hushprice.service.shared.messages import ProductList, ReferencePrice
 from hushprice.service.shared.problems import Problem
 from hushprice.service.shared.product import Product, check_reference
@@ -75,6 +76,14 @@ async def list_products(service: Service, request: CheckedRequest) -> Answer:
 async def show_product(service: Service, request: CheckedRequest) -> Answer:
     """The answer with one product."""
     return Answer(200, _view(find(service, request), request))
+
+
+async def show_belief(service: Service, request: CheckedRequest) -> Answer:
+    """The answer with what devices are told."""
+    told = find(service, request).device_state
+    if told is None:
+        raise Problem(404, "no_device", "this product's trust is central: its prices are made here", "name")
+    return Answer(200, told)
 
 
 async def freeze(service: Service, request: CheckedRequest) -> Answer:
@@ -172,6 +181,18 @@ READS = (
         reads=True,
         answers={200: ProductView},
         refusals=_UNKNOWN,
+    ),
+    Call(
+        method="GET",
+        path="/v1/products/{name}/belief",
+        name="belief",
+        tag="products",
+        summary="What a customer's device makes its price of, where trust is local; good until a quote names another",
+        handler=show_belief,
+        roles=_ANYBODY,
+        reads=True,
+        answers={200: DeviceState},
+        refusals={404: "unknown product, or its trust is central"},
     ),
 )
 CALLS = (

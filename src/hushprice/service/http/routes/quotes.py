@@ -6,22 +6,26 @@ import hmac
 import time
 from asyncio import Future
 from functools import lru_cache
+from typing import Literal
 
 import msgspec
 
+from hushprice.policies.cautious.pricing.quoter import coin_of
 from hushprice.service.http import endpoint
 from hushprice.service.http.call import Answer, Call, CheckedRequest
 from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.quoting.randomness import random_bytes
 from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared import problems, quote_ids
+from hushprice.service.shared.device_state import asked_by
 from hushprice.service.shared.keys import customer_digest
 from hushprice.service.shared.messages import Batch, BatchRequest, Quote, QuoteRequest, RawBatch
 from hushprice.service.shared.problems import Complaint, ErrorBody, Problem
 from hushprice.service.shared.rate_limits import LARGEST_BATCH
+from hushprice.service.shared.tariff import Charged
 from hushprice.service.shared.times import rfc3339
 from hushprice.service.store.protocol import StoreUnavailable
-from hushprice.service.store.values import ApiKey, NewQuote, QuoteAnswer
+from hushprice.service.store.values import UNPRICED, ApiKey, NewQuote, QuoteAnswer
 from hushprice.settings import PRODUCT_POLICY
 
 _HIGHEST = 2.0**-53
@@ -110,7 +114,8 @@ def new_quote(
     """The quote for one customer. Its randomness is the operating system's: nobody can foretell or repeat it."""
     product = priced.product
     customer = _customer(service, product.records_per_customer, body.customer)
-    context = priced.context(body.attributes, body.context)
+    asked = priced.device_state
+    context = priced.context(body.attributes, body.context) if asked is None else _unread(priced, body)
     used, fingerprint = (None, None) if idempotency is None else _digests(service, body, idempotency)
     drawn = random_bytes()
     # The coin of the holdout reads no attribute: who is in it says nothing about a customer.
@@ -119,7 +124,10 @@ def new_quote(
     if product.policy == PRODUCT_POLICY:
         coin = quote_ids.uniform_of(drawn)  # which the learner must draw again, from the quote's id
         holdout = holdout or not priced.personal  # a frozen price says nothing about the prices tried out
-    charged, propensity = priced.offer(context, coin, holdout=holdout)
+    if asked is None:
+        charged, propensity = priced.offer(context, coin, holdout=holdout)
+    else:
+        charged, propensity = Charged(priced.reference.charged, UNPRICED), None
     return NewQuote(
         quote_ids.new_id(service.customer_secret, key, drawn[:16]),
         product.name,
@@ -137,6 +145,14 @@ def new_quote(
         fingerprint,
         propensity,
     )
+
+
+def _unread(priced: PricedProduct, body: QuoteRequest) -> bytes:
+    """In place of a context, where trust is local: which belief the device is asked by. Nothing, where none asks."""
+    for field in ("attributes", "context"):
+        if getattr(body, field) is not None:
+            raise problems.invalid(field, "must not be given: this product's trust is local, and its devices keep it")
+    return asked_by(priced.version) if priced.personal else b""
 
 
 def _digests(service: Service, body: QuoteRequest, idempotency: bytes) -> tuple[bytes, bytes]:
@@ -167,7 +183,12 @@ def as_quote(priced: PricedProduct, quote: NewQuote | QuoteAnswer, *, recorded: 
     """A quote as its asker sees it."""
     product, expires = priced.product, rfc3339(quote.expires)
     price, likely = float(quote.charged), quote.propensity
-    return Quote(quote.id, product.name, price, product.currency, expires, quote.version, recorded, likely)
+    given = Quote(quote.id, product.name, price, product.currency, expires, quote.version, recorded, likely)
+    asked = priced.device_state
+    if asked is None or not priced.personal or quote.version != priced.version:  # frozen, or of an earlier belief
+        return given
+    coin: Literal[-1, 1] = 1 if coin_of(quote_ids.uniform_of(bytes.fromhex(quote.id))) > 0.0 else -1
+    return msgspec.structs.replace(given, coin=coin, belief=asked.mark)
 
 
 async def batch(service: Service, request: CheckedRequest) -> Answer:
