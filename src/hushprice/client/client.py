@@ -126,7 +126,7 @@ class Client(Calls):
             return Outcome("not told")
         return self._tell(quote, "outcome", {"purchased": purchased} if quantity is None else {"quantity": quantity})
 
-    def report(self, quote: Quote, report: DeviceReport | None) -> Outcome:
+    def send_report(self, quote: Quote, report: DeviceReport | None) -> Outcome:
         """Send what a customer's device says of a quote, as `outcome` tells outcomes; None is nothing to send."""
         return Outcome("not told") if report is None else self._tell(quote, "report", report)
 

@@ -7,7 +7,7 @@ The device makes the price, shows it, and later gives one bit for the shop's ser
     device = Device(context=[0.2, -0.5], epsilon=1.0)                         # at the customer's
     price = device.price(belief, quote)
     report = device.report(belief, quote, purchased=True)
-    client.report(quote, report)                                              # in the shop again
+    client.send_report(quote, report)                                         # in the shop again
 """
 
 from __future__ import annotations

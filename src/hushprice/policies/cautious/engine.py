@@ -53,7 +53,10 @@ class CautiousEngine:
         self.switches: list[int] = []  # the first slot of each time that everybody pays today's price, and after it
         self._source = source
         self.quoter = CautiousQuoter(policy.rules, first_rule(policy.rules))
-        self.learner = CautiousLearner(rules=policy.rules, source=source, choice=self.quoter.rule.choice)
+        self.learner = self._learner_of(policy, source)
+
+    def _learner_of(self, policy: CautiousPolicy, source: NoiseSource) -> CautiousLearner:
+        return CautiousLearner(rules=policy.rules, source=source, choice=self.quoter.rule.choice)
 
     def learn(self, slots: SlotsDue, period: int) -> None:
         """Learn what the quote of this period makes due, and release what is due after that slot.

@@ -18,14 +18,21 @@ from hushprice.noise import NoiseSource, System
 from hushprice.policies.cautious import saved as cautious_saved
 from hushprice.policies.cautious.engine import CautiousEngine
 from hushprice.policies.cautious.policy import CautiousPolicy
+from hushprice.policies.cautious.report_engine import ReportEngine
 from hushprice.policies.newton import saved as newton_saved
 from hushprice.policies.newton.engine import NewtonEngine
 from hushprice.privacy.certificates.statements import plain
 from hushprice.privacy.ledger import Ledger
-from hushprice.releases import CurvatureRelease
+from hushprice.releases import CurvatureRelease, MomentRelease
 from hushprice.service.learning.learner_state import Clipped, SavedLearner, pack, unpack
-from hushprice.service.learning.slot_records import SlotRecords, features_at, priced_records, read_slots
-from hushprice.service.shared.product import Product, demand_of, features_of, learning_policy_of
+from hushprice.service.learning.slot_records import (
+    SlotRecords,
+    features_at,
+    priced_records,
+    read_reports,
+    read_slots,
+)
+from hushprice.service.shared.product import LOCAL, Product, demand_of, features_of, learning_policy_of
 from hushprice.service.shared.quoters import belief_json
 from hushprice.service.store.values import LearnerState, ReleaseKind, SeenRelease, Slot, StoredRelease
 from hushprice.types import FloatArray
@@ -43,6 +50,12 @@ class _Released(NamedTuple):
     kind: ReleaseKind
     numbers: FloatArray
     records: int
+
+
+def _moments(made: MomentRelease | None) -> list[_Released]:
+    if made is None:
+        return []
+    return [_Released("moments", np.concatenate([made.score, made.descriptions, made.earnings]), made.records)]
 
 
 class ProductLearner:
@@ -68,7 +81,10 @@ class ProductLearner:
         self._engine: NewtonEngine | CautiousEngine | None = None
         self.ledger: Ledger | None = None
         policy = learning_policy_of(product)
-        if isinstance(policy, CautiousPolicy):
+        if product.trust == LOCAL:
+            assert isinstance(policy, CautiousPolicy)
+            self._engine = ReportEngine(policy=policy, source=source)
+        elif isinstance(policy, CautiousPolicy):
             self._engine = CautiousEngine(policy=policy, source=source)
         elif policy is not None:
             demand = demand_of(product)
@@ -109,10 +125,9 @@ class ProductLearner:
         quoter = self._engine.quoter
         look, batch, version, before = quoter.look, quoter.batch, quoter.version, belief_json(quoter)
         taken = slots[: min(look, self.product.horizon) - self.learned]
-        records = self._records(taken)
         self.learned += len(taken)
         self.drawn = self.drawn or self.learned == look
-        made = self._step(self._engine, records, taken)
+        made = self._step(self._engine, taken)
         self._note_releases(made, batch, (version, before), now)
         self._note_alarm(self._engine)
         if self.learned >= self.product.horizon:
@@ -200,17 +215,19 @@ class ProductLearner:
         self._unreadable += records.unreadable
         return records
 
-    def _step(
-        self, engine: NewtonEngine | CautiousEngine, records: SlotRecords, taken: Sequence[Slot]
-    ) -> list[_Released]:
-        """Learn records and the slots taken that contribute nothing; returns what is released after them."""
+    def _step(self, engine: NewtonEngine | CautiousEngine, taken: Sequence[Slot]) -> list[_Released]:
+        """Learn the slots taken, with those that contribute nothing; returns what is released after them."""
+        if isinstance(engine, ReportEngine):
+            reports, unreadable = read_reports(taken, engine.quoter.version)
+            made = engine.hear(reports, len(taken))
+            self._unreadable += unreadable
+            return _moments(made)
+        records = self._records(taken)
         skipped = len(taken) - records.demands.size
         if isinstance(engine, CautiousEngine):
             apart = sum(slot.holdout for slot in taken) - sum(slot.holdout for slot in records.slots)
             made = engine.steps(priced_records(records, engine.product, self.product.ceiling), skipped, apart)
-            if made is None:
-                return []
-            return [_Released("moments", np.concatenate([made.score, made.descriptions, made.earnings]), made.records)]
+            return _moments(made)
         return [
             _Released("curvature", each.packed, each.records)
             if isinstance(each, CurvatureRelease)

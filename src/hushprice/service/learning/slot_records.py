@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,7 +11,9 @@ import numpy as np
 from hushprice.demand.features import FeatureMap, fill
 from hushprice.policies.cautious.engine import PricedRecords
 from hushprice.policies.cautious.pricing.quoter import coin_of
+from hushprice.policies.cautious.private.heard import Heard
 from hushprice.product import Product as ShopProduct
+from hushprice.service.shared.device_state import asked_by
 from hushprice.service.shared.quote_ids import uniform_of
 from hushprice.service.store.values import Slot
 from hushprice.types import FloatArray
@@ -44,6 +47,24 @@ def read_slots(slots: Sequence[Slot], width: int) -> SlotRecords:
     finite = np.isfinite(contexts).all(axis=1) & np.isfinite(prices) & np.isfinite(demands)
     kept = [slot for slot, sound in zip(whole, finite, strict=True) if sound]
     return SlotRecords(kept, contexts[finite], prices[finite], demands[finite], len(usable) - len(kept))
+
+
+def read_reports(slots: Sequence[Slot], version: int) -> tuple[list[Heard], int]:
+    """What devices said that were asked by this belief, and how many reports are none.
+
+    A slot over its customer's cap, a tombstone, one at a frozen price, one asked by an earlier belief, and one without
+    a report: all contribute nothing.
+    """
+    now, heard, unreadable = asked_by(version), [], 0
+    for slot in slots:
+        if slot.demand is None or slot.context != now or slot.holdout or not slot.counts:
+            continue
+        code = int(slot.demand) if math.isfinite(slot.demand) else -1
+        if code < 0 or code != slot.demand:
+            unreadable += 1
+        else:
+            heard.append(Heard(coin_of(uniform_of(slot.id)), code // 2, bool(code % 2)))
+    return heard, unreadable
 
 
 def features_at(records: SlotRecords, features: FeatureMap) -> FloatArray:

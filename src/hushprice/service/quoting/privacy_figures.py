@@ -7,11 +7,17 @@ from collections.abc import Iterable
 from hushprice.privacy.customers import CustomerGuarantee
 from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.shared.certificates import customer_of, customers_of, paid_before, proven_of
+from hushprice.service.shared.product import LOCAL
 from hushprice.service.shared.report_messages import AllPrivacy, CustomerLevel, Label, Left, Pair, Privacy
 
 _NOTE = (
     "All batches together are one release that is paid for at once: from the first release on, all of it is spent, "
     "and no later release costs more."
+)
+_LOCAL = (
+    "Customers' own devices make prices, and send one bit of a quote, turned over by chance: epsilon is of each report "
+    "by itself, so whoever sends k of them has told up to k times as much. A price that is charged, and seen, tells of "
+    "its customer; it is not asked for here."
 )
 _OVERLAP = (
     "Backups of the store were restored in such a way that {} histories may have released the same records: proven is "
@@ -42,6 +48,7 @@ def privacy_of(priced: PricedProduct) -> Privacy:
     return Privacy(
         product=product.name,
         policy=product.policy,
+        trust=product.trust,
         adjacency=policy.adjacency.value,
         claimed=claimed,
         proven=proven,
@@ -65,7 +72,7 @@ def _note(priced: PricedProduct) -> str:
     if priced.quoter is None:
         return _FIXED
     overlaps, paid, prior = priced.stored.overlaps, paid_before(priced.product), priced.product.prior
-    notes = [_NOTE]
+    notes = [_LOCAL if priced.product.trust == LOCAL else _NOTE]
     if prior is not None:
         digest = prior["fit"][:16]
         notes.append(_APART.format(digest) if paid is None else _PRIOR.format(digest, paid.epsilon, paid.delta))

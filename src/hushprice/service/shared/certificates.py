@@ -49,7 +49,7 @@ def loss_of_product(product: Product) -> Loss:
 def _event_of(product: Product, policy: NewtonPolicy | CautiousPolicy) -> Event:
     """All that is ever released of a product: one event, paid at the start."""
     if isinstance(policy, CautiousPolicy):
-        return policy.rules.noise.event(policy.rules.model.contexts, live=True)
+        return policy.rules.event(live=True)
     return policy.rules.noise.event(features_of(product).dimension, live=True)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from hushprice.service.shared.product import Trust
 from hushprice.service.store.values import ChangeKind, ReleaseKind, Status
 
 Label = Annotated[
@@ -50,6 +51,7 @@ class Privacy(msgspec.Struct, frozen=True, kw_only=True):
 
     product: str
     policy: str
+    trust: Annotated[Trust, Meta(description="local: epsilon is of each report, before it leaves a device")]
     adjacency: str
     claimed: Pair | None
     proven: Pair | None
