@@ -77,8 +77,14 @@ def test_reports_on_another_belief_count_nothing(shop: Shop) -> None:
     assert isinstance(engine, ReportEngine)
     assert (shop.learned(), engine.learner.batch.counts.sum(), engine.learner.priced) == (count + 30, 0, 0)
     assert len(late) == 30
-    learner = shop.learner()
-    learner._engine.release()  # type: ignore[union-attr]
+    shop.wait(1.0)
+    serve_devices(shop, [1.0] * (engine.quoter.rule.count - 30))
+    learn(shop)
+    engine = shop.learner()._engine
+    assert isinstance(engine, ReportEngine)
+    heard = engine.quoter.batches[-1].rule.count
+    assert heard == engine.quoter.past[-1].rule.count == shop.learned() - count - 30
+    assert engine.quoter.health.looks == 0  # slots without a report are no holdout that earned nothing
     serve_devices(shop, [1.0] * 5, holdout=True)
     serve_devices(shop, [1.0] * 5, context=b"")
     serve_devices(shop, [1.0] * 5, customer=b"ann")

@@ -152,9 +152,10 @@ class CautiousQuoter:
 
     def _look(self, release: MomentRelease, people: FloatArray, made: ReleasedBatch) -> None:
         apart, priced = map(float, release.earnings)
+        untold = self.rules.bits is not None  # what was earned: slots without a report are no holdout
         batch = Earned(
             sums=(apart, priced),
-            slots=(self.rule.count - made.rule.count, made.rule.count),
+            slots=(0 if untold else self.rule.count - made.rule.count, made.rule.count),
             scales=self.rules.earned_scales,
         )
         usual = self.model.conversion * self.model.margin / (self.model.margin + self.model.highest)
