@@ -41,6 +41,11 @@ def first_count(shop: Shop) -> int:
     return int(shop.learner()._engine.quoter.rule.count)  # type: ignore[union-attr]
 
 
+def usual(count: int) -> list[float]:
+    """What so many visitors buy where the shop is right: two in five do."""
+    return [float(n % 5 < 2) for n in range(count)]
+
+
 def test_devices_are_learned_from(shop: Shop) -> None:
     """Everybody buys: the belief after a batch expects more purchases than before."""
     count, before = first_count(shop), belief_of(shop)
@@ -70,15 +75,15 @@ def test_a_learner_that_is_restored_goes_on_in_the_middle_of_a_batch(shop: Shop)
 def test_reports_on_another_belief_count_nothing(shop: Shop) -> None:
     """And at a frozen price, over a cap, of a tombstone, late: their slots are counted, as their number is public."""
     count = first_count(shop)
-    serve_devices(shop, [1.0] * count)
-    late = serve_devices(shop, [1.0] * 30)  # asked before the release that they come after
+    serve_devices(shop, usual(count))
+    late = serve_devices(shop, usual(30))  # asked before the release that they come after
     learn(shop)
     engine = shop.learner()._engine
     assert isinstance(engine, ReportEngine)
     assert (shop.learned(), engine.learner.batch.counts.sum(), engine.learner.priced) == (count + 30, 0, 0)
     assert len(late) == 30
     shop.wait(1.0)
-    serve_devices(shop, [1.0] * (engine.quoter.rule.count - 30))
+    serve_devices(shop, usual(engine.quoter.rule.count - 30))
     learn(shop)
     engine = shop.learner()._engine
     assert isinstance(engine, ReportEngine)
@@ -210,7 +215,6 @@ def test_its_certificate_says_whom_to_trust(shop: Shop) -> None:
     found = verify(certificate)
     assert 3.99 < found.proven.epsilon <= found.claimed.epsilon == 4.0
     assert "parameters.trust" in found.stated
-    assert any("of a report by itself" in line for line in found.holds)
     assert datetime.date.fromisoformat(certificate.content("mechanism")["issued"])
 
 

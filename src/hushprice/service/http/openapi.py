@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
@@ -36,6 +37,9 @@ def document(calls: Sequence[Call]) -> bytes:
     """The document as JSON."""
     types = _message_types(calls)
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    for each in components.values():  # of a dataclass, as it stands in the source
+        if "description" in each:
+            each["description"] = inspect.cleandoc(each["description"])
     by_type = {id(each): schema for each, schema in zip(types, schemas, strict=True)}
     paths: dict[str, dict[str, Any]] = {}
     for call in calls:
