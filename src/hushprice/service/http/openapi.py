@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
@@ -39,7 +38,7 @@ def document(calls: Sequence[Call]) -> bytes:
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     for each in components.values():  # of a dataclass, as it stands in the source
         if "description" in each:
-            each["description"] = inspect.cleandoc(each["description"])
+            each["description"] = " ".join(each["description"].split())
     by_type = {id(each): schema for each, schema in zip(types, schemas, strict=True)}
     paths: dict[str, dict[str, Any]] = {}
     for call in calls:
