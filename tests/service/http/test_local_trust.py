@@ -27,7 +27,7 @@ from hushprice.trust import bits
 from hushprice.trust.question import Record, held, residual
 
 TEA: dict[str, Any] = {**SCARF, "name": "tea", "most": 1.0, "epsilon": 4.0, "trust": "local"}
-FALSE_ALARM = 1e-7  # of each check of a law below
+FALSE_ALARM = 1e-6  # of each check of a law below
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_what_no_device_can_keep_is_refused(fresh: Running, changes: dict[str, A
 
 # Two worlds: the same slots, and another customer on the device.
 ONE, OTHER = ((0.9, -0.8), 1.0), ((-0.7, 0.6), 0.0)
-REPORTS = 200
+REPORTS = 500  # of these, one in a million does not tell the two apart
 CustomerRecord = tuple[Sequence[float], float]
 
 
@@ -202,7 +202,7 @@ def law(belief: Belief, record: CustomerRecord, coin: int) -> list[float]:
 
 
 def lawful(played: Played, record: CustomerRecord) -> bool:
-    """Could these be reports on the record? Where they are, the answer is no once in ten million times at most."""
+    """Could these be reports on the record? Where they are, the answer is no once in a million times at most."""
     expected = np.mean([law(played.belief, record, coin) for coin in played.coins], axis=0)
     if not set(played.codes) <= set(range(expected.size)):
         return False

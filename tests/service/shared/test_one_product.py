@@ -29,6 +29,7 @@ ONLY_A_SERVICE = {
     "records_per_customer",
     "retention_days",
     "rules",
+    "trust",
     "policy",
     "features",  # of policy noisy-newton
     "family",
