@@ -157,7 +157,7 @@ def play(folder: Path, record: CustomerRecord, reports: int = REPORTS) -> Played
         for _ in range(reports // 100):
             answered = client.post("/v1/quotes/batch", json=asked).json()["quotes"]
             given += [msgspec.convert(each, Quote) for each in answered]
-        with Client(server.url, KEYS["shop"], timeout=60.0) as shop, ThreadPoolExecutor(8) as threads:
+        with Client(server.url, KEYS["shop"], timeout=60.0) as shop, ThreadPoolExecutor(32) as threads:
             belief = shop.belief("tea")
             devices = [Device(context, epsilon=1.0) for _ in given]
             shown = [device.price(belief, quote) for device, quote in zip(devices, given, strict=True)]
