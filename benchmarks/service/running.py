@@ -22,9 +22,9 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from hushprice.service.shared.belief import Belief
 from load import request
 
-from hushprice.service.shared.belief import Belief
 from hushprice.service.shared.config import build
 from hushprice.service.shared.product import Product, context_of
 from hushprice.service.shared.setup import prepare_learning
