@@ -119,18 +119,15 @@ def plan_score(
     doubt = np.diag(turned @ covariance @ turned.T)
     # The price response matters as much as all else together.
     matters = np.where(np.arange(size) == k + 1, size - 1.0, 1.0)
-    best = (math.inf, plain, doubt, 0.0)
-    for largest, heaviest in itertools.product(_LARGEST, _HEAVIEST):
-        tried = replace(plain, largest=largest, heaviest=heaviest)
-        q, variance = tried.residual_weights(chances), chances * (1.0 - chances)
-        slope, spread = float(np.mean(q * variance)), float(np.mean(q * q * variance))
-        alpha = (noise * (1.0 + largest) / (likeness.count * slope)) ** 2
-        beta = spread / (slope * slope * likeness.count)
-        shares = poured(doubt, alpha, beta, matters)
-        left = float(np.sum(matters * _left(doubt, alpha, beta, shares)))
-        if left < best[0]:
-            best = (left, tried, shares, noise * (1.0 + largest) * math.sqrt(size / (likeness.count * spread)))
-    _, chosen, shares, ratio = best
+    tried = [replace(plain, largest=each, heaviest=most) for each, most in itertools.product(_LARGEST, _HEAVIEST)]
+    q, variance = np.stack([each.residual_weights(chances) for each in tried]), chances * (1.0 - chances)
+    slopes, spreads = np.mean(q * variance, axis=1), np.mean(q * q * variance, axis=1)
+    scales = noise * (1.0 + np.array([each.largest for each in tried]))
+    alphas, betas = (scales / (likeness.count * slopes)) ** 2, spreads / (slopes * slopes * likeness.count)
+    shared = poured(doubt, alphas[:, None], betas[:, None], matters)
+    at = int(np.argmin((matters * _left(doubt, alphas[:, None], betas[:, None], shared)).sum(axis=1)))
+    chosen, shares = tried[at], shared[at]
+    ratio = float(scales[at]) * math.sqrt(size / (likeness.count * float(spreads[at])))
     width = min(_WIDTHS[0] * math.sqrt(max(ratio, 1.0)), _WIDTHS[1])
     constant = max(math.sqrt(float(shares[0])), math.sqrt(max(0.0, 1.0 - (0.5 * (1.0 + chosen.largest)) ** 2)))
     own = math.sqrt(max(1.0 - constant * constant, 0.0))
@@ -147,25 +144,28 @@ def _turned(plan: ScorePlan) -> FloatArray:
     return np.block([[people, -middle * people], [np.zeros((k + 1, k + 1)), -scale * people]])
 
 
-def poured(doubt: FloatArray, alpha: float, beta: float, matters: FloatArray) -> FloatArray:
+def poured(doubt: FloatArray, alpha: FloatArray | float, beta: FloatArray | float, matters: FloatArray) -> FloatArray:
     """Shares of squared length, 1 in all, that leave the least variance in all: directions nobody can learn get none.
 
     With share x, doubt tau^2 before and noise alpha / x + beta, tau^2 (alpha + beta x) / ((tau^2 + beta) x + alpha) is
-    left, times how much that `matters`; its slope in x is the same wherever x > 0, at a level found by halving.
+    left, times how much that `matters`; its slope in x is the same wherever x > 0, at a level found by halving. A row
+    for each alpha and beta.
     """
 
-    def at(log_level: float) -> FloatArray:
-        given = (doubt * np.sqrt(matters * alpha) * math.exp(-0.5 * log_level) - alpha) / (doubt + beta)
+    def at(log_level: FloatArray) -> FloatArray:
+        given = (doubt * np.sqrt(matters * alpha) * np.exp(-0.5 * log_level) - alpha) / (doubt + beta)
         return np.asarray(np.maximum(given, 0.0))
 
-    low, high = -200.0, 200.0
+    low = np.full(np.shape(alpha), -200.0)
+    high = -low
     for _ in range(100):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if at(middle).sum() > 1.0 else (low, middle)
+        above = at(middle).sum(axis=-1, keepdims=low.ndim > 0) > 1.0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
     shares = at(low)
-    return np.asarray(shares / shares.sum())
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
-def _left(doubt: FloatArray, alpha: float, beta: float, shares: FloatArray) -> FloatArray:
+def _left(doubt: FloatArray, alpha: FloatArray, beta: FloatArray, shares: FloatArray) -> FloatArray:
     """The variances that are left after a score with these shares."""
     return np.asarray(doubt * (alpha + beta * shares) / ((doubt + beta) * shares + alpha))
