@@ -18,7 +18,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -67,8 +67,8 @@ class Watched(PrivateStrategy):
 
     kept: ClassVar[list[tuple[int, FloatArray]]] = []
 
-    def __init__(self, product: Product, horizon: int, noise: bool, rng: np.random.Generator) -> None:
-        super().__init__(product, horizon, noise, rng)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         Watched.kept = [(0, self.quoter.belief.theta)]
 
     def learn(self, contexts: FloatArray, prices: FloatArray, sales: FloatArray) -> None:
@@ -99,9 +99,9 @@ def run(job: tuple[str, str, bool, int, float, int]) -> Run:
     if warm:
         prior = simulated_fit(product, log or case.world, epsilon=epsilon, seed=number)
         product = replace(product, prior=prior)
-    trials.STRATEGIES["watched"] = Watched
+    trials.PrivateStrategy = Watched  # type: ignore[misc]
     result = trials.run_shop(
-        "watched", product=product, world=case.world, horizon=horizon, trials=1, seed=number, workers=1
+        "cautious", product=product, world=case.world, horizon=horizon, trials=1, seed=number, workers=1
     )
     path: FloatArray = result.earnings[0] / result.staying[0]
     later = [theta for count, theta in Watched.kept if count <= SAVED][-1]
