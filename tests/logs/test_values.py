@@ -66,6 +66,7 @@ def slow_kernel(price: float, wanted: float, bandwidth: float) -> float:
     return float(max(0.75 * (1.0 - at * at), 0.0) * (a + b * at) / bandwidth)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize(("prices", "bandwidth"), [("few", None), ("even", 0.3)])
 def test_estimates_equal_a_slow_reference(prices: Any, bandwidth: float | None) -> None:
     rows = drawn(300, np.random.default_rng(3), prices)
@@ -205,6 +206,7 @@ def test_estimated_propensities_are_the_true_ones_within_error() -> None:
     assert whole == pytest.approx(1.18 / 1.2, rel=0.02)
 
 
+@pytest.mark.beyond_coverage
 def test_multinomial_regression_equals_a_general_minimizer() -> None:
     from scipy.optimize import minimize
 

@@ -69,6 +69,7 @@ def test_at_a_tiny_budget_the_shop_is_right() -> None:
     assert np.sqrt(np.diag(state.belief.covariance))[0] > 0.9 * state.deviations[0]
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_standard_errors_count_noise_and_sampling(epsilon: float) -> None:
     """60 logs, 6 parameters each, 95 % intervals. Attributes are the truth of an empirical Bayes, so 0.90 is asked for;
