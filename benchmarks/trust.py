@@ -48,8 +48,9 @@ WAYS = {
     "local": ("local", 1.0, True),
     "local, epsilon 4": ("local", 4.0, True),
     "local, one price": ("local", 1.0, False),
+    "shuffle, one price": ("shuffle", 1.0, False),
 }
-GROWING = ("central", "aggregated", "shuffle", "local", "local, one price")
+GROWING = ("central", "aggregated", "shuffle", "local", "local, one price", "shuffle, one price")
 Job = tuple[str, str, int, int]  # shop or market, way, customers, number
 
 
