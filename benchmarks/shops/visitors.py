@@ -31,7 +31,7 @@ TRUTHS = {
     "too low": 0.8,
 }  # today's price, by the elasticity at it; 25/17 is right
 VISITORS = (5_000, 50_000)
-TRIALS = 8
+TRIALS = 4
 _SAMPLED = 4_000  # customers, for what was possible
 
 
