@@ -41,6 +41,7 @@ from hushprice.types import FloatArray
 _SAVED: dict[type, tuple[str, Any]] = {
     NewtonEngine: ("engine", newton_saved),
     CautiousEngine: ("cautious", cautious_saved),
+    ReportEngine: ("cautious", cautious_saved),
 }
 
 

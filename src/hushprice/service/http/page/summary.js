@@ -39,7 +39,7 @@ export function createSummary() {
       `prices up to ${inCurrency(product.ceiling)}`,
       `reference price ${inCurrency(product.reference_price)}`,
     ];
-    parts.push(`policy ${product.policy}`);
+    parts.push(`policy ${product.policy}`, `trust ${product.trust}`);
     setText(declared, parts.join("  ·  "));
     const told = Number.isFinite(product.unit_cost); // to an admin only
     setText(cost, told ? `  ·  unit cost ${inCurrency(product.unit_cost)} ` : "");
