@@ -22,8 +22,9 @@ BODIES = {
     "forget_customer": {"customer": "nobody"},
 }
 ALLOWED = {
-    "shop": {"quote", "quote_batch", "outcome", "products", "product"},
+    "shop": {"quote", "quote_batch", "outcome", "belief", "device_report", "products", "product"},
     "auditor": {
+        "belief",
         "products",
         "product",
         "all_privacy",

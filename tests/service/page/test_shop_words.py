@@ -34,8 +34,8 @@ def test_a_product_is_declared_with_what_a_shop_knows(service: Any, visit: Any) 
         page.fill(f"#declare-{name}", value)
     page.fill("#declare-floor", "33")
     page.get_by_role("button", name="Create the product").click()
-    tab.until("#declare-error", "reference_price must be at or above floor, 33.0, got 30.0")
-    assert page.locator("#declare-reference_price").get_attribute("aria-invalid") == "true"
+    tab.until("#declare-error", "floor must be below reference_price, 30.0, got 33.0")
+    assert page.locator("#declare-floor").get_attribute("aria-invalid") == "true"
     page.fill("#declare-floor", "24")
     page.fill("#declare-conversion", "")
     page.keyboard.press("Enter")

@@ -143,7 +143,7 @@ def _health_families(listed: list[ProductHealth]) -> list[tuple[str, str, str, l
     return [
         ("hushprice_product_status", "gauge", "1, with how the product does.", status),
         ("hushprice_conversion", "gauge", "Bought a visit, believed and observed with noise.", conversion),
-        ("hushprice_misfit", "gauge", "1 where visitors lately buy otherwise than believed.", misfit),
+        ("hushprice_misfit", "gauge", "1 where recent visitors buy otherwise than believed.", misfit),
         ("hushprice_gain", "gauge", "What prices earn more than the holdout, as a share of that.", gain),
         ("hushprice_demand_changes_total", "counter", "Times that demand was found to have changed.", changes),
         ("hushprice_self_freezes_total", "counter", "Times that prices were found to earn too little.", alarms),
