@@ -171,7 +171,7 @@ def cautious(
         deviations=(LEVEL, ATTRIBUTES, doubt * model.response, PERSONAL * model.response),
         first=first,
         middle=middle,
-        growth=_between(GROWTH, risk),
+        growth=_between(GROWTH, risk) if drawn else GROWTH[0],  # without noise nothing is gained by long batches
         risk=risk,
         horizon=horizon,
         holdout=holdout,
