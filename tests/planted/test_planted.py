@@ -55,6 +55,11 @@ PLANTED = [
     Planted("trust: shares not drawn", trust_bugs.shares_not_drawn, trust_checks.one_aggregator_learns_nothing),
     Planted("trust: demand that is not held", trust_bugs.demand_not_held, trust_checks.one_aggregator_learns_nothing),
     Planted("trust: noise split between two", trust_bugs.noise_halved, trust_checks.one_aggregator_learns_nothing),
+    Planted(
+        "trust: noise left to the other",
+        trust_bugs.noise_left_to_the_other,
+        trust_checks.each_aggregator_adds_all_of_the_noise,
+    ),
     Planted("the budget of a fit forgotten", prior_bugs.fit_forgotten, prior_checks.budgets_add_up),
     Planted("a fit counted as costing nothing", prior_bugs.fit_costs_nothing, prior_checks.budgets_add_up),
     Planted("sigma halved", noise.sigma_halved, release.ideal_toeplitz_stream),

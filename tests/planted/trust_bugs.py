@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.planted.planting import changed, together
 
+from hushprice.policies.cautious.private.aggregator import Aggregator
 from hushprice.policies.cautious.private.reports import ReportLearner
 from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.privacy import shuffle
@@ -26,6 +27,8 @@ shares_not_drawn = changed(
 noise_halved = changed(
     CautiousRules, "released_noise", lambda real: lambda self, choice: math.sqrt(0.5) * real(self, choice)
 )
+
+noise_left_to_the_other = changed(Aggregator, "_drawn", lambda real: lambda self, scale, at: 0)
 
 
 def _unheld(real: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.policies.cautious.test_aggregator import test_each_adds_all_of_the_noise
 from tests.policies.cautious.test_reports import AGGREGATED, LOCAL, SHUFFLE, rules_of
 
 from hushprice.research.audits.devices import audit_trust
@@ -23,3 +24,7 @@ def shuffled_bits_hide() -> None:
 
 def one_aggregator_learns_nothing() -> None:
     _sound(AGGREGATED)
+
+
+def each_aggregator_adds_all_of_the_noise() -> None:
+    test_each_adds_all_of_the_noise()
