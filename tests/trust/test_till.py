@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -34,3 +35,7 @@ def test_a_till_charges_what_the_tariff_does(decimals: int, step: float | None, 
         charged = tariff.charge(policy.product.price_of(relative) / product.ceiling).charged
         assert f"{till.amount(till.charged(relative)):.{decimals}f}" == charged
     assert msgspec.json.decode(msgspec.json.encode(till), type=type(till)) == till
+    free = replace(till, step=None)  # any price may be asked for: the tariff's rules alone hold
+    for relative in np.linspace(-1.1, 1.1, 801).tolist():
+        asked = min(max(round(10.0 + 2.0 * relative, 9), till.cheapest), till.dearest)
+        assert f"{till.amount(free.charged(relative)):.{decimals}f}" == tariff.charge(asked / product.ceiling).charged

@@ -88,6 +88,17 @@ def test_deviations_of_attributes_follow_how_much_they_matter() -> None:
     assert doubt(nothing) < doubt(much)
 
 
+def test_one_step_after_another_is_the_whole_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = [released(rule(3000, choice=2), np.zeros(6), TRUTH) for _ in range(2)]
+    before, whole = beliefs.first_belief(DEVIATIONS), fit(batches)
+    monkeypatch.setattr(beliefs, "_STEPS", 1)  # no step is small enough to stop at first
+    found = before
+    for _ in range(12):
+        found = beliefs.fitted(MODEL, PEOPLE, before, batches, found.theta, misfit=0.01, scaled=False)
+    np.testing.assert_allclose(found.theta, whole.theta, atol=0.02 * DEVIATIONS.max())
+    np.testing.assert_allclose(found.covariance, whole.covariance, rtol=0.1, atol=1e-3)
+
+
 def test_without_attributes_there_is_one_price_to_learn() -> None:
     truth = np.array([0.5, 0.2])
     before = beliefs.first_belief(np.array([1.0, 0.3]))
