@@ -57,6 +57,15 @@ def test_a_late_outcome_is_kept_for_its_repeat_and_never_learned(quoter: QuoterS
     assert tell(quoter, name, 1.0) == OutcomeAnswer("late", True)
 
 
+@pytest.mark.parametrize("demand", [5e-324, 1e-200, 1e-100])
+def test_a_demand_too_small_to_square_is_recorded(quoter: QuoterStore, learner: LearnerStore, demand: float) -> None:
+    """PostgreSQL refuses a product that is too small for a float, where others say 0."""
+    (name,) = given(quoter)
+    assert tell(quoter, name, demand) == OutcomeAnswer("recorded")
+    pass_time(quoter, 20.0)
+    assert demands(learner) == [demand]
+
+
 def test_an_id_that_nobody_got_is_unknown(quoter: QuoterStore) -> None:
     for name in ("0" * 32, "", "zz", "not hexadecimal digits, 32 chars", "\u00e9" * 32, "0" * 31 + "\x00"):
         assert tell(quoter, name) == OutcomeAnswer("unknown")

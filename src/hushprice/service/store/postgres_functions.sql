@@ -64,9 +64,10 @@ CREATE OR REPLACE FUNCTION hushprice.counted_outcome(
         'product', product, 'day', day,
         -- A report, whose quote has the price -1, is no outcome.
         CASE WHEN price >= 0.0 AND demand > 0.0 THEN 'bought' ELSE 'declined' END, times,
-        CASE WHEN holdout THEN 'holdout_revenue' ELSE 'personal_revenue' END, times * greatest(price, 0.0) * demand,
-        CASE WHEN holdout THEN 'holdout_squares' ELSE 'personal_squares' END,
-        times * greatest(price, 0.0) * demand * greatest(price, 0.0) * demand);
+        CASE WHEN holdout THEN 'holdout_revenue' ELSE 'personal_revenue' END, times * paid * sold,
+        CASE WHEN holdout THEN 'holdout_squares' ELSE 'personal_squares' END, times * paid * sold * paid * sold)
+    -- Less would be an error once squared: where others round to 0, this database refuses.
+    FROM (SELECT greatest(price, 0.0) AS paid, CASE WHEN abs(demand) < 1e-100 THEN 0.0 ELSE demand END AS sold) AS took;
 $$;
 
 -- With a lock, so that rows come in the order of commits: a digest of them was signed, perhaps, and none may slip in
