@@ -263,6 +263,11 @@ PLANTED = [
         limit.purchases_take_no_quotes_token,
     ),
     Planted(
+        "a report that takes a quote's token",
+        limit.report_takes_a_quotes_token,
+        limit.reports_take_no_quotes_token,
+    ),
+    Planted(
         "an outcome that takes another outcome's token",
         limit.outcome_takes_anothers_token,
         limit.purchases_take_no_other_outcomes_token,

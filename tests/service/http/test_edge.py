@@ -12,6 +12,7 @@ import httpx
 import pytest
 from tests.planted.planting import Bug, changed
 from tests.service.http.hostile import MEBIBYTE, answer, connect, ended, exchange, pour, readable, wire
+from tests.service.http.limit_worlds import PURCHASES, REPORTS, Sold
 from tests.service.http.running import Running, ask, running
 from tests.waiting import eventually
 
@@ -157,17 +158,21 @@ def test_a_key_has_half_the_places_and_takes_none_of_anothers(calm: Running) -> 
         assert exchange(other, wire(key="other"))[0] == 201
 
 
-def test_outcomes_take_no_place_from_a_quote(calm: Running) -> None:
+@pytest.mark.parametrize("sold", [PURCHASES, REPORTS], ids=["purchase", "report"])
+def test_outcomes_take_no_place_from_a_quote(calm: Running, sold: Sold) -> None:
+    calm.client("admin").post("/v1/products", json=sold.product)  # it may be there
+    quoted = wire(body=sold.asked)
+
     def alive(told: int) -> list[bool]:
         """Quotes on five connections, which is all a key may have; outcomes on others; which of the five are left?"""
         with ExitStack() as stack:
             quoting = [stack.enter_context(connect(calm.url)) for _ in range(5)]
-            ids = [exchange(each, wire())[1]["id"] for each in quoting]
+            ids = [exchange(each, quoted)[1]["id"] for each in quoting]
             for n in range(told):
                 telling = stack.enter_context(connect(calm.url))
-                sent = wire(f"/v1/quotes/{ids[n % 5]}/outcome", {"purchased": True})
+                sent = wire(f"/v1/quotes/{ids[n % 5]}/{sold.call}", sold.told)
                 assert exchange(telling, sent)[0] == 200
-            return [not ended(each) and exchange(each, wire())[0] == 201 for each in quoting]
+            return [not ended(each) and exchange(each, quoted)[0] == 201 for each in quoting]
 
     counted = Counted(calm)
     assert alive(0) == alive(8) == [True] * 5
@@ -183,7 +188,7 @@ OUTCOMES_COUNTED = changed(Connections, "note", lambda real: lambda self, refusa
 @pytest.mark.parametrize("bug", [OUTCOMES_AMONG_QUOTES, OUTCOMES_COUNTED], ids=["among quotes", "counted"])
 def test_planted_bugs_in_the_places_are_caught(calm: Running, bug: Bug) -> None:
     with bug(), pytest.raises(AssertionError):
-        test_outcomes_take_no_place_from_a_quote(calm)
+        test_outcomes_take_no_place_from_a_quote(calm, PURCHASES)
 
 
 def test_half_sent_heads_and_bodies_are_ended(hasty: Running) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.service.conftest import as_quoter
+from tests.service.http.limit_worlds import PURCHASES, REPORTS, Sold
 from tests.service.http.running import KEYS, Running, ask, running
 
 from hushprice.service.quoting.key_use import KeyUse
@@ -62,32 +63,31 @@ def test_a_key_gets_its_quota_and_no_more_also_after_a_restart(store_uri: str, t
         assert counted(server)[SHOP.identity] == 5
 
 
-def admitted(server: Running, meanwhile: Callable[[dict[str, Any]], None]) -> list[int]:
+def admitted(server: Running, sold: Sold, meanwhile: Callable[[dict[str, Any]], None]) -> list[int]:
     """Which of ten quotes get a price, at a quota of six, where `meanwhile` happens to the first one."""
     limit(server, quota=counted(server).get(SHOP.identity, 0) + 6)
-    first = server.client("shop").post("/v1/quotes", json=ask(), headers={"idempotency-key": f"{time.time_ns()}"})
+    first = server.client("shop").post("/v1/quotes", json=sold.asked, headers={"idempotency-key": f"{time.time_ns()}"})
     meanwhile(first)
-    return [first.status_code, *statuses(server, 9)]
+    return [first.status_code, *sold.ask_again(server, 9)]
 
 
-def test_neither_a_purchase_nor_a_request_told_again_uses_up_a_later_quote(either: Running) -> None:
-    """The two worlds at the edge of the quota: only one customer buys, and reloads the page before."""
+@pytest.mark.parametrize("sold", [PURCHASES, REPORTS], ids=["purchase", "report"])
+def test_neither_what_is_told_nor_a_request_told_again_uses_up_a_later_quote(either: Running, sold: Sold) -> None:
+    """The two worlds at the edge of the quota: only one customer buys, or reports, and reloads the page before."""
+    either.client("admin").post("/v1/products", json=sold.product)  # it may be there
 
     def nothing(first: Any) -> None:
         pass
 
-    def buy(first: Any) -> None:
-        shop = either.client("shop")
+    def tell(first: Any) -> None:
         name = "idempotency-key"
-        again = shop.post("/v1/quotes", json=ask(), headers={name: first.request.headers[name]})
+        again = either.client("shop").post("/v1/quotes", json=sold.asked, headers={name: first.request.headers[name]})
         assert again.status_code == 200
-        for _ in range(3):
-            told = shop.post(f"/v1/quotes/{first.json()['id']}/outcome", json={"purchased": True})
-            assert told.status_code == 200
+        assert sold.tell(either, first.json(), 3) == [200] * 3
 
-    alone = admitted(either, nothing)
+    alone = admitted(either, sold, nothing)
     assert alone == [201] * 6 + [429] * 4
-    assert admitted(either, buy) == alone
+    assert admitted(either, sold, tell) == alone
 
 
 @pytest.mark.parametrize("bug", ["outcomes count", "repeats count"])
@@ -104,7 +104,7 @@ def test_a_quota_that_a_customer_can_move_is_found_out(
         monkeypatch.setattr(KeyUse, "check", lambda self, key: check(self, key) or add(self, key))
         monkeypatch.setattr(KeyUse, "add", lambda self, key: None)
     with pytest.raises(AssertionError):
-        test_neither_a_purchase_nor_a_request_told_again_uses_up_a_later_quote(fresh)
+        test_neither_what_is_told_nor_a_request_told_again_uses_up_a_later_quote(fresh, PURCHASES)
 
 
 def test_what_several_processes_have_given_counts_and_a_new_day_begins_at_nothing(

@@ -1,4 +1,4 @@
-"""Whether a buyer tells of a purchase decides nothing about later quotes, at the edge of every limit there is."""
+"""Whether a purchase is told, or a device reports, decides nothing about later quotes, at the edge of every limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.service.http import limit_worlds
-from tests.service.http.limit_worlds import LARGEST_BATCH, PREPAID, World, tell
+from tests.service.http.limit_worlds import LARGEST_BATCH, PREPAID, PURCHASES, REPORTS, Sold, World
 from tests.service.http.running import Running, running
 
 EDGES: dict[World, Any] = {  # that the edge was reached
@@ -25,12 +25,13 @@ def test_every_limit_has_its_two_worlds() -> None:
     assert set(EDGES) == set(limit_worlds.WORLDS)
 
 
+@pytest.mark.parametrize("sold", [PURCHASES, REPORTS], ids=["purchase", "report"])
 @pytest.mark.parametrize("world", EDGES, ids=lambda world: world.__name__)
-def test_a_purchase_that_is_told_decides_nothing_about_later_quotes(world: World, tmp_path: Path) -> None:
+def test_what_is_told_of_a_quote_decides_nothing_about_later_quotes(world: World, sold: Sold, tmp_path: Path) -> None:
     for tells in (False, True):
         folder = tmp_path / str(tells)
         folder.mkdir()
-        assert world(folder, tells) == EDGES[world], tells
+        assert world(folder, sold, tells) == EDGES[world], tells
 
 
 def test_calls_about_quotes_that_never_were_are_limited(tmp_path: Path) -> None:
@@ -38,10 +39,10 @@ def test_calls_about_quotes_that_never_were_are_limited(tmp_path: Path) -> None:
         server.create()
         quote = server.quote()
         strange = ["0" * 32, "f" * 32, quote["id"][:-1] + ("0" if quote["id"][-1] != "0" else "1"), "no-id"]
-        told = [status for each in strange for status in tell(server, {"id": each}, LARGEST_BATCH // 2)]
+        told = [status for each in strange for status in PURCHASES.tell(server, {"id": each}, LARGEST_BATCH // 2)]
         assert told == [404] * LARGEST_BATCH + [429] * LARGEST_BATCH
-        assert tell(server, quote, key="other") == [404]  # a bucket of its own
-        assert tell(server, quote, PREPAID + 1) == [200] * PREPAID + [429]
+        assert PURCHASES.tell(server, quote, key="other") == [404]  # a bucket of its own
+        assert PURCHASES.tell(server, quote, PREPAID + 1) == [200] * PREPAID + [429]
 
 
 def test_quotes_of_an_earlier_version_can_still_be_told_of(shared: Running) -> None:
@@ -58,4 +59,4 @@ def test_quotes_of_an_earlier_version_can_still_be_told_of(shared: Running) -> N
     store = open_store(shared.store, "learner")
     store.write([old], [])
     store.close()
-    assert tell(shared, {"id": old.id}) == [200]
+    assert PURCHASES.tell(shared, {"id": old.id}) == [200]

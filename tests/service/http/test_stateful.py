@@ -25,6 +25,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from tests.service.http.running import CUSTOMER, KEYS, PRODUCT, Running
 from tests.service.http.test_cautious import SCARF
+from tests.service.http.test_local_trust import TEA
 
 from hushprice.service.http import openapi
 from hushprice.service.http.routes.table import CALLS
@@ -32,9 +33,13 @@ from hushprice.service.http.routes.table import CALLS
 CASES = int(os.environ.get("HTTP_CASES", "40"))
 MANY = 1000  # below that only quotes and their outcomes: to read what a product may be takes the tool half a minute
 RUN, STEPS = 5, 10  # sequences with one seed, calls in a sequence
-# Of either policy.
-QUOTED = [{"product": "umbrella", "attributes": CUSTOMER}, {"product": "scarf", "context": [0.5, -0.5]}]
-DECLARED: list[dict[str, Any]] = [PRODUCT, SCARF]
+# Of either policy, and priced by customers' own devices.
+QUOTED = [
+    {"product": "umbrella", "attributes": CUSTOMER},
+    {"product": "scarf", "context": [0.5, -0.5]},
+    {"product": "tea"},
+]
+DECLARED: list[dict[str, Any]] = [PRODUCT, SCARF, TEA]
 CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
@@ -59,11 +64,13 @@ def machine(schema: Any, url: str, answers: Answers) -> Any:
             """Now and then what was made up is something that exists, so that more than refusals is met."""
             total = answers.total
             if case.path == "/v1/quotes" and isinstance(case.body, dict) and total % 4:
-                case.body = QUOTED[total % 3 // 2]
+                case.body = QUOTED[total % 3]
             if case.path == "/v1/products" and case.method == "POST" and total % 2:
-                case.body = {**DECLARED[total % 3 // 2], "name": f"p-{total}"}
+                case.body = {**DECLARED[total % 3], "name": f"p-{total}"}
             if case.path.endswith("/outcome") and total % 4:
                 case.body = {"purchased": bool(total % 8)}
+            if case.path.endswith("/report") and total % 4:
+                case.body = {"about": total % 3, "up": bool(total % 8)}
 
         def get_call_kwargs(self, case: Any) -> dict[str, Any]:
             key = KEYS["shop" if case.path.startswith("/v1/quotes") else "admin"]
@@ -85,9 +92,10 @@ def machine(schema: Any, url: str, answers: Answers) -> Any:
 def test_no_sequence_of_calls_breaks_the_service(either: Running) -> None:
     document: Any = json.loads(openapi.document(CALLS))
     answers, whole = Answers(), schemathesis.openapi.from_dict(document)
-    assert either.client("admin").post("/v1/products", json=SCARF).status_code == 201
+    for declared in (SCARF, TEA):
+        assert either.client("admin").post("/v1/products", json=declared).status_code == 201
     # Of many calls every other sequence is about quotes alone: among all calls chance rarely meets one.
-    schemas = [whole.include(operation_id=["quote", "outcome"]), *([whole] if CASES >= MANY else [])]
+    schemas = [whole.include(operation_id=["quote", "outcome", "device_report"]), *([whole] if CASES >= MANY else [])]
     machines = [machine(schema, either.url, answers) for schema in schemas]
     chosen = settings(
         max_examples=RUN,
@@ -105,4 +113,5 @@ def test_no_sequence_of_calls_breaks_the_service(either: Running) -> None:
             break
     assert not answers.failures
     assert answers.counts["outcome", 200], answers.counts
-    assert {"umbrella", "scarf"} <= answers.quoted, answers.counts
+    assert answers.counts["device_report", 200], answers.counts
+    assert {"umbrella", "scarf", "tea"} <= answers.quoted, answers.counts
