@@ -14,6 +14,7 @@ RANDOM_OR_TIMED = {"clock", "lease", "identity", "trail"}
 OF_THE_LEARNER = {"learner", "record", "tally"}  # nobody else's role reads the first two; the third is the operator's
 
 
+_WHEN = ("before any release", "after releases", "in the end")
 World = tuple[Seen, dict[str, list[str]]]
 
 
@@ -35,7 +36,7 @@ def test_with_the_same_releases_nobody_sees_which_record_there_was(worlds: list[
     (one, _), (other, _) = worlds
     assert different(one, other) == []
     for viewer in VIEWERS:
-        assert sum(f": {viewer} " in what for what in one) > 90
+        assert sum(f": {viewer} " in what for what in one) > 150
 
 
 def test_what_is_looked_at_is_alive(worlds: list[World]) -> None:
@@ -47,6 +48,10 @@ def test_what_is_looked_at_is_alive(worlds: list[World]) -> None:
     assert prices["after releases"] != prices["in the end"]
     assert '"signature"' in seen["in the end: auditor GET /v1/products/umbrella/certificate"]
     assert '"score"' in seen["in the end: None GET /v1/products/umbrella/report"]
+    for product, public in (("scarf", "demand?x1=0.5"), ("tea", "belief")):
+        told = {when: seen[f"{when}: None GET /v1/products/{product}/{public}"] for when in _WHEN}
+        assert len(set(told.values())) == len(_WHEN)
+        assert '"moments"' in seen[f"in the end: None GET /v1/products/{product}/report"]
 
 
 def test_with_the_same_releases_the_database_differs_in_what_the_learner_alone_reads(
@@ -70,6 +75,6 @@ def test_without_them_prices_alone_differ_and_only_after_a_release(tmp_path: Pat
     other, _ = play(tmp_path / "other", OTHER, viewers=(None,))
     told = different(one, other)
     assert told
-    made = ("second quote", "/prices", "/demand", "/report", "/certificate")
+    made = ("second quote", "/prices", "/demand", "/report", "/certificate", "/belief", "/health")
     assert [what for what in told if not any(each in what for each in made)] == []
     assert not [what for what in told if what.startswith(("first", "before"))]

@@ -23,8 +23,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.service.clock import pass_deadlines
 from tests.service.conftest import as_quoter
 from tests.service.http.running import CUSTOMER, Running, ask, running
+from tests.service.http.test_cautious import SCARF
+from tests.service.http.test_local_trust import TEA
 from tests.service.learning_runs import same_noise
 
+from hushprice.policies.cautious.private.exact_batch import ExactSums
+from hushprice.policies.cautious.private.heard import HeardLearner
 from hushprice.policies.newton.private.exact_batches import ExactBatch
 from hushprice.service.http.routes import quotes
 from hushprice.service.http.routes.table import READS
@@ -33,17 +37,27 @@ from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.quoting import learning_health
 from hushprice.service.quoting.randomness import SIZE
 from hushprice.service.store import open_store
-from hushprice.types import FloatArray
 
 WATCHED = 3  # the slot of the one customer, from 0
 COUNT = 30  # quotes a round: the first batch has 20
+BATCHES = {"scarf": 48, "tea": 93}  # quotes a round, which are a batch: priced here, and by customers' devices
 VIEWERS = (None, "shop", "other", "auditor")
-Record = dict[str, Any]  # attributes; what is told in time, one body after the other; what is told late
-ONE: Record = {"attributes": {"age": 41, "member": True, "region": "north"}, "told": [], "late": []}
+Record = dict[str, dict[str, Any]]  # of a product: what is asked, what is told in time, one after the other, and late
+ONE: Record = {
+    "umbrella": {"asked": {"attributes": {"age": 41, "member": True, "region": "north"}}, "told": [], "late": []},
+    "scarf": {"asked": {"context": [0.9, -0.8]}, "told": [], "late": []},
+    "tea": {"asked": {}, "told": [], "late": []},
+}
+BUYS: list[dict[str, Any]] = [{"purchased": True}, {"purchased": True}, {"purchased": False}]
+REPORTS: list[dict[str, Any]] = [{"about": 2, "up": True}, {"about": 2, "up": True}, {"about": 0, "up": False}]
 OTHER: Record = {
-    "attributes": {"age": 500, "member": False, "region": "south"},  # clipped
-    "told": [{"purchased": True}, {"purchased": True}, {"purchased": False}],
-    "late": [{"purchased": True}],
+    "umbrella": {
+        "asked": {"attributes": {"age": 500, "member": False, "region": "south"}},  # clipped
+        "told": BUYS,
+        "late": BUYS[:1],
+    },
+    "scarf": {"asked": {"context": [-0.7, 0.6]}, "told": BUYS, "late": BUYS[:1]},
+    "tea": {"asked": {}, "told": REPORTS, "late": REPORTS[:1]},
 }
 
 Seen = dict[str, str]  # what was looked at, and what it said
@@ -64,11 +78,14 @@ def same_randomness() -> Iterator[None]:
         yield
 
 
+_RELEASES = ((ExactBatch, "look"), (ExactBatch, "score"), (ExactSums, "release"), (HeardLearner, "release"))
+
+
 class SameReleases:
     """The first world's releases, noted as they are made; every later world publishes those, whatever its records."""
 
     def __init__(self) -> None:
-        self._noted: list[FloatArray] = []
+        self._noted: list[Any] = []
         self._replays = False
 
     @contextmanager
@@ -76,9 +93,9 @@ class SameReleases:
         """Inside, releases are noted, or repeated in their order."""
         left = list(self._noted)
 
-        def repeated(real: Callable[[ExactBatch, int], FloatArray]) -> Callable[[ExactBatch, int], FloatArray]:
-            def release(batch: ExactBatch, records: int) -> FloatArray:
-                made = real(batch, records)  # noise is drawn in every world
+        def repeated(real: Callable[..., Any]) -> Callable[..., Any]:
+            def release(*given: Any) -> Any:
+                made = real(*given)  # noise is drawn in every world
                 if self._replays:
                     return left.pop(0)
                 self._noted.append(made)
@@ -87,8 +104,8 @@ class SameReleases:
             return release
 
         with pytest.MonkeyPatch.context() as patch:
-            for name in ("look", "score"):
-                patch.setattr(ExactBatch, name, repeated(getattr(ExactBatch, name)))
+            for owner, name in _RELEASES:
+                patch.setattr(owner, name, repeated(getattr(owner, name)))
             yield
         assert left == [], "a world has made fewer releases"
         self._replays = True
@@ -106,13 +123,16 @@ class World:
 
     def play(self) -> None:
         """Quotes and outcomes; a look before anything is learned, one after, and one after it all happened again."""
-        late = self._round("first")
+        own = {"umbrella": self._round("first"), **{each: self._batch("first", each) for each in BATCHES}}
         self.look("before any release")
         self.learn()
-        for body in self.record["late"]:
-            self._clients["shop"].post(f"/v1/quotes/{late}/outcome", json=body)
+        for product, quote in own.items():
+            for body in self.record[product]["late"]:
+                self._tell(quote, product, body)
         self.look("after releases")
         self._round("second")
+        for each in BATCHES:
+            self._batch("second", each)
         self.learn()
         self.look("in the end")
 
@@ -143,20 +163,43 @@ class World:
         for n in range(COUNT):
             own = name == "first" and n == WATCHED
             client = self._clients["other" if n % 5 == 4 else "shop"]
-            attributes = self.record["attributes"] if own else {**CUSTOMER, "age": 20 + n}
-            body = ask(attributes=attributes, customer=f"c{n % 30}")
+            asked = self.record["umbrella"]["asked"] if own else {"attributes": {**CUSTOMER, "age": 20 + n}}
+            body = ask(customer=f"c{n % 30}", **asked)
             answer = client.post("/v1/quotes", json=body, headers={"idempotency-key": f"{name} {n}"})
             assert answer.status_code == 201, answer.text
             if not own:
                 self._note(f"{name} quote {n}", answer)
             bought = answer.json()["price"] < 10.0 + 7 * n % 25  # others react to their prices
-            told = self.record["told"] if own else [{"purchased": bought}] if n % 2 == 0 or bought else []
+            told = self.record["umbrella"]["told"] if own else [{"purchased": bought}] if n % 2 == 0 or bought else []
             for number, outcome in enumerate(told):
                 answered = client.post(f"/v1/quotes/{answer.json()['id']}/outcome", json=outcome)
                 if not own:
                     self._note(f"{name} outcome {n} {number}", answered)
             watched = answer.json()["id"] if own else watched
         return watched
+
+    def _batch(self, name: str, product: str) -> str:
+        """Quotes of a product of policy cautious, some with what is told of them; returns the watched customer's."""
+        record, by_devices = self.record[product], product == "tea"
+        asked = [{} if by_devices else {"context": [n / 100, -0.5]} for n in range(BATCHES[product])]
+        if name == "first":
+            asked[WATCHED] = record["asked"]
+        body = {"quotes": [{"product": product, **each} for each in asked]}
+        quotes = self._clients["shop"].post("/v1/quotes/batch", json=body).json()["quotes"]
+        for n, quote in enumerate(quotes):
+            if name == "first" and n == WATCHED:
+                for body in record["told"]:
+                    self._tell(quote["id"], product, body)
+                continue
+            self.seen[f"{name} quote of {product} {n}"] = masked(str(quote))
+            if n % 6 == 0:
+                told = {"about": n % 3, "up": n % 4 == 0} if by_devices else {"purchased": n % 4 == 0}
+                self._note(f"{name} {product} told {n}", self._tell(quote["id"], product, told))
+        return str(quotes[WATCHED]["id"])
+
+    def _tell(self, quote: str, product: str, body: dict[str, Any]) -> httpx.Response:
+        call = "report" if product == "tea" else "outcome"
+        return self._clients["shop"].post(f"/v1/quotes/{quote}/{call}", json=body)
 
     def _note(self, what: str, answer: httpx.Response) -> None:
         headers = sorted((name, value) for name, value in answer.headers.items() if name not in _UNCOVERED)
@@ -177,6 +220,8 @@ def play(
     log = _Lines()
     with same_randomness(), running(store, folder, as_quoter(store)) as server:
         server.create(epsilon=50.0, delta=1e-6, holdout=0.2, records_per_customer=3)
+        for declared in (SCARF, TEA):
+            assert server.client("admin").post("/v1/products", json=declared).status_code == 201
         world = World(server, store, record, viewers)
         with log.taken():
             world.play()
@@ -223,9 +268,10 @@ _BODIES: list[tuple[str, Any]] = [
 
 
 def _paths() -> list[str]:
-    known = [call.path.replace("{name}", name) for call in READS for name in ("umbrella", "unheard-of")]
+    known = [call.path.replace("{name}", name) for call in READS for name in ("umbrella", *BATCHES, "unheard-of")]
     asked = ["prices?x=age&y=member&steps=6", "prices?x=region&steps=3", "demand?age=41&member=true&region=north"]
     more = [f"/v1/products/umbrella/{each}" for each in (*asked, "demand?age=none", "prices?z=1")]
+    more.append("/v1/products/scarf/demand?x1=0.5")
     return list(dict.fromkeys([*known, *more, "/", "/page/main.js", "/openapi.json", "/v1/quotes", "/nowhere"]))
 
 
