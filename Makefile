@@ -61,16 +61,20 @@ unit: setup compiled
 compiled: setup
 	$(BIN)/python tests/compile_ahead.py
 
-# Branch coverage of the layers a guarantee rests on, measured on the un-compiled source.
-coverage: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not beyond_coverage" --cov --cov-report= \
+# Branch coverage of the layers a guarantee rests on, measured on the un-compiled source. What two threads or processes
+# reach only when they meet at the right moment gets a second run; what neither reached is named, and fails.
+MEASURED = NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not beyond_coverage" \
+		--cov --cov-report= --cov-fail-under=0 \
 		tests/privacy tests/mechanisms tests/trust tests/price_search tests/policies tests/live tests/service/store \
 		tests/service/learning tests/service/shared/test_certificates.py tests/test_noise.py tests/test_records.py \
 		tests/test_releases.py tests/test_slots.py tests/test_prior.py \
 		tests/logs/fit tests/logs/test_odd_logs.py tests/logs/test_read.py tests/logs/test_passes.py \
 		tests/logs/test_bounded.py tests/logs/test_digest.py tests/logs/test_propose.py tests/logs/test_release_values.py \
 		tests/logs/test_model_check.py tests/logs/test_values.py
-	$(BIN)/coverage report
+
+coverage: setup
+	$(MEASURED)
+	$(BIN)/coverage report || { $(MEASURED) --cov-append && $(BIN)/coverage report; }
 
 # kill -9 at random moments under load, 50 times on either store, about a quarter of an hour; `make test` has one of each
 # kind: the service, its learner, both, the database.
