@@ -80,6 +80,33 @@ def test_a_file_locked_by_another_process_is_unavailable_and_then_back(
     assert len(given(store)) == 1
 
 
+def test_who_wants_to_write_waits_for_who_waits_already_but_not_for_ever(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    first, second = sqlite_write_lock.WriteLock(path), sqlite_write_lock.WriteLock(path)
+    connection = sqlite3.connect(path, isolation_level=None)
+
+    def let_go(seconds: float) -> None:
+        waited.append(seconds)
+        fcntl.flock(first._file, fcntl.LOCK_UN)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("time.sleep", let_go)
+        fcntl.flock(first._file, fcntl.LOCK_EX)
+        second.begin(connection)
+    assert connection.in_transaction
+    assert len(waited) == 1
+    connection.rollback()
+    fcntl.flock(first._file, fcntl.LOCK_EX)
+    monkeypatch.setattr(sqlite_write_lock, "WAIT", -1.0)
+    second.begin(connection)  # the lock is a courtesy; SQLite's own is what holds
+    assert connection.in_transaction
+    connection.close()
+    first.close()
+    second.close()
+
+
 def test_a_full_disk_stores_nothing_and_loses_nothing(store: SqliteStore) -> None:
     (name,) = given(store)
     tell(store, name)
