@@ -52,8 +52,10 @@ class Till:
         """The price charged, in units, where the policy asks for this one."""
         price = self.reference_price + self.reach * relative
         if self.step is not None:
-            price = round(self.ending + round((price - self.ending) / self.step) * self.step, _DIGITS)
-        return self.rungs.nearest(min(max(round(price, _DIGITS), self.cheapest), self.dearest) / self.ceiling)
+            price = self.ending + round((price - self.ending) / self.step) * self.step
+        price = round(price, _DIGITS)
+        price = self.cheapest if price < self.cheapest else self.dearest if price > self.dearest else price
+        return self.rungs.nearest(price / self.ceiling)
 
     def amount(self, units: int) -> float:
         """Units as an amount of currency."""

@@ -13,7 +13,9 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.policy import CautiousPolicy
 from hushprice.policies.cautious.pricing import population as populations
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, coin_of
+from hushprice.policies.newton.pricing.quoter import NewtonQuoter
 from hushprice.policies.protocol import Policy
+from hushprice.service.quoting.cautious_prices import CautiousPrices
 from hushprice.service.quoting.quick_context import QuickContextReader
 from hushprice.service.shared import problems
 from hushprice.service.shared.contexts import ContextReader
@@ -39,6 +41,7 @@ class _Parts(NamedTuple):
     quick: QuickContextReader
     policy: Policy
     quoter: ProductQuoter | None
+    cautious: CautiousPrices | None  # of its quoter
     view: ProductView  # for an admin
 
 
@@ -86,12 +89,17 @@ class PricedProduct:
             quoter = quoter_of(product, changed)
             if self.release is not None:
                 take_belief(quoter, self.release.belief)
+        tariff, policy, cautious = tariff_of(product, self.rules, changed), policy_of(product), None
+        if isinstance(quoter, CautiousQuoter):
+            assert isinstance(policy, CautiousPolicy)
+            cautious = CautiousPrices(product, policy, quoter, tariff)
         return _Parts(
-            tariff=tariff_of(product, self.rules, changed),
+            tariff=tariff,
             reader=reader,
             quick=QuickContextReader(schema_of(product), len(reader.names)),
-            policy=policy_of(product),
+            policy=policy,
             quoter=quoter,
+            cautious=cautious,
             view=view_of(self.stored, with_cost=True),
         )
 
@@ -201,11 +209,11 @@ class PricedProduct:
         parts = self._parts
         if not self.personal:
             return parts.tariff.reference
-        assert parts.quoter is not None
+        if parts.cautious is not None:
+            return parts.cautious.price(context, coin_of(uniform))
+        assert isinstance(parts.quoter, NewtonQuoter)
         # A bytearray, because the compiled search is compiled for arrays that can be written to.
         read = np.frombuffer(bytearray(context), dtype="<f8")
-        if isinstance(parts.quoter, CautiousQuoter):
-            return parts.tariff.charge(self._share(parts.quoter.relative_price(read, coin_of(uniform))))
         return parts.tariff.charge(parts.quoter.price_of_checked(read, uniform))
 
     def offer(self, context: bytes, uniform: float, *, holdout: bool) -> tuple[Charged, float | None]:
@@ -218,17 +226,9 @@ class PricedProduct:
         parts = self._parts
         if not self.personal:
             return parts.tariff.reference, 1.0
-        if not isinstance(parts.quoter, CautiousQuoter):  # a rounded draw of a density
+        if parts.cautious is None:  # a rounded draw of a density
             return parts.tariff.reference if holdout else self.price(context, uniform), None
-        middle = parts.quoter.relative_price(np.frombuffer(context, dtype="<f8"), 0.0)
-        spread = parts.quoter.rule.spread
-        low, high = (parts.tariff.charge(self._share(middle + spread * coin)) for coin in (-1.0, 1.0))
-        charged = parts.tariff.reference if holdout else high if coin_of(uniform) > 0.0 else low
-        share = self.product.holdout
-        likely = share * (charged.charged == parts.tariff.reference.charged)
-        return charged, likely + 0.5 * (1.0 - share) * (
-            (charged.charged == low.charged) + (charged.charged == high.charged)
-        )
+        return parts.cautious.offer(context, uniform, holdout=holdout)
 
     @cached_property
     def device_state(self) -> DeviceState | None:
@@ -243,14 +243,10 @@ class PricedProduct:
     @cached_property
     def range(self) -> tuple[float, float]:
         """Policy cautious: the lowest and the highest price, without the coin, of customers of all kinds."""
-        quoter = self._parts.quoter
+        quoter, cautious = self._parts.quoter, self._parts.cautious
         assert isinstance(quoter, CautiousQuoter)
+        assert cautious is not None
         people = populations.Population(quoter.model.contexts, 0.0).people()  # as before anything is released
         relative = quoter.relative_prices(people, np.zeros(len(people)))
-        prices = [float(self._parts.tariff.charge(self._share(float(each))).charged) for each in relative]
+        prices = [float(cautious.charged(each).charged) for each in relative.tolist()]
         return min(prices), max(prices)
-
-    def _share(self, relative: float) -> float:
-        """A relative price of policy cautious as a share of the ceiling."""
-        assert isinstance(self._parts.policy, CautiousPolicy)
-        return self._parts.policy.product.price_of(relative) / self.product.ceiling

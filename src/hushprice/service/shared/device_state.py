@@ -35,10 +35,10 @@ class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
     mark: Mark = ""
 
 
-def device_state(product: Product, policy: CautiousPolicy, quoter: CautiousQuoter, tariff: Tariff) -> DeviceState:
-    """What a product's last release and its rules ask of devices."""
+def till_of(product: Product, policy: CautiousPolicy, tariff: Tariff) -> Till:
+    """From what the policy asks for to what is charged."""
     shop = policy.product
-    till = Till(
+    return Till(
         reference_price=shop.reference_price,
         reach=shop.reach,
         step=shop.step,
@@ -48,6 +48,11 @@ def device_state(product: Product, policy: CautiousPolicy, quoter: CautiousQuote
         ceiling=product.ceiling,
         rungs=tariff.rungs,
     )
+
+
+def device_state(product: Product, policy: CautiousPolicy, quoter: CautiousQuoter, tariff: Tariff) -> DeviceState:
+    """What a product's last release and its rules ask of devices."""
+    till = till_of(product, policy, tariff)
     made = DeviceState(
         product=product.name,
         currency=product.currency,
@@ -55,7 +60,7 @@ def device_state(product: Product, policy: CautiousPolicy, quoter: CautiousQuote
         version=quoter.version,
         epsilon=product.epsilon,
         keep=asked.keep_of(quoter),
-        most=shop.most,
+        most=policy.product.most,
         question=asked.question_of(quoter),
         till=till,
     )

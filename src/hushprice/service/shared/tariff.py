@@ -52,12 +52,13 @@ class Charged(msgspec.Struct, frozen=True):  # made at every quote, in a third o
 class Tariff:
     """The rules of one product, worked out once: a price costs a multiplication, a clamp and a line of text."""
 
-    __slots__ = ("_decimals", "_nearest", "_one", "_top", "reference", "rungs")
+    __slots__ = ("_decimals", "_nearest", "_one", "_text", "_top", "reference", "reference_units", "rungs")
 
     def __init__(self, product: PriceBounds, rules: PriceRules, reference: float) -> None:
         check_rules(rules, product, reference)
         decimals = product.decimals
         self._decimals = decimals
+        self._text = f"%d.%0{decimals}d"
         self._one = 10**decimals
         self._top = top = units(product.ceiling, decimals)
         middle = units(reference, decimals)
@@ -70,17 +71,18 @@ class Tariff:
         ladder = None if rules.ladder is None else units(rules.ladder, decimals)
         self.rungs = Rungs(top, low, high, self._one, ladder, *_ends(ladder, self._one, low, high))
         self._nearest = self.rungs.nearest
-        self.reference = self._as_charged(middle)  # for the holdout, a frozen product, and before anything is known
+        self.reference_units = middle
+        self.reference = self.as_charged(middle)  # for the holdout, a frozen product, and before anything is known
 
     def charge(self, p: float) -> Charged:
         """What is charged where the optimizer says p in [0, 1]."""
-        return self._as_charged(self._nearest(p))
+        return self.as_charged(self._nearest(p))
 
-    def _as_charged(self, price: int) -> Charged:
+    def as_charged(self, price: int) -> Charged:
+        """A price that was counted in units of the currency's last decimal."""
         if self._decimals == 0:
             return Charged(str(price), price / self._top)
-        whole, part = divmod(price, self._one)
-        return Charged(f"{whole}.{part:0{self._decimals}d}", price / self._top)
+        return Charged(self._text % divmod(price, self._one), price / self._top)
 
 
 def charge(p: float, product: PriceBounds, rules: PriceRules, reference: float) -> Charged:

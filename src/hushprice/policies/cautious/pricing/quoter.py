@@ -9,7 +9,6 @@ import copy
 import functools
 import math
 from dataclasses import replace
-from operator import mul
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from hushprice.policies.cautious.pricing.change import (
     gains_changed,
     surprising,
 )
+from hushprice.policies.cautious.pricing.customer_prices import CustomerPrices
 from hushprice.policies.cautious.pricing.health import Health
 from hushprice.policies.cautious.pricing.holdout import Earned
 from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
@@ -188,13 +188,14 @@ class CautiousQuoter:
         level, response = model.lines(self.belief.theta, with_constant(contexts))
         return np.asarray(model.middle(level, response, rule.move, rule.spread, rule.offset) + rule.spread * coins)
 
+    @property
+    def customer_prices(self) -> CustomerPrices:
+        """One customer's prices, by the belief at hand: who asks often keeps them until the next release."""
+        return CustomerPrices(self.model, self.rule, self.belief.theta)
+
     def relative_price(self, context: FloatArray, coin: float) -> float:
-        """One customer's, on plain numbers: arrays of one take five times as long. Threads may ask at once."""
-        model, rule, theta = self.model, self.rule, self.belief.theta.tolist()
-        customer, half = (1.0, *context.tolist()), model.contexts + 1
-        level = model.level + sum(map(mul, theta[:half], customer))
-        response = model.response + sum(map(mul, theta[half:], customer))
-        return model.middle_of_one(level, response, rule.move, rule.spread, rule.offset) + rule.spread * coin
+        """One customer's relative price; a coin of 0 leaves it in the middle."""
+        return self.customer_prices.middle(context.tolist()) + self.rule.spread * coin
 
 
 @functools.lru_cache(maxsize=1024)

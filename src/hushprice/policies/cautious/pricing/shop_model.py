@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit
 
 from hushprice import checks
-from hushprice.price_search.logistic import best_price_of_one, best_relative_price, clipped
+from hushprice.price_search.logistic import best_relative_price
 from hushprice.product import Product
 from hushprice.types import FloatArray
 
@@ -104,14 +104,6 @@ class ShopModel:
             return middle
         # Of both of the coin's prices, which then can be charged: `spread` is one that fits.
         return self.lowest + spread + self.step * np.round((middle - spread - self.lowest) / self.step)
-
-    def middle_of_one(self, level: float, response: float, move: float, spread: float, offset: float) -> float:
-        """The same for one customer."""
-        best = best_price_of_one(level, response, margin=self.margin, lowest=self.lowest, highest=self.highest)
-        middle = clipped(move * best + offset, self.lowest + spread, self.highest - spread)
-        if self.step == 0.0:
-            return middle
-        return self.lowest + spread + self.step * float(np.rint((middle - spread - self.lowest) / self.step))
 
     def fitting(self, spread: float) -> float:
         """The widest dispersion, at most this, whose two prices can both be charged."""
