@@ -221,3 +221,16 @@ def test_a_device_needs_the_standard_library_alone() -> None:
     ours = {name for name in loaded if name.startswith("hushprice.")}
     allowed = {"hushprice.errors", "hushprice.trust"}
     assert ours <= allowed | {f"hushprice.trust.{name}" for name in ("bits", "question", "shares")}
+
+
+def test_shares_go_over_safe_ways_alone() -> None:
+    safe = ["https://one.example", "http://127.0.0.1:8790", "http://localhost", "http://[::1]:1"]
+    unsafe = ["http://one.example", "http://127.0.0.1.example", "ftp://127.0.0.1", "127.0.0.1", "http://["]
+    assert [shares.is_safe(url) for url in (*safe, *unsafe)] == [True] * 4 + [False] * 5
+
+
+@pytest.mark.parametrize("text", ["0", "g" * 16, "A" * 16, "0" * 15 + " ", "0" * 17])
+def test_what_are_no_words_is_refused(text: str) -> None:
+    assert shares.read(shares.written([0, 2**64 - 1])) == [0, 2**64 - 1]
+    with pytest.raises(InvalidInput, match="16 hexadecimal"):
+        shares.read(text)

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import typer
 
+from hushprice.cli.aggregator import aggregator
 from hushprice.cli.attack import attack
 from hushprice.cli.audit import audit
 from hushprice.cli.certificate import certificate, verify
@@ -49,6 +50,7 @@ app.command()(theory)
 app.command()(reproduce)
 app.command()(schema)
 app.command()(serve)
+app.command()(aggregator)
 app.command(name="compile")(compile_code)
 app.command()(trail)
 app.command()(check)

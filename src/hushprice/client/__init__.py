@@ -9,21 +9,25 @@ service does not answer, the local reference price is returned, marked as such. 
 which is safe, because the service counts it once. docs/guide/service.md is the guide.
 """
 
+from hushprice.client.aggregators import Aggregators
 from hushprice.client.answers import Ask, Outcome, Quote
 from hushprice.client.client import Client
-from hushprice.client.device import Belief, Device, DeviceReport
+from hushprice.client.device import Belief, Device, DeviceReport, DeviceShares, SharingDevice
 from hushprice.client.problems import Conflict, Refused, ServiceAway, UnknownQuote
 
 __all__ = [
+    "Aggregators",
     "Ask",
     "Belief",
     "Client",
     "Conflict",
     "Device",
     "DeviceReport",
+    "DeviceShares",
     "Outcome",
     "Quote",
     "Refused",
     "ServiceAway",
+    "SharingDevice",
     "UnknownQuote",
 ]

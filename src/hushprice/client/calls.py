@@ -14,6 +14,7 @@ from hushprice.client.problems import ServiceAway, refusal
 from hushprice.errors import InvalidInput
 
 Kind = TypeVar("Kind")
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between two tries of an outcome: doubled each time, drawn below that
 
 
 class Calls:

@@ -12,14 +12,13 @@ from typing import Any, Self
 from urllib.parse import quote as percent_encoded
 
 from hushprice.client.answers import Ask, Attributes, BatchAnswer, BatchItem, Outcome, Quote, SlotRequest
-from hushprice.client.calls import Calls, read
+from hushprice.client.calls import FIRST_PAUSE, LONGEST_PAUSE, Calls, read
 from hushprice.client.connection import HttpAnswer
 from hushprice.client.device import Belief, DeviceReport
 from hushprice.client.problems import Refused, ServiceAway
 from hushprice.errors import InvalidInput
 
 LARGEST_BATCH = 100  # quotes in one request; the service takes no more
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between two tries of an outcome: doubled each time, drawn below that
 
 _LOG = logging.getLogger(__name__)
 

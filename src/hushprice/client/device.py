@@ -8,6 +8,8 @@ The device makes the price, shows it, and later gives one bit for the shop's ser
     price = device.price(belief, quote)
     report = device.report(belief, quote, purchased=True)
     client.send_report(quote, report)                                         # in the shop again
+
+Where trust is aggregated it is a `SharingDevice`, and what leaves it goes to `Aggregators`, past the shop.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ import msgspec
 
 from hushprice.client.answers import Quote
 from hushprice.errors import InvalidInput
-from hushprice.trust import bits
+from hushprice.trust import bits, shares
 from hushprice.trust.question import Question, Record
+from hushprice.trust.shares import Grids
 from hushprice.trust.till import Till
 
 _LARGEST, _FINEST = 1e6, 1e-6  # of a question's numbers, and of its step
@@ -31,11 +34,13 @@ class Belief(msgspec.Struct, frozen=True):
     product: str
     currency: str
     version: int
-    keep: float
     most: float
     question: Question
     till: Till
     mark: str
+    keep: float | None = None  # trust local
+    choice: int | None = None  # trust aggregated, like the grids
+    grids: Grids | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers at which arithmetic fails for some customers: that no report comes would tell of them."""
@@ -53,21 +58,11 @@ class DeviceReport(msgspec.Struct, frozen=True):
     up: bool
 
 
-class Device:
-    """One customer's device. It trusts nobody: whatever belief it is handed, a report tells no more than `epsilon`.
+class _Priced:
+    """What a customer is like, and the price that follows from it."""
 
-    `reports` is how many it ever sends: each costs `epsilon`, so k of them tell k times as much. A quote gets one, and
-    asked again for it the device says the same bit: a second draw would tell more.
-    """
-
-    def __init__(self, context: Sequence[float] = (), *, epsilon: float, reports: int = 1) -> None:
+    def __init__(self, context: Sequence[float]) -> None:
         self._context = tuple(context)
-        self._keep = bits.keep_of(epsilon)
-        self._left = reports
-        self._said: dict[str, DeviceReport] = {}
-
-    def __repr__(self) -> str:
-        return "Device(<sensitive>)"
 
     def price(self, belief: Belief, quote: Quote) -> float:
         """What to show, and to charge: the quote's own price where the belief is not the one it names."""
@@ -75,27 +70,102 @@ class Device:
             return quote.price
         return belief.till.amount(belief.till.charged(belief.question.price(self._context, float(quote.coin or 0))))
 
+    def _record(self, belief: Belief, quote: Quote, purchased: bool | None, quantity: float | None) -> Record:
+        """At the price that the belief led to, to the last digit: the one that was shown is not needed."""
+        if (purchased is None) == (quantity is None):
+            raise InvalidInput("a report needs either purchased or quantity")
+        coin, demand = float(quote.coin or 0), float(purchased if quantity is None else quantity)  # type: ignore[arg-type]
+        price = belief.question.price(self._context, coin) if _asked(belief, quote) else 0.0
+        return Record(self._context, coin, price, demand / belief.most)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(<sensitive>)"
+
+
+class Device(_Priced):
+    """One customer's device. It trusts nobody: whatever belief it is handed, a report tells no more than `epsilon`.
+
+    `reports` is how many it ever sends: each costs `epsilon`, so k of them tell k times as much. A quote gets one, and
+    asked again for it the device says the same bit: a second draw would tell more.
+    """
+
+    def __init__(self, context: Sequence[float] = (), *, epsilon: float, reports: int = 1) -> None:
+        super().__init__(context)
+        self._keep = bits.keep_of(epsilon)
+        self._left = reports
+        self._said: dict[str, DeviceReport] = {}
+
     def report(
         self, belief: Belief, quote: Quote, *, purchased: bool | None = None, quantity: float | None = None
     ) -> DeviceReport | None:
-        """What to send once it is known whether the customer bought; None: nothing, whatever they did.
-
-        The price that was shown is not needed: the report is about the price that the belief led to.
-        """
-        if (purchased is None) == (quantity is None):
-            raise InvalidInput("a report needs either purchased or quantity")
+        """What to send once it is known whether the customer bought; None: nothing, whatever they did."""
+        record = self._record(belief, quote, purchased, quantity)
         if quote.id in self._said:
             return self._said[quote.id]
-        if belief.keep > self._keep:
+        if belief.keep is None or belief.keep > self._keep:
             raise InvalidInput(
                 f"belief.keep must be at most {self._keep!r} for the epsilon accepted, got {belief.keep!r}"
             )
         if quote.id is None or self._left < 1 or not _asked(belief, quote):
             return None
-        demand = float(purchased if quantity is None else quantity) / belief.most  # type: ignore[arg-type]
-        bit = bits.answer(belief.question, belief.keep, Record(self._context, float(quote.coin or 0), 0.0, demand))
+        bit = bits.answer(belief.question, belief.keep, record)
         self._left -= 1
         self._said[quote.id] = DeviceReport(bit.about, bit.up)
+        return self._said[quote.id]
+
+
+class DeviceShares(msgspec.Struct, frozen=True, kw_only=True):
+    """A record in two shares, each of which alone is noise: one for each aggregator, and none for anybody else."""
+
+    product: str
+    quote: str
+    choice: int
+    least: float
+    most: float
+    grids: Grids
+    first: str
+    second: str
+
+    def __repr__(self) -> str:
+        return "DeviceShares(<sensitive>)"
+
+
+class SharingDevice(_Priced):
+    """One customer's device where two aggregators add up shares, of which it trusts that one is honest.
+
+    It needs to know no more than who they are: what its numbers are bounded and rounded by goes with its shares, and an
+    aggregator refuses what its noise was not bought for. A quote gets one report: asked again, the same two shares.
+    """
+
+    def __init__(self, context: Sequence[float] = (), *, reports: int = 1) -> None:
+        super().__init__(context)
+        self._left = reports
+        self._said: dict[str, DeviceShares] = {}
+
+    def report(
+        self, belief: Belief, quote: Quote, *, purchased: bool | None = None, quantity: float | None = None
+    ) -> DeviceShares | None:
+        """What to send to the aggregators once it is known whether the customer bought; None: nothing."""
+        record = self._record(belief, quote, purchased, quantity)
+        if quote.id in self._said:
+            return self._said[quote.id]
+        if belief.grids is None or belief.choice is None:
+            raise InvalidInput("belief must be of a product whose trust is aggregated")
+        if quote.id is None or self._left < 1 or not _asked(belief, quote):
+            return None
+        asked, grids = belief.question, belief.grids
+        first, second = shares.split(shares.numbers(asked, grids, record))
+        self._left -= 1
+        self._said[quote.id] = DeviceShares(
+            product=belief.product,
+            quote=quote.id,
+            choice=belief.choice,
+            least=asked.least,
+            most=asked.most,
+            grids=grids,
+            first=shares.written(first),
+            second=shares.written(second),
+        )
         return self._said[quote.id]
 
 

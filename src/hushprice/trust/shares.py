@@ -11,12 +11,15 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from hushprice.errors import InvalidInput
 from hushprice.trust.question import Contribution, Question, Record, contribution
 
 WORD = 64
 _MASK = (1 << WORD) - 1
+_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
+_DIGITS = set("0123456789abcdef")
 MOST_BITS = 40  # of a grid: sums of 2^20 numbers of size 1 stay below 2^60
 
 
@@ -35,6 +38,17 @@ class Grids:
         for bits in (self.common, self.personal, self.description, self.holdout, self.earnings):
             if not bits <= MOST_BITS:
                 raise InvalidInput(f"a grid must be of at most {MOST_BITS} binary places, got {bits!r}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Promise:
+    """What one aggregator's noise promises of a product: the same numbers at both, at the shop and on devices."""
+
+    epsilon: float
+    delta: float
+    contexts: int
+    least: float  # a chance to buy is held between these: residuals are no larger
+    most: float
 
 
 def numbers(question: Question, grids: Grids, record: Record) -> list[int]:
@@ -66,6 +80,35 @@ def joined(first: Sequence[int], second: Sequence[int]) -> list[int]:
     """What the totals of both aggregators add up to, between -2^63 and 2^63."""
     whole = added(first, second)
     return [value - (1 << WORD) if value >> (WORD - 1) else value for value in whole]
+
+
+def is_safe(url: str) -> bool:
+    """May a share be sent there? Who reads both on the way has the record, so they are encrypted on every network.
+
+    >>> is_safe("https://one.example"), is_safe("http://127.0.0.1:8790"), is_safe("http://one.example")
+    (True, True, False)
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # of brackets
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _THIS_MACHINE)
+
+
+def written(words: Sequence[int]) -> str:
+    """Words of 64 bits as text.
+
+    >>> written([1, 255]), read(written([1, 255]))
+    ('000000000000000100000000000000ff', [1, 255])
+    """
+    return "".join(f"{word:016x}" for word in words)
+
+
+def read(text: str) -> list[int]:
+    """Words from such text."""
+    if len(text) % 16 or not set(text) <= _DIGITS:
+        raise InvalidInput("words must be of 16 hexadecimal digits each")
+    return [int(text[start : start + 16], 16) for start in range(0, len(text), 16)]
 
 
 def _on(value: float, bits: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -113,7 +113,7 @@ def test_a_frozen_product_has_one_price_and_asks_nobody(either: Running, shop: C
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"trust": "aggregated"}, "no shuffler"),
+    ({"trust": "aggregated"}, "aggregators"),
     ({"trust": "shuffle"}, "no shuffler"),
     ({"trust": "nobody"}, "trust"),
     ({"holdout": 0.1}, "holdout"),
@@ -173,17 +173,23 @@ def stored(path: Path) -> tuple[list[int], str]:
     """Codes in the order of slots; and every table without them, without the time, and without what is random."""
     connection = sqlite3.connect(path)
     codes = [int(code) for (code,) in connection.execute("SELECT demand FROM quote ORDER BY slot")]
-    rows = {}
+    connection.close()
+    return codes, tables(path, {*TIMED, ("quote", "demand")})
+
+
+def tables(path: Path, left_out: Collection[tuple[str, str]]) -> str:
+    """What is in all tables, without these columns and without what is random."""
+    connection, rows = sqlite3.connect(path), {}
     for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
-        kept = [each for each in columns if (name, each) not in TIMED]
+        kept = [each for each in columns if (name, each) not in left_out]
         if name not in RANDOM_OR_TIMED:
             rows[name] = sorted(map(repr, connection.execute(f"SELECT {', '.join(kept)} FROM {name}")))
     connection.close()
-    return codes, repr(rows)
+    return repr(rows)
 
 
-TIMED = {("quote", "demand"), ("quote", "deadline"), ("quote", "expires"), ("product", "created")}
+TIMED = {("quote", "deadline"), ("quote", "expires"), ("product", "created")}
 
 
 def law(belief: Belief, record: CustomerRecord, coin: int) -> list[float]:

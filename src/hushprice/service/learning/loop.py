@@ -21,6 +21,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hushprice.errors import HushpriceError
+from hushprice.service.learning.aggregated_totals import collect
 from hushprice.service.learning.certifier import AT_ONCE, Certifier
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.shared.product import Product
@@ -80,6 +81,7 @@ class LearningLoop:
         self._looked = now()  # when it had looked at all products, last
         self._logged = ""  # why it starts over, as it stands in the log
         self._learners: dict[str, ProductLearner] = {}  # of products that there was work with
+        self._waiting: set[str] = set()  # products whose totals are to be asked for, whether a slot is due or not
         self._released = 0
         # Reading and fitting give way to quotes. Storing does not: who holds the store and waits for a processor makes
         # every quote wait for it too.
@@ -102,7 +104,8 @@ class LearningLoop:
         """
         try:
             self._keep_lease()
-            names = [name for name in self._store.products_to_learn() if not self._is_set_aside(name)]
+            due = [*dict.fromkeys((*self._store.products_to_learn(), *self._waiting))]
+            names = [name for name in due if not self._is_set_aside(name)]
             products = self._store.products(names) if names else []
             more = [self._try_product(product, self._advance) for product in products]
             self._certify_some()
@@ -143,11 +146,24 @@ class LearningLoop:
         taken = self._background.submit(self._fit, learner).result()
         if taken:
             self._commit(learner, started)
+        joined = learner.waits
+        if joined:
+            self._join(learner, started)
         if product.status == "retired" and learner.learned >= product.slots and not learner.retired:
             learner.retire()
             self._commit(learner, started)
         self._freeze_where_worse(product, learner)
-        return taken == self._chunk
+        return joined or taken == self._chunk
+
+    def _join(self, learner: ProductLearner, started: float) -> None:
+        """Ask two aggregators for the totals of a batch that is over, which is stored, and store the release."""
+        name, both = learner.product.name, learner.product.aggregators
+        assert both is not None
+        self._waiting.add(name)
+        totals = self._background.submit(collect, both, learner.batch_over()).result()
+        learner.join(totals, self._now())
+        self._commit(learner, started)
+        self._waiting.discard(name)
 
     def _freeze_where_worse(self, product: StoredProduct, learner: ProductLearner) -> None:
         """The reference price for everybody, once a release has shown that prices earn too little.
@@ -195,7 +211,7 @@ class LearningLoop:
         """Learn what is due, a chunk at most; returns how many slots. What is released on the way is pending."""
         slots = self._store.due(learner.product.name, learner.learned, self._chunk)
         taken = 0
-        while taken < len(slots):
+        while taken < len(slots) and not learner.waits:
             taken += learner.learn(slots[taken:], self._now())
         return taken
 

@@ -17,6 +17,7 @@ from hushprice.errors import InvalidInput
 from hushprice.noise import NoiseSource, System
 from hushprice.policies.cautious import saved as cautious_saved
 from hushprice.policies.cautious.engine import CautiousEngine
+from hushprice.policies.cautious.joined_engine import JoinedEngine
 from hushprice.policies.cautious.policy import CautiousPolicy
 from hushprice.policies.cautious.report_engine import ReportEngine
 from hushprice.policies.newton import saved as newton_saved
@@ -24,6 +25,7 @@ from hushprice.policies.newton.engine import NewtonEngine
 from hushprice.privacy.certificates.statements import plain
 from hushprice.privacy.ledger import Ledger
 from hushprice.releases import CurvatureRelease, MomentRelease
+from hushprice.service.learning.aggregated_totals import Totals
 from hushprice.service.learning.learner_state import Clipped, SavedLearner, pack, unpack
 from hushprice.service.learning.slot_records import (
     SlotRecords,
@@ -31,8 +33,10 @@ from hushprice.service.learning.slot_records import (
     priced_records,
     read_reports,
     read_slots,
+    reports_asked,
 )
-from hushprice.service.shared.product import LOCAL, Product, demand_of, features_of, learning_policy_of
+from hushprice.service.shared.aggregator_messages import BatchOver
+from hushprice.service.shared.product import AGGREGATED, LOCAL, Product, demand_of, features_of, learning_policy_of
 from hushprice.service.shared.quoters import belief_json
 from hushprice.service.store.values import LearnerState, ReleaseKind, SeenRelease, Slot, StoredRelease
 from hushprice.types import FloatArray
@@ -42,7 +46,10 @@ _SAVED: dict[type, tuple[str, Any]] = {
     NewtonEngine: ("engine", newton_saved),
     CautiousEngine: ("cautious", cautious_saved),
     ReportEngine: ("cautious", cautious_saved),
+    JoinedEngine: ("cautious", cautious_saved),
 }
+
+_ENGINES = {LOCAL: ReportEngine, AGGREGATED: JoinedEngine}  # of policy cautious, where records do not come here
 
 
 class _Released(NamedTuple):
@@ -82,11 +89,8 @@ class ProductLearner:
         self._engine: NewtonEngine | CautiousEngine | None = None
         self.ledger: Ledger | None = None
         policy = learning_policy_of(product)
-        if product.trust == LOCAL:
-            assert isinstance(policy, CautiousPolicy)
-            self._engine = ReportEngine(policy=policy, source=source)
-        elif isinstance(policy, CautiousPolicy):
-            self._engine = CautiousEngine(policy=policy, source=source)
+        if isinstance(policy, CautiousPolicy):
+            self._engine = _ENGINES.get(product.trust, CautiousEngine)(policy=policy, source=source)
         elif policy is not None:
             demand = demand_of(product)
             self._engine = NewtonEngine(policy=policy, demand=demand, features=self._features, source=source)
@@ -127,13 +131,38 @@ class ProductLearner:
         look, batch, version, before = quoter.look, quoter.batch, quoter.version, belief_json(quoter)
         taken = slots[: min(look, self.product.horizon) - self.learned]
         self.learned += len(taken)
-        self.drawn = self.drawn or self.learned == look
+        self.drawn = self.drawn or (self.learned == look and not isinstance(self._engine, JoinedEngine))
         made = self._step(self._engine, taken)
         self._note_releases(made, batch, (version, before), now)
         self._note_alarm(self._engine)
-        if self.learned >= self.product.horizon:
+        if self.learned >= self.product.horizon and not self.waits:
             self._end()
         return len(taken)
+
+    @property
+    def waits(self) -> bool:
+        """Is a batch over whose totals two aggregators have? Until they are joined, no slot is taken."""
+        return isinstance(self._engine, JoinedEngine) and self._engine.waits
+
+    def batch_over(self) -> BatchOver:
+        """The batch whose totals are to be asked for. Once it is stored: asked again it must be the same."""
+        assert isinstance(self._engine, JoinedEngine)
+        return BatchOver(
+            product=self.product.name,
+            follows=self._engine.quoter.batch,
+            choice=self._engine.learner.choice,
+            quotes=b"".join(self._engine.learner.batch.names).hex(),
+        )
+
+    def join(self, totals: Totals, now: float) -> None:
+        """Learn what the two published of the batch that is over."""
+        engine = self._engine
+        assert isinstance(engine, JoinedEngine)
+        batch, before = engine.quoter.batch, (engine.quoter.version, belief_json(engine.quoter))
+        self._note_releases(_moments(engine.join(*totals)), batch, before, now)
+        self._note_alarm(engine)
+        if self.learned >= self.product.horizon:
+            self._end()
 
     def jump(self, seen: SeenRelease) -> None:
         """After a restored backup: learn no slot and number no release that somebody may have seen the effect of."""
@@ -223,6 +252,9 @@ class ProductLearner:
             made = engine.hear(reports, len(taken))
             self._unreadable += unreadable
             return _moments(made)
+        if isinstance(engine, JoinedEngine):
+            engine.ask(reports_asked(taken, engine.quoter.version), len(taken))
+            return []
         records = self._records(taken)
         skipped = len(taken) - records.demands.size
         if isinstance(engine, CautiousEngine):

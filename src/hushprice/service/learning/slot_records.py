@@ -67,6 +67,12 @@ def read_reports(slots: Sequence[Slot], version: int) -> tuple[list[Heard], int]
     return heard, unreadable
 
 
+def reports_asked(slots: Sequence[Slot], version: int) -> list[bytes]:
+    """The ids of quotes whose devices were asked by this belief for shares, and whose customers count."""
+    now = asked_by(version)
+    return [slot.id for slot in slots if slot.context == now and not slot.holdout and slot.counts]
+
+
 def features_at(records: SlotRecords, features: FeatureMap) -> FloatArray:
     """phi at the prices charged, a column a record: what noisy-newton learns."""
     u, v = np.empty((2, features.dimension, records.demands.size))

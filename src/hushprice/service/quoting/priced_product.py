@@ -20,7 +20,7 @@ from hushprice.service.quoting.quick_context import QuickContextReader
 from hushprice.service.shared import problems
 from hushprice.service.shared.contexts import ContextReader
 from hushprice.service.shared.device_state import DeviceState, device_state
-from hushprice.service.shared.product import LOCAL, Product, policy_of, quoter_of, reader_of, schema_of, tariff_of
+from hushprice.service.shared.product import Product, policy_of, quoter_of, reader_of, schema_of, tariff_of
 from hushprice.service.shared.product_view import ProductView, view_of
 from hushprice.service.shared.quoters import ProductQuoter, take_belief
 from hushprice.service.shared.tariff import Charged, PriceRules, Tariff
@@ -233,7 +233,7 @@ class PricedProduct:
     @cached_property
     def device_state(self) -> DeviceState | None:
         """What devices are told; None where customers are priced here."""
-        if self.product.trust != LOCAL:
+        if self.product.trust == "central":
             return None
         parts = self._parts
         assert isinstance(parts.policy, CautiousPolicy)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hushprice.privacy.customers import CustomerGuarantee
 from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.shared.certificates import customer_of, customers_of, paid_before, proven_of
-from hushprice.service.shared.product import LOCAL
+from hushprice.service.shared.product import AGGREGATED, LOCAL
 from hushprice.service.shared.report_messages import AllPrivacy, CustomerLevel, Label, Left, Pair, Privacy
 
 _NOTE = (
@@ -18,6 +18,11 @@ _LOCAL = (
     "Customers' own devices make prices, and send one bit of a quote, turned over by chance: epsilon is of each report "
     "by itself, so whoever sends k of them has told up to k times as much. A price that is charged, and seen, tells of "
     "its customer; it is not asked for here."
+)
+_AGGREGATED = (
+    "Customers' own devices make prices, and send a share to each of two aggregators, which publish sums with noise: "
+    "this service sees nothing else, and epsilon holds where one of the two keeps its shares to itself. A price that "
+    "is charged, and seen, tells of its customer; it is not asked for here."
 )
 _OVERLAP = (
     "Backups of the store were restored in such a way that {} histories may have released the same records: proven is "
@@ -73,6 +78,8 @@ def _note(priced: PricedProduct) -> str:
         return _FIXED
     overlaps, paid, prior = priced.stored.overlaps, paid_before(priced.product), priced.product.prior
     notes = [_LOCAL if priced.product.trust == LOCAL else _NOTE]
+    if priced.product.trust == AGGREGATED:
+        notes.insert(0, _AGGREGATED)
     if prior is not None:
         digest = prior["fit"][:16]
         notes.append(_APART.format(digest) if paid is None else _PRIOR.format(digest, paid.epsilon, paid.delta))

@@ -1,4 +1,4 @@
-"""Trust local: all that a customer's device needs to make its price and its report. Public, like every release."""
+"""Where devices price: all that one needs to make its price and its report. Public, like every release."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from msgspec import Meta
 from hushprice.policies.cautious.policy import CautiousPolicy
 from hushprice.policies.cautious.pricing import asked
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
-from hushprice.service.shared.product import Product
+from hushprice.service.shared.product import LOCAL, AggregatorAddress, Product
 from hushprice.service.shared.tariff import Tariff
 from hushprice.trust.question import Question
+from hushprice.trust.shares import Grids, Promise
 from hushprice.trust.till import Till
 
 Mark = Annotated[str, Meta(description="of this belief with these rules: a quote names the mark that it is for")]
@@ -25,13 +26,19 @@ class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
 
     product: str
     currency: str
-    trust: Literal["local"]
+    trust: Literal["local", "aggregated"]
     version: Annotated[int, Meta(ge=0, description="of the belief")]
-    epsilon: Annotated[float, Meta(description="of one report, by itself and at delta 0; k reports cost k times it")]
-    keep: Annotated[float, Meta(description="how often a device does not turn its bit over")]
+    epsilon: Annotated[
+        float, Meta(description="local: of one report, by itself and at delta 0; k reports cost k times it")
+    ]
+    keep: Annotated[float | None, Meta(description="local: how often a device does not turn its bit over")] = None
     most: Annotated[float, Meta(description="the largest quantity that one visitor can buy")]
     question: Question
     till: Till
+    choice: Annotated[int | None, Meta(description="aggregated: of the weights of this batch's sums")] = None
+    grids: Annotated[Grids | None, Meta(description="aggregated: numbers are multiples of 2^-these")] = None
+    promise: Annotated[Promise | None, Meta(description="aggregated: what each aggregator holds to")] = None
+    aggregators: tuple[AggregatorAddress, AggregatorAddress] | None = None
     mark: Mark = ""
 
 
@@ -52,14 +59,18 @@ def till_of(product: Product, policy: CautiousPolicy, tariff: Tariff) -> Till:
 
 def device_state(product: Product, policy: CautiousPolicy, quoter: CautiousQuoter, tariff: Tariff) -> DeviceState:
     """What a product's last release and its rules ask of devices."""
-    till = till_of(product, policy, tariff)
+    till, apart = till_of(product, policy, tariff), product.trust == LOCAL
     made = DeviceState(
         product=product.name,
         currency=product.currency,
-        trust="local",
+        trust="local" if apart else "aggregated",
         version=quoter.version,
         epsilon=product.epsilon,
-        keep=asked.keep_of(quoter),
+        keep=asked.keep_of(quoter) if apart else None,
+        choice=None if apart else quoter.rule.choice,
+        grids=None if apart else asked.grids_of(quoter),
+        promise=None if apart else asked.promise_of(quoter),
+        aggregators=product.aggregators,
         most=policy.product.most,
         question=asked.question_of(quoter),
         till=till,

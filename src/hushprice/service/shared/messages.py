@@ -67,13 +67,12 @@ class Quote(msgspec.Struct, frozen=True):
     coin: (
         Annotated[
             Literal[-1, 1],
-            Meta(description="trust local: the device makes its price of it and of the belief, and shows that instead"),
+            Meta(description="a device makes its price of it and of the belief, and shows that instead"),
         ]
         | UnsetType
     ) = UNSET
     belief: (
-        Annotated[str, Meta(description="trust local: the mark of the belief to make it of. Another: show `price`")]
-        | UnsetType
+        Annotated[str, Meta(description="the mark of the belief to make it of. Another: show `price`")] | UnsetType
     ) = UNSET
 
 

@@ -44,7 +44,17 @@ _SHOP: dict[str, Any] = {field.name: field.default for field in fields(ShopProdu
 
 PolicyName = Literal["cautious", "noisy-newton", "fixed"]
 Trust = Literal["central", "local", "shuffle", "aggregated"]
-LOCAL = "local"
+LOCAL, AGGREGATED = "local", "aggregated"
+MOST_SUMMED = 1 << 22  # of a horizon, where devices send shares: sums of a batch then stay within 64 bits
+
+
+class AggregatorAddress(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One of the two whom devices send shares to."""
+
+    url: Annotated[str, Meta(pattern="^https?://", max_length=500)]
+    key: Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="what it signs its totals with: the public half")]
+
+
 Name = Annotated[str, Meta(pattern=NAME, description="a-z, 0-9, - and _; at most 64")]
 
 
@@ -135,10 +145,15 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Trust,
         Meta(
             description="cautious: who may see a customer's record. local: only their own device, which takes its "
-            "price from GET /v1/products/{name}/belief and sends one bit, as private by itself as epsilon says; "
-            "shuffle and aggregated need parties that this service is not"
+            "price from GET /v1/products/{name}/belief and sends one bit, as private by itself as epsilon says. "
+            "aggregated: only their own device, which sends a share to each of two aggregators. shuffle needs a party "
+            "that this service is not"
         ),
     ] = "central"
+    aggregators: Annotated[
+        tuple[AggregatorAddress, AggregatorAddress] | None,
+        Meta(description="trust aggregated: the two, run by people who do not tell each other what they see"),
+    ] = None
     retention_days: Annotated[
         int, Meta(description="how long price, outcome and digests of a learned quote are kept; then they are erased")
     ] = 400

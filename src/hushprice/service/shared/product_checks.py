@@ -9,11 +9,17 @@ from hushprice import checks
 from hushprice.demand.features import MAPS
 from hushprice.demand.schema import Category
 from hushprice.errors import InvalidInput
+from hushprice.policies.cautious.policy import CautiousPolicy
+from hushprice.policies.cautious.pricing.asked import grids_of_choice
 from hushprice.privacy.certificates.batch_facts import MOST_RECORDS
+from hushprice.privacy.events import AggregatedBatches
 from hushprice.service.shared.product import (
+    AGGREGATED,
     CURRENCY,
     LOCAL,
+    MOST_SUMMED,
     NAME,
+    AggregatorAddress,
     PolicyName,
     Product,
     Trust,
@@ -29,6 +35,7 @@ from hushprice.service.shared.product import (
 )
 from hushprice.service.shared.tariff import HIGHEST, MOST_DECIMALS, check_rules, units
 from hushprice.settings import PRODUCT_POLICY
+from hushprice.trust.shares import is_safe
 
 MOST_FEATURES = 32  # a release has half their square numbers; a quote reads all of them
 LONGEST = 366 * 86400.0  # seconds that a quote or its outcome may take
@@ -72,7 +79,9 @@ def check(product: Product) -> None:
     demand_of(product)
     checks.positive(epsilon=product.epsilon)
     delta_of(product)
-    policy_of(product)  # refuses a budget that no noise can keep
+    policy = policy_of(product)  # refuses a budget that no noise can keep
+    if product.trust == AGGREGATED and isinstance(policy, CautiousPolicy):
+        _check_grids(product, policy)
 
 
 def _check_words(product: Product) -> None:
@@ -118,17 +127,45 @@ def _check_shop(product: Product) -> None:
 
 
 def _check_trust(product: Product) -> None:
-    """Of the trust models, what one process can keep: the others need parties that do not tell it what they see."""
-    if product.trust in ("shuffle", "aggregated"):
-        raise InvalidInput(f"trust must be central or local: this service is no shuffler, got {product.trust!r}")
-    if product.trust != LOCAL:
+    """Of the trust models, what there are parties for that do not tell each other what they see."""
+    trust = product.trust
+    if trust == "shuffle":
+        raise InvalidInput(f"trust must be central, local or aggregated: this service is no shuffler, got {trust!r}")
+    if (product.aggregators is not None) != (trust == AGGREGATED):
+        raise InvalidInput(f"aggregators are given where trust is 'aggregated', and nowhere else, got {trust!r}")
+    if trust not in (LOCAL, AGGREGATED):
         return
     if product.policy != PRODUCT_POLICY:
-        raise InvalidInput(f"trust is for policy {PRODUCT_POLICY!r}, got {LOCAL!r} for policy {product.policy!r}")
+        raise InvalidInput(f"trust is for policy {PRODUCT_POLICY!r}, got {trust!r} for policy {product.policy!r}")
     if product.schema is not None:
-        raise InvalidInput("schema must not be given where trust is 'local': say contexts, the numbers a device has")
+        raise InvalidInput(f"schema must not be given where trust is {trust!r}: say contexts, the numbers a device has")
     if product.holdout > 0.0:
-        raise InvalidInput(f"holdout must be 0 where trust is 'local': no device tells earnings, got {product.holdout}")
+        raise InvalidInput(
+            f"holdout must be 0 where trust is {trust!r}: devices are not told of it, got {product.holdout}"
+        )
+    if product.aggregators is not None:
+        _check_aggregators(product, *product.aggregators)
+
+
+def _check_aggregators(product: Product, first: AggregatorAddress, second: AggregatorAddress) -> None:
+    if first.url.rstrip("/") == second.url.rstrip("/") or first.key == second.key:
+        raise InvalidInput("aggregators must be two different ones: who has both shares has the record")
+    for each in (first, second):
+        if not is_safe(each.url):
+            raise InvalidInput(f"aggregators must be at https://..., or on this machine, got {checks.shown(each.url)}")
+    if product.horizon > MOST_SUMMED:
+        raise InvalidInput(f"horizon must be at most {MOST_SUMMED} where shares are added up, got {product.horizon}")
+
+
+def _check_grids(product: Product, policy: CautiousPolicy) -> None:
+    event = policy.rules.event(live=True)
+    assert isinstance(event, AggregatedBatches)
+    try:
+        for choice in range(len(event.scales)):
+            grids_of_choice(event, choice)
+    except InvalidInput:
+        fits = f"so small that sums of numbers as fine as its noise fit into 64 bits, got {product.epsilon!r}"
+        raise InvalidInput(f"epsilon must be {fits}") from None
 
 
 def _check_times(product: Product) -> None:

@@ -51,7 +51,10 @@ class Privacy(msgspec.Struct, frozen=True, kw_only=True):
 
     product: str
     policy: str
-    trust: Annotated[Trust, Meta(description="local: epsilon is of each report, before it leaves a device")]
+    trust: Annotated[
+        Trust,
+        Meta(description="local: epsilon is of each report. aggregated: where one of two aggregators is honest"),
+    ]
     adjacency: str
     claimed: Pair | None
     proven: Pair | None

@@ -9,7 +9,7 @@ from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.privacy.events import AggregatedBatches, grid_of
 from hushprice.trust.question import Question
-from hushprice.trust.shares import MOST_BITS, Grids
+from hushprice.trust.shares import MOST_BITS, Grids, Promise
 
 
 def question_of(quoter: CautiousQuoter) -> Question:
@@ -46,7 +46,12 @@ def grids_of(quoter: CautiousQuoter) -> Grids:
     event = quoter.rules.event(live=True)
     if not isinstance(event, AggregatedBatches):
         raise InvalidInput(f"trust must be 'aggregated' for shares, got {quoter.rules.trust!r}")
-    common, personal = event.scales[quoter.rule.choice]
+    return grids_of_choice(event, quoter.rule.choice)
+
+
+def grids_of_choice(event: AggregatedBatches, choice: int) -> Grids:
+    """The same, of any batch with this choice."""
+    common, personal = event.scales[choice]
     return Grids(
         common=_bits(common),
         personal=_bits(personal) if math.isfinite(personal) else MOST_BITS,
@@ -54,6 +59,13 @@ def grids_of(quoter: CautiousQuoter) -> Grids:
         holdout=_bits(event.earned_scales[0]),
         earnings=_bits(event.earned_scales[1]),
     )
+
+
+def promise_of(quoter: CautiousQuoter) -> Promise:
+    """What an aggregator has to know of the product, whatever the batch."""
+    noise = quoter.rules.noise
+    claimed, contexts = noise.claimed, quoter.model.contexts
+    return Promise(epsilon=claimed.epsilon, delta=claimed.delta, contexts=contexts, least=noise.least, most=noise.most)
 
 
 def _bits(noise: float) -> int:

@@ -10,7 +10,10 @@ from collections.abc import Collection, Sequence
 
 from hushprice.errors import InvalidInput
 from hushprice.noise import System
+from hushprice.policies.cautious.noise import aggregated, calibrate
 from hushprice.policies.cautious.pricing import instruments
+from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import AggregatedBatches, grid_of
 from hushprice.trust import shares
 
@@ -66,6 +69,14 @@ class Aggregator:
 
     def __repr__(self) -> str:
         return "Aggregator(<sensitive>)"
+
+
+def promised(promise: shares.Promise) -> AggregatedBatches:
+    """The event of a product's batches, from what is promised of it and nothing that the shop says later."""
+    claimed = EpsilonDelta(promise.epsilon, promise.delta)
+    contexts, least, most = promise.contexts, promise.least, promise.most
+    noise = calibrate(claimed, contexts=contexts, least=least, most=most, adjacency=Adjacency.REPLACE_ONE)
+    return aggregated(noise.event(contexts, live=True))
 
 
 def scales_of(event: AggregatedBatches, choice: int) -> list[float]:

@@ -56,7 +56,7 @@ async def _tell(service: Service, request: CheckedRequest, told: NewOutcome, fie
 
 
 _OTHER_KIND = {
-    False: "is not taken: this product's trust is local, and its customers' devices send reports",
+    False: "is not taken: this product's trust is not central, and its customers' devices send reports",
     True: "is not taken: this product's trust is central, and its shop tells outcomes",
 }
 CALLS = (

@@ -148,10 +148,11 @@ def new_quote(
 
 
 def _unread(priced: PricedProduct, body: QuoteRequest) -> bytes:
-    """In place of a context, where trust is local: which belief the device is asked by. Nothing, where none asks."""
+    """In place of a context, where a device prices: which belief it is asked by. Nothing, where none asks."""
     for field in ("attributes", "context"):
         if getattr(body, field) is not None:
-            raise problems.invalid(field, "must not be given: this product's trust is local, and its devices keep it")
+            why = f"this product's trust is {priced.product.trust}, and its devices keep it"
+            raise problems.invalid(field, f"must not be given: {why}")
     return asked_by(priced.version) if priced.personal else b""
 
 

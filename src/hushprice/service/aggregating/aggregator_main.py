@@ -1,0 +1,56 @@
+"""An aggregator's process: its key, its file, its address."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import uvloop
+
+from hushprice import toml_file
+from hushprice.errors import InvalidInput
+from hushprice.privacy.certificates import signing
+from hushprice.service.aggregating.aggregator_store import AggregatorStore
+from hushprice.service.aggregating.application import AggregatorApplication
+from hushprice.service.http import server, sockets
+from hushprice.service.shared import config, logs
+from hushprice.trust.shares import Promise
+
+
+def promises_in(path: Path) -> dict[str, Promise]:
+    """A table a product, with the numbers of its `promise` in GET /v1/products/{name}/belief."""
+    with toml_file.named("promises", path):
+        try:
+            found = msgspec.convert(toml_file.read(path), dict[str, Promise], strict=False)
+        except msgspec.ValidationError as problem:
+            raise InvalidInput(str(problem)) from None
+        if not found:
+            raise InvalidInput("there must be a table a product, got none")
+        return found
+
+
+def run(*, promises: Path, store: Path, host: str, port: int, say: Callable[[str], None]) -> None:
+    """Aggregate until a signal ends it."""
+    logs.set_up("text", "aggregator")
+    notes = config.read(None, {}, {}).own_dir
+    notes.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = Path(f"{store}.signing.pem")
+    if not file.exists():
+        signing.new_key(file)
+    key = signing.read_key(file)
+    with sockets.listen(host, port, "port") as listening:
+        opened = AggregatorStore(store, promises_in(promises), notes=notes)
+        application = AggregatorApplication(opened, key)
+
+        async def main() -> None:
+            stop = asyncio.Event()
+            server.on_signals(stop)
+            told = f"aggregating at {sockets.address(listening)}, with the key {signing.public_half(key)}"
+            await server.serve(application, listening, started=lambda: say(told), stop=stop)
+
+        uvloop.run(main())
+        opened.close()
+    os._exit(0)  # everything is stored

@@ -1,0 +1,242 @@
+"""An aggregator's file. Every step is one transaction, so that a crash leaves a batch published with its noise, or not.
+
+Noise is drawn once for a batch: its total is stored before anybody is told, and told again from there. A file that is
+older than what was published from it (a restored backup) has shares in it that were added up already: the note, which
+lies elsewhere, says so, and then all that wait are dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hushprice.errors import HushpriceError, InvalidInput, first_line
+from hushprice.noise import System
+from hushprice.policies.cautious.pricing.asked import grids_of_choice
+from hushprice.policies.cautious.private.aggregator import Aggregator, promised, scales_of
+from hushprice.privacy.events import AggregatedBatches
+from hushprice.service.shared.aggregator_messages import Agreed, BatchOver, Share, ShareTaken, digest_of, ids_of
+from hushprice.service.shared.durable_file import replace_file
+from hushprice.trust import shares
+from hushprice.trust.shares import Promise
+
+MOST_WAITING = 1 << 22  # shares of a product that are in no batch yet
+_APPLICATION = 0x68757361  # "husa"
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS identity (id TEXT NOT NULL)",
+    """CREATE TABLE IF NOT EXISTS product (
+        name TEXT PRIMARY KEY, promise BLOB NOT NULL, published INTEGER NOT NULL DEFAULT 0,
+        waiting INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS share (
+        product TEXT NOT NULL, quote BLOB NOT NULL, choice INTEGER, words TEXT, batch TEXT,
+        held INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (product, quote)) WITHOUT ROWID""",
+    "CREATE INDEX IF NOT EXISTS share_of_batch ON share (batch)",
+    """CREATE TABLE IF NOT EXISTS batch (
+        name TEXT PRIMARY KEY, product TEXT NOT NULL, choice INTEGER NOT NULL, agreed TEXT, words TEXT)
+        WITHOUT ROWID""",
+)
+_DROP = """UPDATE share SET words = NULL, held = 0, batch = ifnull(batch, '') WHERE product = ? AND words IS NOT NULL"""
+_log = logging.getLogger("hushprice.service")
+
+
+class NotAgreed(HushpriceError):
+    """What is asked of a batch does not fit what was asked before; or a share another that came before."""
+
+
+class _Kept(NamedTuple):
+    promise: Promise
+    event: AggregatedBatches
+
+
+class AggregatorStore:
+    """Shares that wait, batches, and totals: of products whose promises are kept here."""
+
+    def __init__(
+        self, path: Path, products: Mapping[str, Promise], *, notes: Path, source: System | None = None
+    ) -> None:
+        self._source = System() if source is None else source
+        self._products = {name: _Kept(promise, promised(promise)) for name, promise in products.items()}
+        try:
+            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._open()
+        except sqlite3.Error as problem:
+            raise InvalidInput(f"store: {path} cannot be used: {first_line(problem)}") from None
+        path.chmod(0o600)
+        ((identity,),) = self._connection.execute("SELECT id FROM identity")
+        self._note = notes / f"aggregated-{identity}.json"
+        self._drop_what_was_published()
+
+    @property
+    def promises(self) -> dict[str, Promise]:
+        """Of all products."""
+        return {name: kept.promise for name, kept in self._products.items()}
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def receive(self, share: Share) -> ShareTaken:
+        """Keep a device's share until its batch is over; the same one again is taken for the same."""
+        event = self._check_share(share)
+        words, quote = shares.read(share.words), bytes.fromhex(share.quote)
+        if len(words) != len(scales_of(event, share.choice)):
+            raise InvalidInput(f"words must be {len(scales_of(event, share.choice))} numbers, got {len(words)}")
+        with self._writing() as connection:
+            found = self._row("SELECT words, batch FROM share WHERE product = ? AND quote = ?", share.product, quote)
+            if found is not None:
+                if found[1] is not None:
+                    return ShareTaken("late")
+                if found[0] != share.words:
+                    raise NotAgreed("another share came for this quote before")
+                return ShareTaken("recorded", repeat=True)
+            (waiting,) = connection.execute(
+                "UPDATE product SET waiting = waiting + 1 WHERE name = ? RETURNING waiting", (share.product,)
+            ).fetchone()
+            if waiting > MOST_WAITING:
+                raise NotAgreed("too many shares wait for a batch")
+            given = (share.product, quote, share.choice, share.words)
+            connection.execute("INSERT INTO share (product, quote, choice, words) VALUES (?, ?, ?, ?)", given)
+        return ShareTaken("recorded")
+
+    def over(self, batch: BatchOver) -> str:
+        """The ids of the reports that are here; from now on no share enters the batch. Asked again, the same ones."""
+        event = self._event(batch.product)
+        if not 0 <= batch.choice < len(event.scales):
+            raise InvalidInput(f"choice must be one of the {len(event.scales)} there are, got {batch.choice}")
+        name = batch.name
+        with self._writing() as connection:
+            if self._row("SELECT 1 FROM batch WHERE name = ?", name) is None:
+                connection.execute(
+                    "INSERT INTO batch (name, product, choice) VALUES (?, ?, ?)", (name, batch.product, batch.choice)
+                )
+                for quote in ids_of(batch.quotes):
+                    self._enter(batch, name, quote)
+            rows = connection.execute("SELECT quote FROM share WHERE batch = ? AND held", (name,))
+            held = {quote for (quote,) in rows}
+        return "".join(quote.hex() for quote in ids_of(batch.quotes) if quote in held)
+
+    def publish(self, asked: Agreed) -> tuple[str, str]:
+        """The digest of the agreed reports and the total of their shares, with noise: the first time it is drawn."""
+        event, agreed = self._event(asked.product), digest_of(asked.quotes)
+        with self._writing() as connection:
+            found = self._row(
+                "SELECT choice, agreed, words FROM batch WHERE name = ? AND product = ?", asked.batch, asked.product
+            )
+            if found is None:
+                raise NotAgreed("no batch of this name is over")
+            choice, before, words = found
+            if words is None:
+                words = self._total(event, choice, asked)
+                connection.execute(
+                    "UPDATE batch SET agreed = ?, words = ? WHERE name = ?", (agreed, words, asked.batch)
+                )
+                connection.execute("UPDATE share SET words = NULL WHERE batch = ?", (asked.batch,))
+                connection.execute("UPDATE product SET published = published + 1 WHERE name = ?", (asked.product,))
+                _log.info("product %s: a total of %d reports is out", asked.product, len(asked.quotes) // 32)
+            elif before != agreed:
+                raise NotAgreed("the batch is out, of other reports")
+        self._write_note()  # before anybody is told
+        return agreed, words
+
+    def _total(self, event: AggregatedBatches, choice: int, asked: Agreed) -> str:
+        rows = self._connection.execute("SELECT quote, words FROM share WHERE batch = ? AND held", (asked.batch,))
+        here, adding = dict(rows.fetchall()), Aggregator(event=event, source=self._source)
+        for quote in set(ids_of(asked.quotes)):
+            if here.get(quote) is None:
+                raise NotAgreed("a report is agreed on that is not here")
+            adding.receive(quote.hex(), shares.read(here[quote]))
+        return shares.written(adding.publish(choice, adding.received))
+
+    def _enter(self, batch: BatchOver, name: str, quote: bytes) -> None:
+        """Put a report into the batch that is over, if it is here, is in no other and was made for this choice."""
+        found = self._row("SELECT choice, batch FROM share WHERE product = ? AND quote = ?", batch.product, quote)
+        if found is None:
+            row = (batch.product, quote, name)
+            self._connection.execute("INSERT INTO share (product, quote, batch) VALUES (?, ?, ?)", row)
+        elif found[1] is None:
+            fits = found[0] == batch.choice
+            self._connection.execute(
+                "UPDATE share SET batch = ?, held = ?, words = iif(?, words, NULL) WHERE product = ? AND quote = ?",
+                (name, fits, fits, batch.product, quote),
+            )
+            self._connection.execute("UPDATE product SET waiting = waiting - 1 WHERE name = ?", (batch.product,))
+
+    def _check_share(self, share: Share) -> AggregatedBatches:
+        """Refuse a share of numbers that were bounded or rounded otherwise than the noise was bought for."""
+        event = self._event(share.product)
+        if not 0 <= share.choice < len(event.scales):
+            raise InvalidInput(f"choice must be one of the {len(event.scales)} there are, got {share.choice}")
+        kept = {"least": event.least, "most": event.most, "grids": grids_of_choice(event, share.choice)}
+        for field, own in kept.items():
+            if getattr(share, field) != own:
+                raise InvalidInput(f"{field} must be what this aggregator promises noise for, {own!r}")
+        return event
+
+    def _event(self, product: str) -> AggregatedBatches:
+        kept = self._products.get(product)
+        if kept is None:
+            raise InvalidInput("product must be one that this aggregator has a promise of")
+        return kept.event
+
+    def _open(self) -> None:
+        connection = self._connection
+        for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "busy_timeout = 5000"):
+            connection.execute(f"PRAGMA {setting}")
+        with self._writing():
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            if application not in (0, _APPLICATION):
+                raise InvalidInput("store: it is a database of another program")
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            for statement in _SCHEMA:
+                connection.execute(statement)
+            if connection.execute("SELECT 1 FROM identity").fetchone() is None:
+                connection.execute("INSERT INTO identity VALUES (?)", (secrets.token_hex(16),))
+            for name, kept in self._products.items():
+                self._add_product(name, msgspec.json.encode(kept.promise))
+
+    def _add_product(self, name: str, promise: bytes) -> None:
+        found = self._row("SELECT promise FROM product WHERE name = ?", name)
+        if found is None:
+            self._connection.execute("INSERT INTO product (name, promise) VALUES (?, ?)", (name, promise))
+        elif found[0] != promise:
+            raise InvalidInput(f"the promise of product {name!r} must stay what it was: {found[0].decode()}")
+
+    def _drop_what_was_published(self) -> None:
+        """Where the note knows of more totals than the file, or is lost: shares that wait may be in one of them."""
+        noted = msgspec.json.decode(self._note.read_bytes(), type=dict[str, int]) if self._note.exists() else None
+        with self._writing() as connection:
+            for name, published in connection.execute("SELECT name, published FROM product").fetchall():
+                known = published + 1 if noted is None and published else (noted or {}).get(name, 0)
+                if known > published:
+                    _log.warning("product %s: the store or its note is an older one; waiting shares are dropped", name)
+                    connection.execute(_DROP, (name,))
+                    connection.execute("UPDATE product SET waiting = 0, published = ? WHERE name = ?", (known, name))
+        self._write_note()
+
+    def _write_note(self) -> None:
+        rows = self._connection.execute("SELECT name, published FROM product")
+        replace_file(self._note, msgspec.json.encode(dict(rows.fetchall())))
+
+    def _row(self, query: str, *values: object) -> tuple[Any, ...] | None:
+        found: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
+        return found
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._connection
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def __repr__(self) -> str:
+        return "AggregatorStore(<sensitive>)"

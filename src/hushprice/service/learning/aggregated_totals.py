@@ -1,0 +1,69 @@
+"""The totals of a batch from the two aggregators: which reports both have, and what both publish of these.
+
+Asked again after a failure, or by a learner that was restored, they answer the same. What is not what was asked for,
+or is not signed by whom the product names, is refused: the batch then stays open, and nothing is learned.
+"""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from hushprice.errors import HushpriceError
+from hushprice.service.shared.aggregator_messages import Agreed, BatchOver, Received, Total, digest_of, ids_of
+from hushprice.service.shared.product import AggregatorAddress
+from hushprice.trust import shares
+
+TIMEOUT = 5.0  # seconds
+_LARGEST = 160 * 1024 * 1024
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_Answered = TypeVar("_Answered")
+
+
+class TotalsNotOut(HushpriceError):
+    """An aggregator did not answer, or not with what was asked for."""
+
+
+class Totals(NamedTuple):
+    """What both published, and of how many reports."""
+
+    first: list[int]
+    second: list[int]
+    reports: int
+
+
+def collect(both: Sequence[AggregatorAddress], batch: BatchOver) -> Totals:
+    """The two totals of a batch that is over."""
+    received = [set(ids_of(_ask(each, "/v1/batches", batch, Received).quotes)) for each in both]
+    agreed = [quote for quote in ids_of(batch.quotes) if all(quote in each for each in received)]
+    asked = Agreed(product=batch.product, batch=batch.name, quotes=b"".join(agreed).hex())
+    first, second = (_total(each, asked) for each in both)
+    return Totals(first, second, len(agreed))
+
+
+def _total(aggregator: AggregatorAddress, asked: Agreed) -> list[int]:
+    total = _ask(aggregator, "/v1/totals", asked, Total)
+    if (total.product, total.batch, total.agreed) != (asked.product, asked.batch, digest_of(asked.quotes)):
+        raise TotalsNotOut("an aggregator published a total of something else")
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(aggregator.key))
+        key.verify(bytes.fromhex(total.signature), total.signed())
+    except (InvalidSignature, ValueError):
+        raise TotalsNotOut("a total is not signed by the aggregator that the product names") from None
+    return shares.read(total.words)
+
+
+def _ask(aggregator: AggregatorAddress, path: str, body: Any, kind: type[_Answered]) -> _Answered:
+    request = urllib.request.Request(
+        aggregator.url.rstrip("/") + path, msgspec.json.encode(body), {"Content-Type": "application/json"}
+    )
+    try:
+        with _OPENER.open(request, timeout=TIMEOUT) as answer:
+            return msgspec.json.decode(answer.read(_LARGEST), type=kind)
+    except (OSError, ValueError) as problem:
+        raise TotalsNotOut(f"an aggregator did not answer as it should: {type(problem).__name__}") from None
