@@ -28,7 +28,7 @@ def aggregator(
 
     Examples:
 
-    \\b
+    \b
       hushprice aggregator --promises promises.toml
       hushprice aggregator --promises promises.toml --store /var/lib/one.db --port 8791
     """

@@ -30,6 +30,7 @@ ONLY_A_SERVICE = {
     "retention_days",
     "rules",
     "trust",
+    "aggregators",
     "policy",
     "features",  # of policy noisy-newton
     "family",

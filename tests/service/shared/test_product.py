@@ -127,7 +127,7 @@ def test_every_field_is_checked_or_free() -> None:
         "name", "currency", "ceiling", "schema", "contexts", "decimals", "unit_cost", "reference_price", "epsilon",
         "delta", "horizon", "policy", "features", "family", "slope", "bound", "quote_seconds", "outcome_seconds",
         "holdout", "records_per_customer", "retention_days", "rules", "conversion", "floor", "elasticity",
-        "step", "ending", "risk", "most", "prior", "trust",
+        "step", "ending", "risk", "most", "prior", "trust", "aggregators",
     }  # fmt: skip
 
 
