@@ -9,18 +9,20 @@ The device makes the price, shows it, and later gives one bit for the shop's ser
     report = device.report(belief, quote, purchased=True)
     client.send_report(quote, report)                                         # in the shop again
 
-Where trust is aggregated it is a `SharingDevice`, and what leaves it goes to `Aggregators`, past the shop.
+A product that declares attributes is told them by name: `Device(attributes={"age": 41}, epsilon=1.0)`. Where trust is
+aggregated it is a `SharingDevice`, and what leaves it goes to `Aggregators`, past the shop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from hushprice.client.answers import Quote
 from hushprice.errors import InvalidInput
-from hushprice.trust import bits, shares
+from hushprice.trust import attributes, bits, shares
 from hushprice.trust.question import Question, Record
 from hushprice.trust.shares import Grids
 from hushprice.trust.till import Till
@@ -41,6 +43,11 @@ class Belief(msgspec.Struct, frozen=True):
     keep: float | None = None  # trust local
     choice: int | None = None  # trust aggregated, like the grids
     grids: Grids | None = None
+    schema: dict[str, Any] | None = None  # of named attributes, where the product declares them
+
+    def context_of(self, context: Sequence[float], customer: Mapping[str, object]) -> Sequence[float]:
+        """The entries that stand for a customer; those that were given, where no attributes are declared."""
+        return context if self.schema is None else attributes.encode(attributes.declared(self.schema), customer)
 
     def __post_init__(self) -> None:
         """Refuse numbers at which arithmetic fails for some customers: that no report comes would tell of them."""
@@ -49,6 +56,8 @@ class Belief(msgspec.Struct, frozen=True):
         sizes += (asked.move, self.most)
         if not all(abs(size) <= _LARGEST for size in sizes) or 0.0 < abs(asked.step) < _FINEST or not self.most > 0.0:
             raise InvalidInput(f"belief must be of numbers up to {_LARGEST:g}, and of steps above {_FINEST:g}")
+        if self.schema is not None and len(self.context_of((), {})) != asked.contexts:
+            raise InvalidInput(f"belief must have a schema of {asked.contexts} entries")
 
 
 class DeviceReport(msgspec.Struct, frozen=True):
@@ -61,22 +70,28 @@ class DeviceReport(msgspec.Struct, frozen=True):
 class _Priced:
     """What a customer is like, and the price that follows from it."""
 
-    def __init__(self, context: Sequence[float]) -> None:
-        self._context = tuple(context)
+    def __init__(self, context: Sequence[float], customer: Mapping[str, object] | None) -> None:
+        self._given, self._customer = tuple(context), dict(customer or {})
+
+    def _context(self, belief: Belief) -> Sequence[float]:
+        return belief.context_of(self._given, self._customer)
 
     def price(self, belief: Belief, quote: Quote) -> float:
         """What to show, and to charge: the quote's own price where the belief is not the one it names."""
         if not _asked(belief, quote):
             return quote.price
-        return belief.till.amount(belief.till.charged(belief.question.price(self._context, float(quote.coin or 0))))
+        return belief.till.amount(
+            belief.till.charged(belief.question.price(self._context(belief), float(quote.coin or 0)))
+        )
 
     def _record(self, belief: Belief, quote: Quote, purchased: bool | None, quantity: float | None) -> Record:
         """At the price that the belief led to, to the last digit: the one that was shown is not needed."""
         if (purchased is None) == (quantity is None):
             raise InvalidInput("a report needs either purchased or quantity")
         coin, demand = float(quote.coin or 0), float(purchased if quantity is None else quantity)  # type: ignore[arg-type]
-        price = belief.question.price(self._context, coin) if _asked(belief, quote) else 0.0
-        return Record(self._context, coin, price, demand / belief.most)
+        context = self._context(belief)
+        price = belief.question.price(context, coin) if _asked(belief, quote) else 0.0
+        return Record(context, coin, price, demand / belief.most)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(<sensitive>)"
@@ -89,8 +104,15 @@ class Device(_Priced):
     asked again for it the device says the same bit: a second draw would tell more.
     """
 
-    def __init__(self, context: Sequence[float] = (), *, epsilon: float, reports: int = 1) -> None:
-        super().__init__(context)
+    def __init__(
+        self,
+        context: Sequence[float] = (),
+        *,
+        epsilon: float,
+        attributes: Mapping[str, object] | None = None,
+        reports: int = 1,
+    ) -> None:
+        super().__init__(context, attributes)
         self._keep = bits.keep_of(epsilon)
         self._left = reports
         self._said: dict[str, DeviceReport] = {}
@@ -137,8 +159,10 @@ class SharingDevice(_Priced):
     aggregator refuses what its noise was not bought for. A quote gets one report: asked again, the same two shares.
     """
 
-    def __init__(self, context: Sequence[float] = (), *, reports: int = 1) -> None:
-        super().__init__(context)
+    def __init__(
+        self, context: Sequence[float] = (), *, attributes: Mapping[str, object] | None = None, reports: int = 1
+    ) -> None:
+        super().__init__(context, attributes)
         self._left = reports
         self._said: dict[str, DeviceShares] = {}
 

@@ -96,6 +96,31 @@ def test_what_tells_of_a_customer_is_refused_by_the_field(either: Running, shop:
     assert "coin" not in either.client("shop").post("/v1/quotes", json={"product": "scarf", "context": [0, 0]}).json()
 
 
+MEMBERS = {
+    "attributes": [{"kind": "boolean", "name": "member"}, {"kind": "number", "name": "age", "low": 0, "high": 9}]
+}
+
+
+def test_a_device_knows_its_attributes_by_name(either: Running, shop: Client) -> None:
+    """Those that it cannot read count as missing: a price and a report come all the same."""
+    made = either.client("admin").post("/v1/products", json=TEA | {"name": "hat", "contexts": None, "schema": MEMBERS})
+    assert made.status_code == 201, made.text
+    belief, quote = shop.belief("hat"), shop.quote_for_device("hat")
+    moved = replace(belief.question, move=1.0, spread=0.0, theta=(0.0, 0.3, -0.4, 0.0, 0.0, 0.0))
+    belief = msgspec.structs.replace(belief, question=moved)
+    named = Device(attributes={"member": True, "age": 4.5}, epsilon=4.0)
+    asked = belief.till.amount(belief.till.charged(belief.question.price([1.0, 0.0], float(quote.coin or 0))))
+    other = belief.till.amount(belief.till.charged(belief.question.price([0.0, 0.0], float(quote.coin or 0))))
+    assert named.price(belief, quote) == asked != other
+    assert Device(attributes={"member": "yes"}, epsilon=4.0).price(belief, quote) == other
+    assert Device(epsilon=4.0).price(belief, quote) == other
+    assert shop.send_report(quote, named.report(belief, quote, purchased=True)) == Outcome("recorded")
+    with pytest.raises(InvalidInput, match="a schema of 2 entries"):
+        msgspec.structs.replace(belief, schema={"attributes": MEMBERS["attributes"][:1]})
+    with pytest.raises(Refused, match="devices keep it"):
+        shop.quote("hat", {"member": True, "age": 1.0})
+
+
 def test_a_batch_and_a_repeated_quote_have_coins(either: Running, shop: Client) -> None:
     asked = either.client("shop").post("/v1/quotes/batch", json={"quotes": [{"product": "tea"}] * 20}).json()["quotes"]
     assert {each["coin"] for each in asked} == {-1, 1}
@@ -117,7 +142,6 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"trust": "shuffle"}, "no shuffler"),
     ({"trust": "nobody"}, "trust"),
     ({"holdout": 0.1}, "holdout"),
-    ({"contexts": None, "schema": {"attributes": [{"kind": "boolean", "name": "member"}]}}, "schema"),
     ({"policy": "fixed", "conversion": None, "floor": None}, "trust is for policy"),
 ]
 

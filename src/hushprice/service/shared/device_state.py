@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -39,6 +39,9 @@ class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
     grids: Annotated[Grids | None, Meta(description="aggregated: numbers are multiples of 2^-these")] = None
     promise: Annotated[Promise | None, Meta(description="aggregated: what each aggregator holds to")] = None
     aggregators: tuple[AggregatorAddress, AggregatorAddress] | None = None
+    schema: Annotated[
+        dict[str, Any] | None, Meta(description="of named attributes; what a device cannot read counts as missing")
+    ] = None
     mark: Mark = ""
 
 
@@ -71,6 +74,7 @@ def device_state(product: Product, policy: CautiousPolicy, quoter: CautiousQuote
         grids=None if apart else asked.grids_of(quoter),
         promise=None if apart else asked.promise_of(quoter),
         aggregators=product.aggregators,
+        schema=product.schema,
         most=policy.product.most,
         question=asked.question_of(quoter),
         till=till,

@@ -137,8 +137,6 @@ def _check_trust(product: Product) -> None:
         return
     if product.policy != PRODUCT_POLICY:
         raise InvalidInput(f"trust is for policy {PRODUCT_POLICY!r}, got {trust!r} for policy {product.policy!r}")
-    if product.schema is not None:
-        raise InvalidInput(f"schema must not be given where trust is {trust!r}: say contexts, the numbers a device has")
     if product.holdout > 0.0:
         raise InvalidInput(
             f"holdout must be 0 where trust is {trust!r}: devices are not told of it, got {product.holdout}"
