@@ -29,13 +29,6 @@ class Attribute(NamedTuple):
     levels: tuple[str, ...] = ()
 
     @property
-    def width(self) -> int:
-        """Entries of a context."""
-        if self.kind == "category":
-            return len(self.levels) - 1
-        return 2 if self.flag_missing else 1
-
-    @property
     def sound(self) -> bool:
         """Can it be encoded for every customer?"""
         if self.kind == "category":
@@ -45,11 +38,11 @@ class Attribute(NamedTuple):
     def encode(self, value: object) -> list[float]:
         """Entries in [-1, 1], whatever the value is."""
         if self.kind == "number":
-            given = _number(value)
+            given, entries = _number(value), 1 + self.flag_missing
             if given is None:
-                return [0.0, 1.0][: self.width]
+                return [0.0, 1.0][:entries]
             inside = min(max(given, self.low), self.high)
-            return [2.0 * ((inside - self.low) / (self.high - self.low)) - 1.0, 0.0][: self.width]
+            return [2.0 * ((inside - self.low) / (self.high - self.low)) - 1.0, 0.0][:entries]
         if self.kind == "boolean":
             return [1.0 if value is True else -1.0 if value is False else 0.0]
         level = value if isinstance(value, str) and value in self.levels else _OTHER
