@@ -132,7 +132,7 @@ def test_trust_models_are_compared_in_a_shop(folder: Path, call: Callable) -> No
     for part in ("of staying", "local", "epsilon 1, delta 2.2e-05"):
         assert part in out
     for wrong, message in (
-        ("compare --trust local", "trust is for a product; --product is missing"),
+        ("compare --trust local", "trust is for policy 'cautious', which prices a product; --product is missing"),
         ("compare --world both.toml", "world is for a product; --product is missing"),
         (f"{line} --trust local --policy thompson", "trust is for policy 'cautious', got ['local'] without it"),
         (f"{line} --dimension 3", "dimension is for markets, not for a product in a world, got 3"),

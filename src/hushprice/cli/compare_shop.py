@@ -24,8 +24,9 @@ def run(context: typer.Context, product_file: Path | None, world_file: Path | No
 
     given = context.params
     if product_file is None:
-        option = "trust" if world_file is None else "world"
-        raise InvalidInput(f"{option} is for a product; --product is missing, got {given[option]!r}")
+        of = "a product" if world_file is not None else f"policy {PRODUCT_POLICY!r}, which prices a product"
+        option = "world" if world_file is not None else "trust"
+        raise InvalidInput(f"{option} is for {of}; --product is missing, got {given[option]!r}")
     for name in given:
         if options.was_given(context, name) and name not in _READ:
             raise InvalidInput(f"{name} is for markets, not for a product in a world, got {given[name]!r}")

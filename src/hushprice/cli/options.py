@@ -162,7 +162,8 @@ Trust = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="For policy cautious: who may see a record. central (the shop), local (nobody), shuffle, aggregated.",
+        help="For policy cautious, which prices a product: who may see a record. central (the shop), local (nobody), "
+        "shuffle, aggregated. Policies of markets have no trust models.",
     ),
 ]
 Printed = Annotated[Format, typer.Option("--format", help="How to print the result.")]

@@ -64,6 +64,15 @@ def test_a_release_appears_while_the_page_is_open(service: Any, visit: Any, ride
     assert page.locator("#timeline .mark-score").count() >= 1
 
 
+def test_a_product_says_whom_its_customers_trust(service: Any, visit: Any) -> None:
+    shop = {"conversion": 0.1, "floor": 20.0, "ceiling": 30.0, "reference_price": 25.0, "contexts": 2, "slope": None}
+    service.product(**shop, name="tea", trust="local")
+    tab = visit()
+    page = tab.open(f"{service.url}/#tea")
+    tab.until("#summary .facts", "trust local: nobody but a customer's own device sees a record")
+    assert page.locator("#summary .facts .tag").first.text_content() == "public"
+
+
 def test_the_price_map_is_read_with_the_keyboard_alone(shop: Any, visit: Any) -> None:
     tab = visit()
     page = tab.open(f"{shop.url}/#ride")

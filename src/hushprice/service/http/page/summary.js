@@ -11,6 +11,12 @@ const FACTS = [
   ["spent", "Budget spent", "public"],
 ];
 
+const TRUST = {
+  central: "customers trust the shop, which holds their records",
+  local: "nobody but a customer's own device sees a record: it makes the price, and sends one bit",
+  aggregated: "nobody but a customer's own device sees a record, while one of two aggregators is honest",
+};
+
 export function createSummary() {
   const name = h("h1", { id: "product-name" });
   const status = h("span", { class: "pill" });
@@ -39,7 +45,7 @@ export function createSummary() {
       `prices up to ${inCurrency(product.ceiling)}`,
       `reference price ${inCurrency(product.reference_price)}`,
     ];
-    parts.push(`policy ${product.policy}`, `trust ${product.trust}`);
+    parts.push(`policy ${product.policy}`, `trust ${product.trust}: ${TRUST[product.trust]}`);
     setText(declared, parts.join("  ·  "));
     const told = Number.isFinite(product.unit_cost); // to an admin only
     setText(cost, told ? `  ·  unit cost ${inCurrency(product.unit_cost)} ` : "");
