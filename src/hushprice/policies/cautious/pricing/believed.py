@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from scipy.special import expit
-
-from hushprice.policies.cautious.pricing.shop_model import ShopModel
+from hushprice.policies.cautious.pricing.shop_model import ShopModel, chances
 from hushprice.types import FloatArray
 
 _GRID = 9  # common prices looked at; the best lies between them
@@ -21,7 +19,7 @@ class Believed:
         self._covariance = covariance
         self._customers = customers
         self.level, self.response = model.lines(means, customers)
-        self._here = expit(self.level)
+        self._here = chances(self.level.copy())
         self._staying = model.margin * self._here.mean(axis=1)
         self._spread_here = self._here * (1.0 - self._here) @ customers
 
@@ -34,13 +32,12 @@ class Believed:
     def best_common(self) -> FloatArray:
         """For everybody alike: a column."""
         model, grid = self._model, np.linspace(self._model.lowest, self._model.highest, _GRID)
-        earned = np.stack([model.earned(self.level, self.response, price) for price in grid], axis=-1)
-        return _peaks(grid, earned)[:, None]
+        return _peaks(grid, model.earned(self.level, self.response, grid[:, None, None]).T)[:, None]
 
     def gains(self, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What these prices gain over staying, as a share of it, and how that depends on theta."""
         margin, customers, scale = self._model.margin, self._customers, 1.0 / len(self._customers)
-        there = expit(self.level - self.response * prices)
+        there = chances(self.level - self.response * prices)
         earned = (margin + prices) * there
         gain = earned.mean(axis=1) / self._staying - 1.0
         moved = earned * (1.0 - there)

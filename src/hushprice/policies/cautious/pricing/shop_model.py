@@ -113,14 +113,18 @@ class ShopModel:
 
     def earned(self, level: FloatArray, response: FloatArray, price: FloatArray | float) -> FloatArray:
         """Mean earnings of a visit over the customers (the last axis), in units of reach."""
-        # 1 / (1 + exp(-odds)) in place: three times as fast as SciPy's, and the last digit apart. Plans ask this most.
-        odds = response * price
-        odds -= level
-        np.minimum(odds, _LARGEST, out=odds)
-        np.exp(odds, out=odds)
-        odds += 1.0
-        np.divide(self.margin + price, odds, out=odds)
-        return np.asarray(odds.mean(axis=-1))
+        earned = chances(level - response * price)
+        earned *= self.margin + price
+        return np.asarray(np.add.reduce(earned, axis=-1) / earned.shape[-1])  # mean() takes twice as long
+
+
+def chances(odds: FloatArray) -> FloatArray:
+    """1 / (1 + exp(-odds)), in place: three times as fast as SciPy's, and the last digit apart. Plans ask this most."""
+    np.negative(odds, out=odds)
+    np.minimum(odds, _LARGEST, out=odds)
+    np.exp(odds, out=odds)
+    odds += 1.0
+    return np.reciprocal(odds, out=odds)
 
 
 def model_of(product: Product) -> ShopModel:
