@@ -16,8 +16,8 @@ import pytest
 
 from hushprice.errors import InvalidInput
 from hushprice.noise import Tape
+from hushprice.policies.cautious.pricing.asked import question_of
 from hushprice.policies.cautious.pricing.belief import Rule
-from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING
 from hushprice.policies.cautious.pricing.population import described
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.pricing.shop_model import model_of
@@ -37,35 +37,22 @@ def rules_of(contexts: int, step: float | None = None) -> CautiousRules:
     return cautious(EpsilonDelta(1.0, 1e-9), model=model_of(product), risk=0.02, horizon=10_000)
 
 
-def question_of(rules: CautiousRules, theta: np.ndarray, rule: Rule) -> Question:
-    model = rules.model
-    return Question(
-        contexts=model.contexts,
-        theta=tuple(theta.tolist()),
-        margin=model.margin,
-        level=model.level,
-        response=model.response,
-        lowest=model.lowest,
-        highest=model.highest,
-        step=model.step,
-        least=model.least,
-        most=model.most,
-        move=rule.move,
-        spread=rule.spread,
-        share=SHARES[rule.choice],
-        watching=rule.choice == WATCHING,
-    )
+RULES = {"half way": (0.5, 0.0), "own prices": (1.0, 0.0), "one price": (0.0, -0.3), "the ceiling": (0.0, 0.9)}
 
 
+@pytest.mark.parametrize("where", RULES)
 @pytest.mark.parametrize(("contexts", "choice", "step"), [(0, 0, None), (1, 1, None), (3, 2, 0.5), (4, 3, None)])
-def test_a_device_prices_and_adds_what_the_policy_does(contexts: int, choice: int, step: float | None) -> None:
+def test_a_device_prices_and_adds_what_the_policy_does(
+    contexts: int, choice: int, step: float | None, where: str
+) -> None:
     rng, rules = np.random.default_rng(contexts), rules_of(contexts, step)
     theta = rng.normal(size=rules.model.size)
-    rule = Rule(count=100, move=0.5, spread=rules.model.fitting(0.2), choice=choice)
+    (move, offset), spread = RULES[where], rules.model.fitting(0.2)
+    rule = Rule(count=100, move=move, spread=spread, choice=choice, offset=offset)
     quoter = CautiousQuoter(rules, rule)
     object.__setattr__(quoter.belief, "theta", theta)
     learner = CautiousLearner(rules=rules, source=Tape(1, 0), choice=choice)
-    asked = question_of(rules, theta, rule)
+    asked = question_of(quoter)
     x, y = rng.uniform(-1.2, 1.2, (50, contexts)), rng.uniform(-0.1, 1.1, 50)
     coins, apart = rng.choice([-1.0, 1.0], 50), rng.random(50) < 0.3
     prices = quoter.relative_prices(np.clip(x, -1.0, 1.0), coins)
@@ -91,7 +78,7 @@ def test_the_best_price_is_where_earnings_are_largest() -> None:
 
 def test_what_cannot_be_read_adds_nothing() -> None:
     rules = rules_of(2)
-    asked = question_of(rules, np.zeros(rules.model.size), Rule(count=1, move=0.0, spread=0.1, choice=1))
+    asked = question_of(CautiousQuoter(rules, Rule(count=1, move=0.0, spread=0.1, choice=1)))
     for record in (Record([math.nan, 0.0], 1.0, 0.0, 1.0), Record([0.0, 0.0], 1.0, 0.0, math.inf)):
         assert not any(itertools.chain(*contribution(asked, record)))
     assert asked.read([math.nan, 3.0]) == (0.0, 1.0)

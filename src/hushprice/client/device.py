@@ -53,7 +53,7 @@ class Belief(msgspec.Struct, frozen=True):
         """Refuse numbers at which arithmetic fails for some customers: that no report comes would tell of them."""
         asked = self.question
         sizes = (*asked.theta, asked.margin, asked.level, asked.response, asked.lowest, asked.highest, asked.spread)
-        sizes += (asked.move, self.most)
+        sizes += (asked.move, asked.offset, self.most)
         if not all(abs(size) <= _LARGEST for size in sizes) or 0.0 < abs(asked.step) < _FINEST or not self.most > 0.0:
             raise InvalidInput(f"belief must be of numbers up to {_LARGEST:g}, and of steps above {_FINEST:g}")
         if self.schema is not None and len(self.context_of((), {})) != asked.contexts:

@@ -40,12 +40,13 @@ class Question:
     most: float = 1.0
     move: float = 0.0  # share of the way from today's price to the believed best one
     spread: float = 0.0  # a fair coin puts the price so much above or below
+    offset: float = 0.0  # and so much for everybody alike, before that
     share: float = 0.0  # of what is asked that is about attributes: a public choice of the batch
     watching: bool = False  # are all on one side, whatever their coin?
 
     def __post_init__(self) -> None:
         numbers = (*self.theta, self.margin, self.level, self.response, self.lowest, self.highest, self.step)
-        numbers += (self.least, self.most, self.move, self.spread, self.share)
+        numbers += (self.least, self.most, self.move, self.spread, self.offset, self.share)
         if not all(math.isfinite(number) for number in numbers):
             raise InvalidInput(f"a question must be of finite numbers, got {self}")
         if self.contexts < 0 or len(self.theta) != 2 * (self.contexts + 1):
@@ -69,11 +70,16 @@ class Question:
         """The relative price of a customer whose coin is +1 or -1."""
         level, response = self.lines(context)
         best = best_price(level, response, margin=self.margin, lowest=self.lowest, highest=self.highest)
-        low, high = self.lowest + self.spread, self.highest - self.spread
-        middle = min(max(self.move * best, low), high)
+        own, away = self.move > 0.0, self.move * best + self.offset
+        inside = 0.0 if own else self.spread  # of the limits: own prices stay where they are
+        middle = min(max(away, self.lowest + inside), self.highest - inside)
+        fits = min(self.spread, self.highest - middle, middle - self.lowest) if own else self.spread
+        dearer, cheaper = middle + fits, middle - fits
         if self.step > 0.0:
-            middle = low + self.step * round((middle - low) / self.step)
-        return middle + self.spread * coin
+            cheaper = self.lowest + self.step * round((cheaper - self.lowest) / self.step)
+            on_ladder = self.lowest + self.step * round((dearer - self.lowest) / self.step)
+            dearer = on_ladder if own else cheaper + 2.0 * self.spread
+        return dearer if coin > 0.0 else cheaper
 
     def believed(self, context: Sequence[float], price: float) -> float:
         """The chance to buy that a purchase is compared with."""

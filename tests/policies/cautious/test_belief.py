@@ -21,11 +21,11 @@ def test_a_score_is_expected_as_adding_up_every_customer_and_both_coins_and_outc
 ) -> None:
     given, priced_by = rule(move=1.0, spread=0.2, choice=choice), np.array([level, 0.2, 0.0, 0.1, 0.0, 0.1])
     found = beliefs.score_model(MODEL, PEOPLE, given, priced_by, TRUTH, 1000.0)
-    middles = MODEL.middle(*MODEL.lines(priced_by, np.column_stack([np.ones(60), PEOPLE])), 1.0, 0.2, 0.0)
+    lines = MODEL.lines(priced_by, np.column_stack([np.ones(60), PEOPLE]))
+    prices = np.column_stack(MODEL.coin_prices(*lines, 1.0, 0.2, 0.0))
     mean, square = np.zeros(6), np.zeros((6, 6))
-    for x, middle in zip(PEOPLE, middles, strict=True):
-        for coin in (-1.0, 1.0):
-            z = float(middle + 0.2 * coin)
+    for x, (dearer, cheaper) in zip(PEOPLE, prices.tolist(), strict=True):
+        for coin, z in ((-1.0, cheaper), (1.0, dearer)):
             psi = instruments(x.reshape(1, -1), np.array([coin]), choice)[0]
             buys = chance(TRUTH, x, z)
             believed = chance(priced_by, x, z)

@@ -44,7 +44,7 @@ def test_a_gain_is_what_prices_earn_over_staying() -> None:
         for coin in (-1.0, 1.0)
     )
     staying = sum(5.0 * chance(THETA, x, 0.0) for x in PEOPLE)
-    assert gain_under(MODEL, PEOPLE, THETA, middle, 0.3) == pytest.approx(earned / staying - 1.0)
+    assert gain_under(MODEL, PEOPLE, THETA, (middle + 0.3, middle - 0.3)) == pytest.approx(earned / staying - 1.0)
 
 
 def test_releases_speak_for_the_change_that_happened_and_against_the_others() -> None:

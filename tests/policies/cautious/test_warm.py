@@ -142,9 +142,9 @@ def test_prices_do_not_leave_todays_beyond_risk_on_the_logs_word_alone() -> None
         model, rule = quoter.model, quoter.rule
         customers = np.column_stack([np.ones(64), PEOPLE])
         level, response = model.lines(quoter.belief.theta, customers)
-        middle = model.middle(level, response, rule.move, rule.spread, rule.offset)
+        prices = model.coin_prices(level, response, rule.move, rule.spread, rule.offset)
         level, response = model.lines(np.zeros(4), customers)
-        earned = sum(float(model.earned(level, response, middle + coin * rule.spread)) for coin in (-1.0, 1.0))
+        earned = sum(float(model.earned(level, response, price)) for price in prices)
         lost = rule.count * (1.0 - 0.5 * earned / float(model.earned(level, response, 0.0)))
         assert lost <= 1.6 * product.risk * max(rule.count, 1000)
 

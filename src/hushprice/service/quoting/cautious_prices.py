@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from hushprice.policies.cautious.policy import CautiousPolicy
+from hushprice.policies.cautious.pricing.customer_prices import of_coin
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.service.shared.device_state import till_of
 from hushprice.service.shared.product import Product
@@ -14,11 +15,11 @@ from hushprice.service.shared.tariff import Charged, Tariff
 class CautiousPrices:
     """Of one product, by its last release and its rules."""
 
-    __slots__ = ("_charged", "_holdout", "_middle", "_read", "_side", "_spread", "_tariff")
+    __slots__ = ("_both", "_charged", "_holdout", "_read", "_side", "_tariff")
 
     def __init__(self, product: Product, policy: CautiousPolicy, quoter: CautiousQuoter, tariff: Tariff) -> None:
         self._read = struct.Struct(f"<{quoter.model.contexts}d").unpack
-        self._middle, self._spread = quoter.customer_prices.middle, quoter.rule.spread
+        self._both = quoter.customer_prices.both
         self._tariff, self._charged = tariff, till_of(product, policy, tariff).charged
         self._holdout, self._side = product.holdout, 0.5 * (1.0 - product.holdout)
 
@@ -28,12 +29,12 @@ class CautiousPrices:
 
     def price(self, context: bytes, coin: float) -> Charged:
         """A customer's price; a coin of 0 leaves it in the middle."""
-        return self.charged(self._middle(self._read(context)) + self._spread * coin)
+        return self.charged(of_coin(self._both(self._read(context)), coin))
 
     def offer(self, context: bytes, uniform: float, *, holdout: bool) -> tuple[Charged, float]:
         """A customer's price, and how likely it was: see `PricedProduct.offer`."""
-        middle, spread, reference = self._middle(self._read(context)), self._spread, self._tariff.reference_units
-        low, high = self._charged(middle - spread), self._charged(middle + spread)
+        dearer, cheaper = self._both(self._read(context))
+        low, high, reference = self._charged(cheaper), self._charged(dearer), self._tariff.reference_units
         price = reference if holdout else high if uniform > 0.5 else low
         likely = self._side * ((price == low) + (price == high))
         return self._tariff.as_charged(price), self._holdout + likely if price == reference else likely

@@ -28,6 +28,7 @@ def question_of(quoter: CautiousQuoter) -> Question:
         most=model.most,
         move=rule.move,
         spread=rule.spread,
+        offset=rule.offset,
         share=SHARES[rule.choice],
         watching=rule.choice == WATCHING,
     )

@@ -103,8 +103,7 @@ def _score_models(
     told_apart = np.where(np.isin(choices, _PERSONAL)[:, None, None], 1.0, np.eye(1, half))  # entries that are released
     level, response = model.lines(priced_by, customers)
     moves, offsets = (np.array([[getattr(rule, name)] for rule in rules]) for name in ("move", "offset"))
-    middle = model.middle(level, response, moves, spreads, offsets)
-    price = np.stack([middle + spreads, middle - spreads], axis=1)  # batch, side, customer: the dearer side first
+    price = np.stack(model.coin_prices(level, response, moves, spreads, offsets), axis=1)  # batch, side, customer
     true_level, true_response = model.lines(theta, customers)
     demand = expit(true_level - true_response * price)
     away = model.held(expit(level[:, None] - response[:, None] * price)) - demand

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, chances
 from hushprice.types import FloatArray
 

@@ -52,10 +52,10 @@ def changed_thetas(model: ShopModel, people: FloatArray, theta: FloatArray) -> l
     return thetas
 
 
-def gain_under(model: ShopModel, people: FloatArray, theta: FloatArray, middle: FloatArray, spread: float) -> float:
+def gain_under(model: ShopModel, people: FloatArray, theta: FloatArray, both: tuple[FloatArray, FloatArray]) -> float:
     """What prices earn over staying, were demand by theta."""
     level, response = model.lines(theta, with_constant(people))
-    earned = model.earned(level, response, middle + spread) + model.earned(level, response, middle - spread)
+    earned = model.earned(level, response, both[0]) + model.earned(level, response, both[1])
     return float(0.5 * earned / model.earned(level, response, 0.0) - 1.0)
 
 
@@ -86,8 +86,8 @@ def gains_changed(model: ShopModel, people: FloatArray, belief: Belief, rule: Ru
 def believed_gain(model: ShopModel, people: FloatArray, theta: FloatArray, rule: Rule, priced_by: FloatArray) -> float:
     """What customers priced by one theta earned over staying, were demand by another."""
     level, response = model.lines(priced_by, with_constant(people))
-    middle = model.middle(level, response, rule.move, rule.spread, rule.offset)
-    return gain_under(model, people, theta, middle, rule.spread)
+    both = model.coin_prices(level, response, rule.move, rule.spread, rule.offset)
+    return gain_under(model, people, theta, both)
 
 
 def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief, alarms: int = 0) -> bool:

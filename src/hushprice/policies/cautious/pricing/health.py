@@ -165,9 +165,9 @@ class _Tallies:
         self._model, self._people, self._batch = model, people, batch
         customers, rule = with_constant(people), batch.rule
         self._level, response = model.lines(batch.theta, customers)
-        middle = model.middle(self._level, response, rule.move, rule.spread, rule.offset)
+        both = model.coin_prices(self._level, response, rule.move, rule.spread, rule.offset)
         self._sides = [0] if rule.choice == WATCHING else [0, model.contexts + 1]
-        self._demand = [expit(self._level - response * (middle + coin * rule.spread)) for coin in (1.0, -1.0)]
+        self._demand = [expit(self._level - response * price) for price in both]
 
     def bought(self) -> Tally:
         noise = float(np.square(self._batch.noise[self._sides]).sum())

@@ -112,7 +112,7 @@ class Guard:
         self._risk = limits.risk
         self._slots = slots
         customers = with_constant(people)
-        self._best = model.best(*model.lines(belief.theta, customers))
+        self._lines = model.lines(belief.theta, customers)
         factor = np.linalg.cholesky(belief.covariance)
         self.draws = belief.theta + _normals(model.size, _DRAWS) @ factor.T
         self._level, self._response = model.lines(self.draws, customers)
@@ -125,8 +125,7 @@ class Guard:
             everybody = rule.offset, rule.spread  # of a batch with one middle price: many have the same
             if rule.move > 0.0 or everybody not in alike:
                 level, response = model.lines(batch.theta, customers)
-                middle = model.middle(level, response, rule.move, rule.spread, rule.offset)
-                gain = self._gain_at(middle, rule.spread)
+                gain = self._gain_at(model.coin_prices(level, response, rule.move, rule.spread, rule.offset))
                 if rule.move == 0.0:
                     alike[everybody] = gain
             else:
@@ -139,24 +138,19 @@ class Guard:
 
     def gain(self, rule: Rule) -> FloatArray:
         """What a visit earns by the rule more than by staying, as a share of staying, in every draw."""
-        return self._gain_at(self._middle(rule), rule.spread)
+        return self._gain_at(self._both(rule))
 
-    def _middle(self, rule: Rule) -> FloatArray:
-        model = self._model
-        away = rule.move * self._best + rule.offset
-        return np.asarray(np.clip(away, model.lowest + rule.spread, model.highest - rule.spread))
+    def _both(self, rule: Rule) -> tuple[FloatArray, FloatArray]:
+        return self._model.coin_prices(*self._lines, rule.move, rule.spread, rule.offset)
 
-    def _gain_at(self, middle: FloatArray, spread: float) -> FloatArray:
-        if spread == 0.0:
-            return np.asarray(self._model.earned(self._level, self._response, middle) / self._staying - 1.0)
-        above = self._model.earned(self._level, self._response, middle + spread)
-        below = self._model.earned(self._level, self._response, middle - spread)
+    def _gain_at(self, both: tuple[FloatArray, FloatArray]) -> FloatArray:
+        above, below = (self._model.earned(self._level, self._response, price) for price in both)
         return np.asarray(0.5 * (above + below) / self._staying - 1.0)
 
     def changed(self, rule: Rule) -> list[float]:
         """The same, were demand to change."""
-        middle = self._middle(rule)
-        return [gain_under(self._model, self._people, theta, middle, rule.spread) for theta in self._changed]
+        both = self._both(rule)
+        return [gain_under(self._model, self._people, theta, both) for theta in self._changed]
 
     def safe_count(self, gain: FloatArray, changed: list[float], count: int) -> int:
         """How many slots, at most `count`, may be priced so and the promise be kept; 0 where too few."""

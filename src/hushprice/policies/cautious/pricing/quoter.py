@@ -26,7 +26,7 @@ from hushprice.policies.cautious.pricing.change import (
     gains_changed,
     surprising,
 )
-from hushprice.policies.cautious.pricing.customer_prices import CustomerPrices
+from hushprice.policies.cautious.pricing.customer_prices import CustomerPrices, of_coin
 from hushprice.policies.cautious.pricing.health import Health
 from hushprice.policies.cautious.pricing.holdout import Earned
 from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
@@ -186,7 +186,8 @@ class CautiousQuoter:
         """Relative prices of customers, rows of contexts; a coin of 0 leaves the price in the middle."""
         model, rule = self.model, self.rule
         level, response = model.lines(self.belief.theta, with_constant(contexts))
-        return np.asarray(model.middle(level, response, rule.move, rule.spread, rule.offset) + rule.spread * coins)
+        dearer, cheaper = model.coin_prices(level, response, rule.move, rule.spread, rule.offset)
+        return np.where(coins > 0.0, dearer, np.where(coins < 0.0, cheaper, 0.5 * (dearer + cheaper)))
 
     @property
     def customer_prices(self) -> CustomerPrices:
@@ -195,7 +196,7 @@ class CautiousQuoter:
 
     def relative_price(self, context: FloatArray, coin: float) -> float:
         """One customer's relative price; a coin of 0 leaves it in the middle."""
-        return self.customer_prices.middle(context.tolist()) + self.rule.spread * coin
+        return of_coin(self.customer_prices.both(context.tolist()), coin)
 
 
 @functools.lru_cache(maxsize=1024)

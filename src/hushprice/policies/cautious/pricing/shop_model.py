@@ -88,22 +88,30 @@ class ShopModel:
         """The relative price that earns most."""
         return best_relative_price(level, response, margin=self.margin, lowest=self.lowest, highest=self.highest)
 
-    def middle(
+    def coin_prices(
         self,
         level: FloatArray,
         response: FloatArray,
         move: FloatArray | float,
         spread: FloatArray | float,
         offset: FloatArray | float,
-    ) -> FloatArray:
-        """Where a customer's price lies before the coin: `move` of the way from today's to the best one, and `offset`
-        for everybody alike, inside."""
+    ) -> tuple[FloatArray, FloatArray]:
+        """The two relative prices of every customer, of which a fair coin picks one: the dearer first.
+
+        They lie about `move` of the way from today's price to the one believed best for the customer, and `offset`.
+        Own prices stay where they are, and are tried out as far as both prices are inside the limits: who is at a limit
+        pays just that. A common price moves inside until all of the spread fits.
+        """
         best = self.best(level, response) if np.any(move) else np.zeros(level.shape)
-        middle = np.clip(move * best + offset, self.lowest + spread, self.highest - spread)
+        own, away = np.greater(move, 0.0), np.clip(move * best + offset, self.lowest, self.highest)
+        middle = np.where(own, away, np.clip(away, self.lowest + spread, self.highest - spread))
+        fits = np.where(own, np.minimum(spread, np.minimum(self.highest - middle, middle - self.lowest)), spread)
+        dearer, cheaper = middle + fits, middle - fits
         if self.step == 0.0:
-            return middle
-        # Of both of the coin's prices, which then can be charged: `spread` is one that fits.
-        return self.lowest + spread + self.step * np.round((middle - spread - self.lowest) / self.step)
+            return dearer, cheaper
+        cheaper = self.lowest + self.step * np.round((cheaper - self.lowest) / self.step)
+        dearer = self.lowest + self.step * np.round((dearer - self.lowest) / self.step)
+        return np.where(own, dearer, cheaper + 2.0 * spread), cheaper  # a common spread is one that can be charged
 
     def fitting(self, spread: float) -> float:
         """The widest dispersion, at most this, whose two prices can both be charged."""
