@@ -258,6 +258,11 @@ PLANTED = [
         watcher.covariances_keep_to_what_is_proven,
     ),
     Planted(
+        "the estimate's noise a fifth too small",
+        watcher.estimate_noise_a_fifth_smaller,
+        watcher.estimates_keep_to_what_is_proven,
+    ),
+    Planted(
         "an outcome that takes a quote's token",
         limit.outcome_takes_a_quotes_token,
         limit.purchases_take_no_quotes_token,

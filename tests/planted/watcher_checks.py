@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from hushprice.policies.newton.noise import calibrate
 from hushprice.policies.newton.private.batches import IdealBatch
 from hushprice.policies.newton.private.exact_batches import ExactBatch
 from hushprice.policies.paper.private.covariance import PrivateCov
+from hushprice.policies.paper.private.estimate import PrivateMLE
 from hushprice.privacy import loss, sensitivity
-from hushprice.research.audits.release_runs import ReleaseWatch, judge_releases
+from hushprice.research.audits.release_runs import judge_releases, watches_of
 from hushprice.simulation.run import prepare
 
 _FEWER = 0.8
@@ -87,15 +89,29 @@ def live_releases_keep_to_what_is_proven() -> None:
 
 
 def covariances_keep_to_what_is_proven() -> None:
-    """The paper's stream, to its end."""
+    """All that the paper releases, to the stream's end."""
     _watched("paper", live=False, runs=1500, horizon=64)
 
 
-def _watched(policy: str = "noisy-newton", *, live: bool, runs: int, horizon: int = 200) -> None:
+def estimates_keep_to_what_is_proven() -> None:
+    """All of the paper's estimates, which beside its covariances would not be noticed."""
+    _watched("paper", live=False, runs=5000, horizon=64, part="estimates", epsilon=40.0)
+
+
+def _watched(
+    policy: str = "noisy-newton",
+    *,
+    live: bool,
+    runs: int,
+    horizon: int = 200,
+    part: str = "",
+    epsilon: float = 20.0,
+) -> None:
     calibrate.cache_clear()  # a planted accountant must be asked, and not be remembered
     try:
-        job = prepare(policy, horizon=horizon, epsilon=20.0, delta="1e-6")
-        watch = ReleaseWatch(policy=job.policy, demand=job.market.demand, horizon=horizon, seed=1, runs=runs, live=live)
+        job = prepare(policy, horizon=horizon, epsilon=epsilon, delta="1e-6")
+        (watch,) = (each for each in watches_of(job, runs) if (each.live, each.part) == (live, part))
+        watch = replace(watch, runs=runs, seed=1)
         found = judge_releases(watch, *watch.run(), confidence=0.99, audits=1)
     finally:
         calibrate.cache_clear()
@@ -115,5 +131,9 @@ def _quiet_at_last(real: Any, stream: int, first: int, periods: int, count: int)
     drawn[:, max(0, 48 - first) :] = 0.0
     return drawn
 
+
+estimate_noise_a_fifth_smaller = between(
+    PrivateMLE, add=lambda real, values, noise, stream, period: real(values, _FEWER * noise, stream, period)
+)
 
 late_covariances_without_noise = between(PrivateCov, normals_many=_quiet_at_last)

@@ -68,7 +68,8 @@ def findings(audited: Sequence[AuditFinding], files: Sequence[Path]) -> None:
         "mu: the worlds are told apart as N(0, 1) is from N(mu, 1). Epsilon: what Gaussian noise of the lower end's mu",
         f"costs at delta {audited[0].delta:.2g}, beside what is stated of all releases; seen is their ratio.",
         "Of Laplace noise (cautious) mu proven is an equivalent, and epsilon is read off as the likelihood of events.",
-        "Two records are the worst for releases; of paper's releases, covariances are watched.",
+        "Two records are the worst for releases, of paper for its covariances; of these two mu proven of paper is the",
+        "most that noise, as stated, leaves to see: what is proven of its estimates allows more.",
         "An audit finds faults. That it finds none proves nothing.",
     ]
     _print(_title(audited), rows, [*reading, *(f"wrote {file}" for file in files)])
@@ -87,7 +88,7 @@ def _watcher(each: WatchedRuns) -> str:
     """Who watches, and what the two worlds differ by."""
     if each.watcher == "prices":
         return f"prices, {each.story}"
-    return "live releases" if each.noise == "live" else "releases"
+    return "live releases" if each.noise == "live" else each.part or "releases"
 
 
 def _interval(seen: Separation) -> str:

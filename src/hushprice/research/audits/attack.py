@@ -15,7 +15,6 @@ from typing import Any
 from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.privacy.loss import Loss
 from hushprice.research.audits.finding import WatchedRuns
 from hushprice.research.audits.intervals import clopper_pearson, most_advantage
 from hushprice.research.audits.played_releases import PlayedReleases
@@ -99,7 +98,7 @@ def _judge(
         confidence=confidence,
         claimed=watch.claimed,
         proven=watch.proven,
-        allowed=_allowed(watch.claimed, loss),
+        allowed=_allowed(watch.claimed, 1.0 if loss is None else most_separation(loss)),
         **_advantage(mine > chosen.cut, other > chosen.cut, confidence, attacks),
     )
 
@@ -110,15 +109,13 @@ def _judge_releases(
     """The advantage of the middle cut, on runs that did not choose it."""
     cut, mine, other = watch.split(first, second)
     told = _advantage(mine > cut[0], other > cut[0], confidence, attacks)
-    allowed = _allowed(watch.stated.claimed, watch.loss)
+    allowed = _allowed(watch.stated.claimed, watch.told)
     return Attack(**watch.facts(), **told, others="empty", allowed=allowed, confidence=confidence)
 
 
-def _allowed(claimed: EpsilonDelta | None, loss: Loss | None) -> float | None:
-    """The most any watcher may gain: the less of what claim and proof allow."""
-    if claimed is None:
-        return None
-    return min(most_advantage(claimed), 1.0 if loss is None else most_separation(loss))
+def _allowed(claimed: EpsilonDelta | None, told: float) -> float | None:
+    """The most any watcher may gain: the less of what the claim allows, and what else is known."""
+    return None if claimed is None else min(most_advantage(claimed), told)
 
 
 def _advantage(right: AnyArray, wrong: AnyArray, confidence: float, attacks: int) -> dict[str, Any]:

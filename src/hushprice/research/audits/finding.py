@@ -20,6 +20,7 @@ class WatchedRuns:
     policy: str
     calibration: str | None
     watcher: str  # of prices, or of releases
+    part: str = ""  # of the releases, where one alone is watched
     noise: str = "simulated"  # or live
     adjacency: Adjacency = Adjacency.REPLACE_ONE
     story: str  # what the two worlds differ by
@@ -43,6 +44,7 @@ class WatchedRuns:
             "policy": self.policy,
             "calibration": self.calibration,
             "watcher": self.watcher,
+            "part": self.part,
             "noise": self.noise,
             "story": self.story,
             "horizon": self.horizon,

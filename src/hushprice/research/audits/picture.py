@@ -26,7 +26,8 @@ _WIDEST = 10.0  # of mu, in a picture: beyond, nobody is in doubt any more
 
 def attack_picture(attacks: Sequence[Attack]) -> Figure:
     """Advantage and its interval, one row a policy, one mark a story; a grey bar reaches as far as the claim allows."""
-    attacks = [each for each in attacks if each.noise != "live"]  # the same releases again, from fewer runs
+    # The same releases again, from fewer runs or a part of them, have no mark of their own.
+    attacks = [each for each in attacks if each.noise != "live" and not each.part]
     policies = list(dict.fromkeys(each.label for each in attacks))
     stories = list(dict.fromkeys(each.story for each in attacks))
     figure = new_figure(9.0, 1.6 + 0.8 * len(policies))
@@ -79,7 +80,8 @@ def audit_picture(findings: Sequence[AuditFinding]) -> Figure:
             axes.plot([each.proven_mu] * 2, [row - 0.35, row + 0.35], color="black")
     axes.axvline(0.0, color=_ALLOWED, linewidth=0.8)
     labels = [
-        f"{each.label}: {each.watcher}, {each.noise if each.story == WORST_PAIR else each.story}" for each in findings
+        f"{each.label}: {each.part or each.watcher}, {each.noise if each.story == WORST_PAIR else each.story}"
+        for each in findings
     ]
     axes.set_yticks(range(len(findings)), labels=labels)
     axes.set_ylim(len(findings) - 0.4, -0.6)

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hushprice.policies.protocol import Policy
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.loss import Loss
 from hushprice.research.audits.finding import WORST_PAIR
-from hushprice.research.audits.trade_off import cuts_of
+from hushprice.research.audits.trade_off import cuts_of, most_separation
 from hushprice.simulation.run import Progress
 from hushprice.types import FloatArray
 
@@ -29,6 +30,11 @@ class Stated(NamedTuple):
     claimed: EpsilonDelta | None
     proven: EpsilonDelta | None
 
+    @classmethod
+    def of(cls, policy: Policy) -> Stated:
+        """What a policy for markets says."""
+        return cls(policy.name, policy.calibration, policy.adjacency, policy.claimed, policy.proven)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PlayedReleases(ABC):
@@ -38,11 +44,22 @@ class PlayedReleases(ABC):
     seed: int
     runs: int
     live: bool = False
+    part: str = ""  # of the releases, where one alone is watched
 
     @property
     @abstractmethod
     def loss(self) -> Loss | None:
         """What the accountant charges for what is watched."""
+
+    @property
+    def told(self) -> float:
+        """The most that the shares of right and wrong of any test can be apart."""
+        return 1.0 if self.loss is None else most_separation(self.loss)
+
+    @property
+    def mu(self) -> float | None:
+        """What is watched as a promise about mu, or what comes to the same."""
+        return None if self.loss is None else self.loss.mu
 
     @property
     @abstractmethod
@@ -86,6 +103,7 @@ class PlayedReleases(ABC):
         return {
             **self.stated._asdict(),
             "watcher": "releases",
+            "part": self.part,
             "noise": "live" if self.live else "simulated",
             "story": WORST_PAIR,
             "horizon": self.horizon,

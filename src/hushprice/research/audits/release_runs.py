@@ -37,19 +37,14 @@ from hushprice.research.audits.moments import (
     sizes_of,
     worst_shops,
 )
+from hushprice.research.audits.paper_runs import ESTIMATES, PaperWatch
 from hushprice.research.audits.played_releases import PlayedReleases, Stated
-from hushprice.research.audits.trade_off import promised_loss, refutes, separation, stream_of
-from hushprice.research.audits.transcripts import (
-    NewtonTranscripts,
-    NumberedTape,
-    PaperTranscripts,
-    Transcripts,
-    weights_of,
-    worst_pair_of,
-)
+from hushprice.research.audits.trade_off import promised_loss, refutes, separation
+from hushprice.research.audits.transcripts import NewtonTranscripts, weights_of, worst_pair_of
 from hushprice.research.audits.worst_records import WorstPair
 from hushprice.simulation.compare import parse
 from hushprice.simulation.run import prepare
+from hushprice.simulation.trial import Job
 from hushprice.types import BoolArray, FloatArray
 
 _LEAST = 1e-6  # of a difference, relative to it, that noise cannot explain
@@ -58,34 +53,28 @@ _PLAYED = {"noisy-newton": 30, "noisy-newton live": 1, "paper": 5, CAUTIOUS: 20,
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ReleaseWatch(PlayedReleases):
-    """A policy's private side and its worst pair of records, ready to run."""
+class NewtonWatch(PlayedReleases):
+    """The private side of noisy-newton and its worst pair of records, ready to run."""
 
-    policy: Policy
+    policy: NewtonPolicy
     demand: Demand
 
     @property
     def loss(self) -> Loss | None:
-        """What the accountant charges for what is watched: all of noisy-newton, the covariance stream of the paper."""
-        if isinstance(self.policy, PaperPolicy):
-            return loss_of(stream_of(self.policy), 1, self.policy.adjacency)
+        """What the accountant charges for all batches."""
         return promised_loss(self.policy, live=self.live)
 
     @property
     def stated(self) -> Stated:
-        policy = self.policy
-        return Stated(policy.name, policy.calibration, policy.adjacency, policy.claimed, policy.proven)
+        return Stated.of(self.policy)
 
     def pair(self) -> tuple[FloatArray, WorstPair]:
         pair = worst_pair_of(self.policy, self.demand)
         return weights_of(self.policy, self.demand, pair), pair
 
-    def transcripts(self, world: int) -> Transcripts:
-        if isinstance(self.policy, NewtonPolicy):
-            source = System() if self.live else Tape(self.seed, world)
-            return NewtonTranscripts(self.policy, self.demand, source)
-        assert isinstance(self.policy, PaperPolicy)  # worst_pair_of has refused all others
-        return PaperTranscripts(self.policy, NumberedTape(self.seed, world))
+    def transcripts(self, world: int) -> NewtonTranscripts:
+        source = System() if self.live else Tape(self.seed, world)
+        return NewtonTranscripts(self.policy, self.demand, source)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -163,22 +152,22 @@ def release_watches(policies: Sequence[str | Policy | PlainFactory], runs: int, 
             made += _moment_watches(runs, **setting)
             continue
         name, calibration = parse(policy) if isinstance(policy, str) else (policy, "tight")
-        job = prepare(name, calibration=calibration, **setting)
-        if not isinstance(job.policy, NewtonPolicy | PaperPolicy) or not job.policy.private:
-            continue
-        for kind in (job.policy.name, f"{job.policy.name} live"):
-            if kind in _PLAYED:
-                made.append(
-                    ReleaseWatch(
-                        policy=job.policy,
-                        demand=job.market.demand,
-                        horizon=job.horizon,
-                        seed=job.seed,
-                        runs=_PLAYED[kind] * runs,
-                        live=kind.endswith("live"),
-                    )
-                )
+        made += watches_of(prepare(name, calibration=calibration, **setting), runs)
     return made
+
+
+def watches_of(job: Job, runs: int) -> list[PlayedReleases]:
+    """The watches of a policy for markets: by kind of noise, or of all releases and of estimates alone."""
+    policy = job.policy
+    given: dict[str, Any] = {"demand": job.market.demand, "horizon": job.horizon, "seed": job.seed}
+    if isinstance(policy, NewtonPolicy) and policy.private:
+        return [
+            NewtonWatch(policy=policy, runs=_PLAYED["noisy-newton"] * runs, **given),
+            NewtonWatch(policy=policy, runs=_PLAYED["noisy-newton live"] * runs, live=True, **given),
+        ]
+    if isinstance(policy, PaperPolicy) and policy.private:
+        return [PaperWatch(policy=policy, runs=_PLAYED["paper"] * runs, part=part, **given) for part in ("", ESTIMATES)]
+    return []
 
 
 def _moment_watches(runs: int, **setting: Any) -> list[PlayedReleases]:
@@ -212,8 +201,8 @@ def judge_releases(
         delta=delta,
         epsilon_lower_bound=floor,
         seen=seen,
-        proven_mu=None if loss is None else loss.mu,
-        beaten=loss is not None and refutes(seen, loss),
+        proven_mu=watch.mu,
+        beaten=loss is not None and (refutes(seen, loss) or seen.both < 1.0 - watch.told),
         confidence=confidence,
         pure=pure,
     )

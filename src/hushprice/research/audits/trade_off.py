@@ -125,6 +125,13 @@ def stream_of(policy: PaperPolicy) -> CovarianceStream:
     return stream
 
 
+def estimate_of(policy: PaperPolicy) -> PerturbedEstimate:
+    """One estimate of a policy that claims something, with ideal noise."""
+    estimate = _events(policy, live=False)[1]
+    assert isinstance(estimate, PerturbedEstimate)
+    return estimate
+
+
 def _events(policy: PaperPolicy, *, live: bool) -> tuple[CovarianceStream | NotPrivate, PerturbedEstimate | NotPrivate]:
     assert policy.horizon is not None  # a policy that claims something has one
     assert policy.basis is not None

@@ -65,6 +65,13 @@ class NumberedTape:
         self._played += 1
         self._tape = Tape(self._seed, 2 * self._played + self._world)
 
+    def add(self, values: FloatArray, noise: float, stream: int, period: int) -> FloatArray:
+        """The values with noise from the tape of the trial at hand."""
+        return self._tape.add(values, noise, stream, period)
+
+    def uniform(self, stream: int, period: int) -> float:
+        raise NotImplementedError
+
     def normals(self, stream: int, period: int, count: int) -> FloatArray:
         """Standard normals from the tape of the trial at hand."""
         return self._tape.normals(stream, period, count)
@@ -106,10 +113,7 @@ class NewtonTranscripts:
 
 
 class PaperTranscripts:
-    """The covariances of the paper's stream: all of them, or of a long one so many that weighing them is cheap.
-
-    Estimates are left out: each hides a record so well that only the density of objective_density.py shows anything.
-    """
+    """The covariances of the paper's stream: all of them, or of a long one so many that weighing them is cheap."""
 
     def __init__(self, policy: PaperPolicy, source: NumberedTape | ScriptedNoise) -> None:
         event, self._source = stream_of(policy), source
@@ -173,6 +177,6 @@ def likelihood_weights(
     needed = np.linalg.lstsq(matrix, moved)[0]
     bare = moved - matrix @ needed
     if float(np.linalg.norm(bare)) > _LEAST * float(np.linalg.norm(moved)):
-        return bare
+        return bare / _LEAST**2  # beside it nothing else counts
     weights: FloatArray = np.linalg.lstsq(matrix.T, needed)[0]
     return weights
