@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
+import socket
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +19,7 @@ from tests.service.aggregator_runs import InThread, aggregating
 from tests.service.cautious_runs import cautious_spec, learn
 from tests.service.device_runs import belief_of
 from tests.service.learning_runs import WINDOW, Shop
+from tests.waiting import PATIENCE
 
 from hushprice.client.answers import Quote
 from hushprice.client.device import SharingDevice
@@ -120,7 +125,6 @@ def test_a_batch_waits_for_an_aggregator_that_is_away(shop: Shop, pair: list[InT
     count = engine_of(shop).quoter.rule.count
     serve_sharing(shop, pair, [1.0] * count)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aggregated_totals, "_OPENER", None)
         patch.setattr(aggregated_totals, "_ask", away)
         learn(shop)
     assert (shop.learned(), shop.releases()) == (count, [])
@@ -195,6 +199,29 @@ def test_a_total_of_another_list_is_refused(pair: list[InThread]) -> None:
         patch.setattr(pair[1].opened, "publish", lambda asked: (digest_of("00" * 16), publish(asked)[1]))
         with pytest.raises(TotalsNotOut, match="something else"):
             collect(both, batch)
+
+
+def test_who_answers_drop_by_drop_is_given_up(monkeypatch: pytest.MonkeyPatch, pair: list[InThread]) -> None:
+    """One of the two may be hostile, and all products wait. What it sends is never late, and never ends."""
+    monkeypatch.setattr(aggregated_totals, "DEADLINE", 0.5)
+    both, batch = batch_of(pair)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            taken, _ = listening.accept()
+            with taken, contextlib.suppress(OSError):
+                taken.sendall(b"HTTP/1.1 200 OK\r\nx: ")
+                while True:
+                    taken.sendall(b"x")
+                    time.sleep(0.02)
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        slow = AggregatorAddress(f"http://127.0.0.1:{listening.getsockname()[1]}", both[0].key)
+        with pytest.raises(TotalsNotOut, match="did not answer"):
+            collect([slow, both[1]], batch)
+        dripping.join(PATIENCE)
+        assert not dripping.is_alive()
 
 
 def joined_engine() -> JoinedEngine:

@@ -22,12 +22,13 @@ from hushprice.noise import System
 from hushprice.policies.cautious.pricing.asked import grids_of_choice
 from hushprice.policies.cautious.private.aggregator import Aggregator, promised, scales_of
 from hushprice.privacy.events import AggregatedBatches
-from hushprice.service.shared.aggregator_messages import Agreed, BatchOver, Share, ShareTaken, digest_of, ids_of
+from hushprice.service.shared.aggregator_messages import ID, Agreed, BatchOver, Share, ShareTaken, digest_of, ids_of
 from hushprice.service.shared.durable_file import replace_file
 from hushprice.trust import shares
 from hushprice.trust.shares import Promise
 
 MOST_WAITING = 1 << 22  # shares of a product that are in no batch yet
+MOST_NAMED = 1 << 22  # quotes of a product that batches name, and batches: a horizon has no more
 _APPLICATION = 0x68757361  # "husa"
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS identity (id TEXT NOT NULL)",
@@ -113,6 +114,7 @@ class AggregatorStore:
         name = batch.name
         with self._writing() as connection:
             if self._row("SELECT 1 FROM batch WHERE name = ?", name) is None:
+                self._check_room(batch)
                 connection.execute(
                     "INSERT INTO batch (name, product, choice) VALUES (?, ?, ?)", (name, batch.product, batch.choice)
                 )
@@ -167,6 +169,15 @@ class AggregatorStore:
                 (name, fits, fits, batch.product, quote),
             )
             self._connection.execute("UPDATE product SET waiting = waiting - 1 WHERE name = ?", (batch.product,))
+
+    def _check_room(self, batch: BatchOver) -> None:
+        """Refuse a batch that would take more room than a horizon's: anybody can name quotes that there are not."""
+        asked = "share WHERE product = ? AND batch IS NOT NULL", "batch WHERE product = ?"
+        named, batches = (
+            self._connection.execute(f"SELECT count(*) FROM {each}", (batch.product,)).fetchone()[0] for each in asked
+        )
+        if max(named + len(batch.quotes) // (2 * ID), batches + 1) > MOST_NAMED:
+            raise NotAgreed("too many quotes are named")
 
     def _check_share(self, share: Share) -> AggregatedBatches:
         """Refuse a share of numbers that were bounded or rounded otherwise than the noise was bought for."""

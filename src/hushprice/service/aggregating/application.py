@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from hushprice.service.shared.aggregator_messages import AggregatorFacts, Agreed
 from hushprice.service.shared.problems import Problem
 
 LARGEST_SHARE, LARGEST_BATCH = 64 * 1024, 160 * 1024 * 1024  # bytes: of a record, and of 2^22 ids
+MOST_HELD = 2 * LARGEST_BATCH  # bytes of all batches that are being read: anybody may send one
 
 
 class _AggregatorCall(NamedTuple):
@@ -35,6 +37,7 @@ class AggregatorApplication:
         self._store = store
         self._key = key
         self._thread = ThreadPoolExecutor(1, "hushprice-aggregator")
+        self._held = 0  # bytes of batches
         self._facts = AggregatorFacts(public_half(key), store.promises)
         self._calls = {
             "/v1/shares": _AggregatorCall(msgspec.json.Decoder(Share).decode, LARGEST_SHARE, store.receive),
@@ -55,6 +58,9 @@ class AggregatorApplication:
             answer = error_answer(problems.invalid(str(problem).split(" ", 1)[0], str(problem)))
         except NotAgreed as problem:
             answer = error_answer(Problem(409, "conflict", str(problem)))
+        except sqlite3.OperationalError as problem:  # a full disk, or a file that another program has locked
+            log_failure(scope["path"], problem)
+            answer = error_answer(problems.store_away())
         except Exception as problem:
             log_failure(scope["path"], problem)
             answer = error_answer(problems.internal())
@@ -67,18 +73,25 @@ class AggregatorApplication:
         call = self._calls.get(path)
         if method != "POST" or call is None:
             raise Problem(404, "not_found", "there is nothing at this path")
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Problem(400, "incomplete", "the request ended before its body did")
-            body += message.get("body", b"")
-            if len(body) > call.largest:
-                raise problems.too_large(call.largest)
-            if not message.get("more_body"):
-                break
-        asked = decode_body(call.decode, bytes(body))
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call.handle, asked)
+        body, of_batch = bytearray(), call.largest > LARGEST_SHARE
+        try:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Problem(400, "incomplete", "the request ended before its body did")
+                piece = message.get("body", b"")
+                body += piece
+                self._held += len(piece) * of_batch
+                if len(body) > call.largest:
+                    raise problems.too_large(call.largest)
+                if of_batch and self._held > MOST_HELD:
+                    raise Problem(429, "busy", "too many batches at once; try again", headers={"retry-after": "1"})
+                if not message.get("more_body"):
+                    break
+            asked = decode_body(call.decode, bytes(body))
+            return await asyncio.get_running_loop().run_in_executor(self._thread, call.handle, asked)
+        finally:
+            self._held -= len(body) * of_batch
 
     def _over(self, batch: BatchOver) -> Received:
         return Received(self._store.over(batch))

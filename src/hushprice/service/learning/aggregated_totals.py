@@ -6,9 +6,13 @@ or is not signed by whom the product names, is refused: the batch then stays ope
 
 from __future__ import annotations
 
-import urllib.request
+import contextlib
+import socket
+import threading
 from collections.abc import Sequence
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
@@ -19,9 +23,9 @@ from hushprice.service.shared.aggregator_messages import Agreed, BatchOver, Rece
 from hushprice.service.shared.product import AggregatorAddress
 from hushprice.trust import shares
 
-TIMEOUT = 5.0  # seconds
+TIMEOUT = 5.0  # seconds that nothing may come
+DEADLINE = 60.0  # seconds for a whole answer: all products wait for it, and who sends drop by drop never falls silent
 _LARGEST = 160 * 1024 * 1024
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _Answered = TypeVar("_Answered")
 
 
@@ -59,11 +63,27 @@ def _total(aggregator: AggregatorAddress, asked: Agreed) -> list[int]:
 
 
 def _ask(aggregator: AggregatorAddress, path: str, body: Any, kind: type[_Answered]) -> _Answered:
-    request = urllib.request.Request(
-        aggregator.url.rstrip("/") + path, msgspec.json.encode(body), {"Content-Type": "application/json"}
-    )
+    address = urlsplit(aggregator.url.rstrip("/") + path)
+    connect = HTTPSConnection if address.scheme == "https" else HTTPConnection
+    connection = connect(address.netloc, timeout=TIMEOUT)
+    end = threading.Timer(DEADLINE, _cut, (connection,))
+    end.daemon = True
+    end.start()
     try:
-        with _OPENER.open(request, timeout=TIMEOUT) as answer:
-            return msgspec.json.decode(answer.read(_LARGEST), type=kind)
-    except (OSError, ValueError) as problem:
+        connection.request("POST", address.path, msgspec.json.encode(body), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise ValueError(answer.status)
+        return msgspec.json.decode(answer.read(_LARGEST), type=kind)
+    except (OSError, ValueError, HTTPException) as problem:
         raise TotalsNotOut(f"an aggregator did not answer as it should: {type(problem).__name__}") from None
+    finally:
+        end.cancel()
+        connection.close()
+
+
+def _cut(connection: HTTPConnection) -> None:
+    """End what waits for this connection."""
+    if connection.sock is not None:
+        with contextlib.suppress(OSError):
+            connection.sock.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,106 @@
+"""An aggregator's calls, to which nobody logs in: what they may hold, and what they say of a disk that is full."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from tests.service.aggregating.test_aggregator_store import opened, over
+
+from hushprice.service.aggregating import aggregator_store, application
+from hushprice.service.aggregating.aggregator_store import AggregatorStore, NotAgreed
+from hushprice.service.aggregating.application import AggregatorApplication
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[AggregatorStore]:
+    made = opened(tmp_path)
+    yield made
+    made.close()
+
+
+class Asked:
+    """A request whose body comes as it is given."""
+
+    def __init__(self, made: AggregatorApplication, path: str) -> None:
+        self.pieces: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.sent: list[dict[str, Any]] = []
+        scope = {"type": "http", "method": "POST", "path": path, "headers": []}
+        self.task = asyncio.create_task(made(scope, self.pieces.get, self._send))
+
+    async def _send(self, message: Any) -> None:
+        self.sent.append(message)
+
+    async def give(self, body: bytes, *, more: bool) -> None:
+        self.pieces.put_nowait({"type": "http.request", "body": body, "more_body": more})
+        while not self.pieces.empty() and not self.task.done():
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    async def status(self) -> tuple[int, Any]:
+        await self.task
+        return self.sent[0]["status"], json.loads(self.sent[1]["body"])
+
+
+BATCH = json.dumps({"product": "tea", "follows": 0, "choice": 0, "quotes": ""}).encode()
+
+
+def test_all_batches_that_are_read_share_what_they_may_hold(
+    store: AggregatorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who sends many and ends none is refused; a share comes through meanwhile, and a batch afterwards."""
+    monkeypatch.setattr(application, "MOST_HELD", 10_000)
+
+    async def main() -> None:
+        made = AggregatorApplication(store, Ed25519PrivateKey.generate())
+        held = [Asked(made, path) for path in ("/v1/batches", "/v1/totals")]
+        for each in held:
+            await each.give(bytes(4000), more=True)
+        one_more, share = Asked(made, "/v1/batches"), Asked(made, "/v1/shares")
+        await one_more.give(bytes(4000), more=True)
+        assert (await one_more.status())[0] == 429
+        await share.give(b"{}" + b" " * 8000, more=False)
+        assert (await share.status())[0] == 422  # read, and found to be none
+        for each in held:
+            each.pieces.put_nowait({"type": "http.disconnect"})
+            assert (await each.status())[0] == 400
+        last = Asked(made, "/v1/batches")
+        await last.give(BATCH, more=False)
+        assert await last.status() == (200, {"quotes": ""})
+
+    asyncio.run(main())
+
+
+def test_a_full_disk_is_said_as_such(store: AggregatorStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*given: Any) -> Any:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(store, "over", full)
+
+    async def main() -> None:
+        asked = Asked(AggregatorApplication(store, Ed25519PrivateKey.generate()), "/v1/batches")
+        await asked.give(BATCH, more=False)
+        status, body = await asked.status()
+        assert (status, body["error"]["code"]) == (503, "store_unavailable")
+
+    asyncio.run(main())
+
+
+def test_no_more_quotes_are_named_than_a_horizon_has(store: AggregatorStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody can name quotes that there are not, and each takes room in the file."""
+    monkeypatch.setattr(aggregator_store, "MOST_NAMED", 4)
+    some = [f"{n:032x}" for n in range(6)]
+    assert store.over(over(some[:3])) == ""
+    assert store.over(over(some[:3])) == ""  # the same once more
+    with pytest.raises(NotAgreed, match="too many quotes are named"):
+        store.over(over(some[3:]))
+    for follows in range(1, 4):
+        store.over(over([], follows))
+    with pytest.raises(NotAgreed, match="too many quotes are named"):
+        store.over(over([], 4))
