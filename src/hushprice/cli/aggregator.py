@@ -17,6 +17,10 @@ def aggregator(
     store: Annotated[Path, typer.Option(metavar="FILE", help="Where shares wait; its key lies beside it.")] = Path(
         "aggregator.db"
     ),
+    state_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where it is noted what was published; no backup may set both back."),
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port.")] = 8790,
 ) -> None:
@@ -37,7 +41,7 @@ def aggregator(
     with extras.needed():
         from hushprice.service.aggregating.aggregator_main import run
 
-        run(promises=promises, store=store, host=host, port=port, say=_say)
+        run(promises=promises, store=store, state_dir=state_dir, host=host, port=port, say=_say)
 
 
 def _say(line: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -11,9 +12,11 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from tests.service.aggregating.test_aggregator_store import opened, over
+from tests.service.aggregating.test_aggregator_store import PROMISE, opened, over
+from tests.service.aggregator_runs import write_promises
 
-from hushprice.service.aggregating import aggregator_store, application
+from hushprice.errors import InvalidInput
+from hushprice.service.aggregating import aggregator_main, aggregator_store, application
 from hushprice.service.aggregating.aggregator_store import AggregatorStore, NotAgreed
 from hushprice.service.aggregating.application import AggregatorApplication
 
@@ -77,9 +80,12 @@ def test_all_batches_that_are_read_share_what_they_may_hold(
     asyncio.run(main())
 
 
-def test_a_full_disk_is_said_as_such(store: AggregatorStore, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("problem", [sqlite3.OperationalError("disk is full"), OSError(28, "No space left")])
+def test_a_full_disk_is_said_as_such(
+    problem: Exception, store: AggregatorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*given: Any) -> Any:
-        raise sqlite3.OperationalError("database or disk is full")
+        raise problem
 
     monkeypatch.setattr(store, "over", full)
 
@@ -104,3 +110,15 @@ def test_no_more_quotes_are_named_than_a_horizon_has(store: AggregatorStore, mon
         store.over(over([], follows))
     with pytest.raises(NotAgreed, match="too many quotes are named"):
         store.over(over([], 4))
+
+
+def test_a_user_without_a_home_is_told_to_name_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a line, and with a folder given it starts."""
+    promises = write_promises(tmp_path / "promises.toml", "tea", PROMISE)
+    home = tmp_path / "no-folder"
+    home.touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(home))
+    with pytest.raises(InvalidInput, match=r"^state_dir: .*no-folder/hushprice cannot be written"):
+        aggregator_main.opened(promises, tmp_path / "aggregator.db", None)
+    with contextlib.closing(aggregator_main.opened(promises, tmp_path / "aggregator.db", tmp_path / "notes")):
+        assert [each.name.partition("-")[0] for each in (tmp_path / "notes").iterdir()] == ["aggregated"]

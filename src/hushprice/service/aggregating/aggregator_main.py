@@ -11,7 +11,7 @@ import msgspec
 import uvloop
 
 from hushprice import toml_file
-from hushprice.errors import InvalidInput
+from hushprice.errors import InvalidInput, first_line
 from hushprice.privacy.certificates import signing
 from hushprice.service.aggregating.aggregator_store import AggregatorStore
 from hushprice.service.aggregating.application import AggregatorApplication
@@ -32,18 +32,28 @@ def promises_in(path: Path) -> dict[str, Promise]:
         return found
 
 
-def run(*, promises: Path, store: Path, host: str, port: int, say: Callable[[str], None]) -> None:
+def opened(promises: Path, store: Path, state_dir: Path | None) -> AggregatorStore:
+    """The store, with its note in a folder of this machine's own: beside it, one backup would set both back."""
+    notes = config.build({} if state_dir is None else {"state_dir": str(state_dir)}).own_dir
+    try:
+        notes.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return AggregatorStore(store, promises_in(promises), notes=notes)
+    except OSError as problem:
+        raise InvalidInput(f"state_dir: {notes} cannot be written: {first_line(problem)}") from None
+
+
+def run(
+    *, promises: Path, store: Path, state_dir: Path | None, host: str, port: int, say: Callable[[str], None]
+) -> None:
     """Aggregate until a signal ends it."""
     logs.set_up("text", "aggregator")
-    notes = config.read(None, {}, {}).own_dir
-    notes.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = Path(f"{store}.signing.pem")
     if not file.exists():
         signing.new_key(file)
     key = signing.read_key(file)
     with sockets.listen(host, port, "port") as listening:
-        opened = AggregatorStore(store, promises_in(promises), notes=notes)
-        application = AggregatorApplication(opened, key)
+        kept = opened(promises, store, state_dir)
+        application = AggregatorApplication(kept, key)
 
         async def main() -> None:
             stop = asyncio.Event()
@@ -52,5 +62,5 @@ def run(*, promises: Path, store: Path, host: str, port: int, say: Callable[[str
             await server.serve(application, listening, started=lambda: say(told), stop=stop)
 
         uvloop.run(main())
-        opened.close()
+        kept.close()
     os._exit(0)  # everything is stored

@@ -58,7 +58,7 @@ class AggregatorApplication:
             answer = error_answer(problems.invalid(str(problem).split(" ", 1)[0], str(problem)))
         except NotAgreed as problem:
             answer = error_answer(Problem(409, "conflict", str(problem)))
-        except sqlite3.OperationalError as problem:  # a full disk, or a file that another program has locked
+        except (sqlite3.OperationalError, OSError) as problem:  # a full disk, or a file that another program has locked
             log_failure(scope["path"], problem)
             answer = error_answer(problems.store_away())
         except Exception as problem:
