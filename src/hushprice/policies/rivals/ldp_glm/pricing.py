@@ -23,13 +23,13 @@ class ReportedBelief:
         self.ball = self._unit * frame.size
         self._flat = flattest(frame) / self._unit
         self.theta, self.mean, self.width = np.zeros(d), np.zeros(d), 0.0
-        self._v, self._u, self._inverse = np.zeros((d, d)), np.zeros(d), np.eye(d)
+        self._v, self._u, self.inverse = np.zeros((d, d)), np.zeros(d), np.eye(d)
 
     def prices(self, customers: Customers) -> FloatArray:
         """The best price of the grid for the upper bound of the log-odds."""
         frame, parts = self._frame, glm_parts(customers) / self._frame.length
         width = self.width / frame.slope
-        return best_on_grid(frame, parts, self.mean / frame.slope, self._inverse, width=width, kind=LOGISTIC)
+        return best_on_grid(frame, parts, self.mean / frame.slope, self.inverse, width=width, kind=LOGISTIC)
 
     def accept(self, reports: FloatArray) -> None:
         """Take up reports of parts over sqrt(3). The descent moves by T^-1/2 a report, and stays in its ball."""
@@ -44,8 +44,8 @@ class ReportedBelief:
         self._count += len(reports)
         v = self._v + 2.0 * self.reach() * np.eye(d)
         if np.linalg.eigvalsh(v)[0] > 0.0:
-            self._inverse = np.asarray(np.linalg.inv(v), dtype=np.float64)
-            self.mean = self._inverse @ self._u
+            self.inverse = np.asarray(np.linalg.inv(v), dtype=np.float64)
+            self.mean = self.inverse @ self._u
             self.width = math.sqrt(self._noise * math.sqrt(d * self._count) / self._flat)
 
     def reach(self) -> float:

@@ -1,0 +1,48 @@
+"""`thompson` where feedback comes late, on arms that come and go."""
+
+from __future__ import annotations
+
+import numpy as np
+from reproductions.settings import TRIALS, Found, frame
+
+from hushprice.policies.rival_parts.frame import Customers
+from hushprice.policies.rivals.thompson.learner import Thompson
+
+ARMS = 10
+HORIZON, FIRST = 20_000, 2000  # the first steps are not counted: with a delay of 1,000 they are spent on nothing known
+LEAVES = 1e-3  # the chance that some arm is replaced in a step
+
+
+def loss(delay: int) -> float:
+    """Mean regret of a step, where what was seen is told every `delay` steps."""
+    total, unit = 0.0, np.eye(ARMS)
+    for trial in range(TRIALS):
+        rng = np.random.default_rng((trial, delay))
+        player, means = Thompson(frame(HORIZON, ARMS - 1), rng), rng.beta(4.0, 4.0, ARMS)
+        spread, waiting = np.ones(ARMS), list[tuple[int, float]]()
+        for step in range(HORIZON):
+            arm = int(np.argmax(player.mean + spread * rng.standard_normal(ARMS)))
+            waiting.append((arm, float(rng.random() < means[arm])))
+            if step >= FIRST:
+                total += means.max() - means[arm]
+            if len(waiting) >= delay:
+                pulled, seen = [each for each, _ in waiting], np.array([each for _, each in waiting])
+                came = Customers(np.empty((0, len(seen))), unit[pulled].T, np.zeros((ARMS, len(seen))))
+                player.take(came, np.zeros(len(seen)), seen)
+                player.refit()
+                spread, waiting = 1.0 / np.sqrt(np.diag(player.precision)), []  # arms share nothing
+            if rng.random() < LEAVES:
+                gone = int(rng.integers(ARMS))
+                means[gone], player.mean[gone], spread[gone] = rng.beta(4.0, 4.0), 0.0, 1.0
+                player.precision[gone, gone], waiting = 1.0, [each for each in waiting if each[0] != gone]
+    return total / (TRIALS * (HORIZON - FIRST))
+
+
+def thompson() -> Found:
+    """Chapelle and Li: ten arms, some replaced, feedback every 1 or 1,000 steps. Their setting is from memory."""
+    one, thousand = (1e6 * loss(delay) for delay in (1, 1000))
+    return {
+        "reported": "regret of a million steps 9,105 with feedback every step and 59,256 every 1,000: 6.5 times",
+        "found": f"{one:,.0f} and {thousand:,.0f}: {thousand / one:.1f} times, from 18,000 steps a trial (ten arms of "
+        "Beta(4, 4), one replaced in a thousand steps: their setting as we remember it)",
+    }
