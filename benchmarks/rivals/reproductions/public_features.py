@@ -47,6 +47,6 @@ def tang() -> Found:
         "reported": "sqrt(dT)/epsilon up to logarithms: a slope of at most 0.5 in T, at most twice at half of epsilon "
         "and at 4 times d",
         "found": f"slope {steep:.2f} from T = 4,000 to 100,000 (d = 2, epsilon 1), {at_half[-1] / at_one[-1]:.2f} "
-        f"times at epsilon 0.5, {wide[-1] / at_one[-1]:.1f} times at d = 8: {at_one[-1]:.0f} and {wide[-1]:.0f} at d = 2 "
-        f"and 8, where sqrt(dT)/epsilon is {bounds[0]:.0f} and {bounds[1]:.0f}",
+        f"times at epsilon 0.5, {wide[-1] / at_one[-1]:.1f} times at d = 8: {at_one[-1]:.0f} and {wide[-1]:.0f} at d = "
+        f"2 and 8, where sqrt(dT)/epsilon is {bounds[0]:.0f} and {bounds[1]:.0f}",
     }
