@@ -50,6 +50,9 @@ class Planted(NamedTuple):
 
 PLANTED = [
     Planted("trust: bits turned half as often", trust_bugs.turned_half_as_often, trust_checks.devices_say_one_bit),
+    Planted(
+        "trust: prices turned half as often", trust_bugs.price_turned_half_as_often, trust_checks.devices_say_one_bit
+    ),
     Planted("trust: a shuffler that adds no bits", trust_bugs.no_fair_bits, trust_checks.shuffled_bits_hide),
     Planted("trust: bits taken to hide among more", trust_bugs.hidden_among_more, trust_checks.shuffled_bits_hide),
     Planted("trust: shares not drawn", trust_bugs.shares_not_drawn, trust_checks.one_aggregator_learns_nothing),

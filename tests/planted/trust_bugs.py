@@ -11,10 +11,13 @@ from hushprice.policies.cautious.private.aggregator import Aggregator
 from hushprice.policies.cautious.private.reports import ReportLearner
 from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.privacy import shuffle
-from hushprice.trust import bits, question, shares
+from hushprice.trust import bits, drawn_price, question, shares
 
 turned_half_as_often = changed(
     bits, "answer", lambda real: lambda asked, keep, *rest: real(asked, 0.5 + 0.5 * keep, *rest)
+)
+price_turned_half_as_often = changed(
+    drawn_price, "happens", lambda real: lambda keep, draw: real(0.5 + 0.5 * keep, draw)
 )
 no_fair_bits = changed(ReportLearner, "_pad", lambda real: lambda self: None)
 hidden_among_more = together(

@@ -202,11 +202,12 @@ def test_a_context_of_another_length_is_refused() -> None:
 
 
 def test_a_device_needs_the_standard_library_alone() -> None:
-    code = "import sys; from hushprice.trust import attributes, bits, question, shares, till; print(*sys.modules)"
+    names = ("attributes", "bits", "drawn_price", "question", "shares", "till")
+    code = f"import sys; from hushprice.trust import {', '.join(names)}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {name for name in loaded if name.split(".")[0] in ("numpy", "scipy", "numba", "msgspec", "opendp")}
     ours = {name for name in loaded if name.startswith("hushprice.")}
-    own = {f"hushprice.trust.{name}" for name in ("attributes", "bits", "question", "shares", "till")}
+    own = {f"hushprice.trust.{name}" for name in names}
     assert ours == {"hushprice.errors", "hushprice.trust"} | own
 
 

@@ -81,7 +81,7 @@ def grown(kind: type[UcbGlm | GlmUcb | WangOptimism]) -> str:
 
 def ucb_glm() -> Found:
     """Li, Lu and Zhou: d sqrt(T) up to logarithms."""
-    return {"reported": "d sqrt(T) up to logarithms: slopes of at most 1 in d, about 0.5 in T", "found": grown(UcbGlm)}
+    return {"reported": "d sqrt(T) up to logarithms: slopes of at most 1 in d and 0.5 in T", "found": grown(UcbGlm)}
 
 
 def glm_ucb() -> Found:
@@ -97,6 +97,6 @@ def glm_ucb() -> Found:
 def wang_optimism() -> Found:
     """Wang et al.: sqrt(d^3 T) up to logarithms, here for episodes of one step."""
     return {
-        "reported": "sqrt(d^3 T) up to logarithms: slopes of at most 1.5 in d, about 0.5 in T",
+        "reported": "sqrt(d^3 T) up to logarithms: slopes of at most 1.5 in d and 0.5 in T",
         "found": grown(WangOptimism),
     }

@@ -9,8 +9,9 @@ The device makes the price, shows it, and later gives one bit for the shop's ser
     report = device.report(belief, quote, purchased=True)
     client.send_report(quote, report)                                         # in the shop again
 
-A product that declares attributes is told them by name: `Device(attributes={"age": 41}, epsilon=1.0)`. Where trust is
-aggregated it is a `SharingDevice`, and what leaves it goes to `Aggregators`, past the shop.
+A product that declares attributes is told them by name: `Device(attributes={"age": 41}, epsilon=1.0)`. With
+`price_epsilon` the price is drawn, and tells the shop no more than that of the attributes. Where trust is aggregated it
+is a `SharingDevice`, and what leaves it goes to `Aggregators`, past the shop.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import msgspec
 from hushprice.client.answers import Quote
 from hushprice.errors import InvalidInput
 from hushprice.trust import attributes, bits, shares
+from hushprice.trust.drawn_price import drawn
 from hushprice.trust.question import Question, Record
 from hushprice.trust.shares import Grids
 from hushprice.trust.till import Till
@@ -68,30 +70,50 @@ class DeviceReport(msgspec.Struct, frozen=True):
 
 
 class _Priced:
-    """What a customer is like, and the price that follows from it."""
+    """What a customer is like, and the price that follows from it.
 
-    def __init__(self, context: Sequence[float], customer: Mapping[str, object] | None) -> None:
-        self._given, self._customer = tuple(context), dict(customer or {})
+    With `price_epsilon` the price is drawn, once a quote and for `reports` quotes at most, since k draws tell k times
+    as much; where none is left it is the quote's own.
+    """
+
+    def __init__(
+        self,
+        context: Sequence[float],
+        customer: Mapping[str, object] | None,
+        reports: int,
+        price_epsilon: float | None,
+    ) -> None:
+        self._given, self._customer, self._left = tuple(context), dict(customer or {}), reports
+        self._price_keep = None if price_epsilon is None else bits.keep_of(price_epsilon)
+        self._draws, self._drawn = reports, dict[str, float]()
 
     def _context(self, belief: Belief) -> Sequence[float]:
         return belief.context_of(self._given, self._customer)
 
+    def _relative(self, belief: Belief, quote: Quote) -> float | None:
+        """The price before the till; None: the quote's own."""
+        if not _asked(belief, quote):
+            return None
+        coin, context = float(quote.coin or 0), self._context(belief)
+        if self._price_keep is None:
+            return belief.question.price(context, coin)
+        if quote.id is not None and quote.id not in self._drawn and self._draws > 0:
+            self._draws -= 1
+            self._drawn[quote.id] = drawn(belief.question, self._price_keep, context, coin)
+        return self._drawn.get(quote.id or "")
+
     def price(self, belief: Belief, quote: Quote) -> float:
         """What to show, and to charge: the quote's own price where the belief is not the one it names."""
-        if not _asked(belief, quote):
-            return quote.price
-        return belief.till.amount(
-            belief.till.charged(belief.question.price(self._context(belief), float(quote.coin or 0)))
-        )
+        relative = self._relative(belief, quote)
+        return quote.price if relative is None else belief.till.amount(belief.till.charged(relative))
 
-    def _record(self, belief: Belief, quote: Quote, purchased: bool | None, quantity: float | None) -> Record:
-        """At the price that the belief led to, to the last digit: the one that was shown is not needed."""
+    def _record(self, belief: Belief, quote: Quote, purchased: bool | None, quantity: float | None) -> Record | None:
+        """At the price before the till, to the last digit; None where the quote's own price was shown."""
         if (purchased is None) == (quantity is None):
             raise InvalidInput("a report needs either purchased or quantity")
-        coin, demand = float(quote.coin or 0), float(purchased if quantity is None else quantity)  # type: ignore[arg-type]
-        context = self._context(belief)
-        price = belief.question.price(context, coin) if _asked(belief, quote) else 0.0
-        return Record(context, coin, price, demand / belief.most)
+        demand = float(purchased if quantity is None else quantity)  # type: ignore[arg-type]
+        price, context = self._relative(belief, quote), self._context(belief)
+        return None if price is None else Record(context, float(quote.coin or 0), price, demand / belief.most)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(<sensitive>)"
@@ -101,7 +123,8 @@ class Device(_Priced):
     """One customer's device. It trusts nobody: whatever belief it is handed, a report tells no more than `epsilon`.
 
     `reports` is how many it ever sends: each costs `epsilon`, so k of them tell k times as much. A quote gets one, and
-    asked again for it the device says the same bit: a second draw would tell more.
+    asked again for it the device says the same bit: a second draw would tell more. A price that is drawn costs
+    `price_epsilon` besides; one that is not tells what prices go by.
     """
 
     def __init__(
@@ -111,10 +134,10 @@ class Device(_Priced):
         epsilon: float,
         attributes: Mapping[str, object] | None = None,
         reports: int = 1,
+        price_epsilon: float | None = None,
     ) -> None:
-        super().__init__(context, attributes)
+        super().__init__(context, attributes, reports, price_epsilon)
         self._keep = bits.keep_of(epsilon)
-        self._left = reports
         self._said: dict[str, DeviceReport] = {}
 
     def report(
@@ -128,9 +151,9 @@ class Device(_Priced):
             raise InvalidInput(
                 f"belief.keep must be at most {self._keep!r} for the epsilon accepted, got {belief.keep!r}"
             )
-        if quote.id is None or self._left < 1 or not _asked(belief, quote):
+        if quote.id is None or self._left < 1 or record is None:
             return None
-        bit = bits.answer(belief.question, belief.keep, record)
+        bit = bits.answer(belief.question, belief.keep, record, priced=True)
         self._left -= 1
         self._said[quote.id] = DeviceReport(bit.about, bit.up)
         return self._said[quote.id]
@@ -160,10 +183,14 @@ class SharingDevice(_Priced):
     """
 
     def __init__(
-        self, context: Sequence[float] = (), *, attributes: Mapping[str, object] | None = None, reports: int = 1
+        self,
+        context: Sequence[float] = (),
+        *,
+        attributes: Mapping[str, object] | None = None,
+        reports: int = 1,
+        price_epsilon: float | None = None,
     ) -> None:
-        super().__init__(context, attributes)
-        self._left = reports
+        super().__init__(context, attributes, reports, price_epsilon)
         self._said: dict[str, DeviceShares] = {}
 
     def report(
@@ -175,7 +202,7 @@ class SharingDevice(_Priced):
             return self._said[quote.id]
         if belief.grids is None or belief.choice is None:
             raise InvalidInput("belief must be of a product whose trust is aggregated")
-        if quote.id is None or self._left < 1 or not _asked(belief, quote):
+        if quote.id is None or self._left < 1 or record is None:
             return None
         asked, grids = belief.question, belief.grids
         first, second = shares.split(shares.numbers(asked, grids, record))

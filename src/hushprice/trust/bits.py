@@ -55,22 +55,25 @@ def scale(contexts: int) -> float:
     return max(0.5 * contexts, 1.0)
 
 
-def answer(question: Question, keep: float, record: Record, draw: Bits = secrets.randbits) -> Bit:
-    """What the device sends. The price is the question's own: one that was charged instead tells nothing here."""
+def answer(
+    question: Question, keep: float, record: Record, draw: Bits = secrets.randbits, *, priced: bool = False
+) -> Bit:
+    """What the device sends. The price is the question's own, whatever was charged; the record's where `priced`."""
     if not 0.5 <= keep < 1.0:
         raise InvalidInput(f"keep must lie in [0.5, 1), got {keep!r}")
     index = _index(question, draw)
     low, high = bounds(question, record.coin, index)
-    priced = record._replace(price=question.price(record.context, record.coin))
-    number = residual(question, priced)
+    if not priced:
+        record = record._replace(price=question.price(record.context, record.coin))
+    number = residual(question, record)
     if index > 0:
         number *= held(question.read(record.context))[index - 1] * scale(question.contexts)
-    up = _happens(min(max((number - low) / (high - low), 0.0), 1.0), draw)
-    return Bit(question.side(record.coin), index, up if _happens(keep, draw) else not up)
+    up = happens(min(max((number - low) / (high - low), 0.0), 1.0), draw)
+    return Bit(question.side(record.coin), index, up if happens(keep, draw) else not up)
 
 
 def _index(question: Question, draw: Bits) -> int:
-    if question.contexts == 0 or not _happens(question.share, draw):
+    if question.contexts == 0 or not happens(question.share, draw):
         return 0
     while True:  # the same chance for each
         at = draw(question.contexts.bit_length())
@@ -78,5 +81,6 @@ def _index(question: Question, draw: Bits) -> int:
             return 1 + at
 
 
-def _happens(probability: float, draw: Bits) -> bool:
+def happens(probability: float, draw: Bits) -> bool:
+    """Does it, with this probability, a multiple of 2^-53 if it is to be met exactly?"""
     return draw(FINE) < probability * 2**FINE

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from scipy.special import gammaln
@@ -28,6 +28,7 @@ from hushprice.privacy.loss import loss_of
 from hushprice.research.audits.finding import Measurement
 from hushprice.research.audits.trade_off import cuts_of, separation
 from hushprice.trust import bits, shares
+from hushprice.trust.drawn_price import drawn, middles
 from hushprice.trust.question import Question, Record
 from hushprice.types import FloatArray
 
@@ -41,7 +42,11 @@ def audit_trust(rules: CautiousRules, *, seed: int = 0) -> list[Measurement]:
     """A measurement from each attacker's seat; none where the shop is trusted."""
     if not rules.drawn or rules.trust not in (LOCAL, SHUFFLE, AGGREGATED):
         return []
-    seats = {LOCAL: (_shop,), SHUFFLE: (_shuffler, _shop_behind_a_shuffler), AGGREGATED: (_shares, _other_total)}
+    seats = {
+        LOCAL: (_shop, _drawn_price),
+        SHUFFLE: (_shuffler, _shop_behind_a_shuffler),
+        AGGREGATED: (_shares, _other_total),
+    }
     found = [seat(rules) for seat in seats[rules.trust]]
     return [*found, _watcher(rules, seed)]
 
@@ -121,6 +126,31 @@ def _shop(rules: CautiousRules) -> Measurement:
     found = _ratio(rules, rules.bits.steps[0][1])
     allowed = loss_of(rules.event(live=True), 1, rules.noise.adjacency).pure
     return _measured("the shop: one report", found, allowed, "largest ln of a ratio of chances, exact")
+
+
+def _drawn_price(rules: CautiousRules) -> Measurement:
+    """The price of a device that draws it, at the epsilon of its report; without attributes it is everybody's."""
+    assert rules.bits is not None
+    keep, dearer = rules.bits.steps[0][1], [0.5]
+    for choice in range(len(SHARES)):
+        question = question_of(_quoter(rules, choice))
+        low, high = middles(question, keep)
+        if low < high:
+            dearer += [_dearer(question, keep, record.context, 0.5 * (low + high)) for record in _records(question)]
+    least, most = min(dearer), max(dearer)
+    found = math.inf if least <= 0.0 or most >= 1.0 else math.log(max(most / least, (1.0 - least) / (1.0 - most)))
+    allowed = loss_of(rules.event(live=True), 1, rules.noise.adjacency).pure
+    return _measured("the shop: a price that is drawn", found, allowed, "largest ln of a ratio of chances, exact")
+
+
+def _dearer(question: Question, keep: float, context: Sequence[float], middle: float) -> float:
+    """The chance of the dearer price, exactly."""
+
+    def dear(value: int) -> bool:
+        return drawn(question, keep, context, 0.0, lambda count: value) > middle
+
+    share = _threshold(lambda value: dear(value) == dear(0))
+    return share if dear(0) else 1.0 - share
 
 
 def _shuffler(rules: CautiousRules) -> Measurement:
