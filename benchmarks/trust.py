@@ -3,9 +3,11 @@
     python benchmarks/trust.py --runs 4 --output trust.json
     python benchmarks/trust.py --read trust.json --picture docs/images/trust/growth.svg
     python benchmarks/trust.py --evidence
+    python benchmarks/trust.py --runs 3 --way "local, drawn price"
 
 The first command runs policy cautious under every trust model; the second prints the tables of docs/lab/trust.md from
-its results and draws the growth of regret; the third runs nothing, and says how much noise there is.
+its results and draws the growth of regret; the third runs nothing, and says how much noise there is; the fourth runs
+one way of the shops alone.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -27,13 +30,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 from shops.classes import CLASSES, Market
 
+from hushprice.policies.cautious.pricing.asked import question_of
 from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.product import Product
 from hushprice.research.shop_planner.runs import UnseenAttributes
 from hushprice.settings import TRUST
-from hushprice.shops.private_strategy import rules_of
+from hushprice.shops import trials
+from hushprice.shops.private_strategy import PrivateStrategy, rules_of
 from hushprice.shops.trials import BLOCK, run_shop
 from hushprice.shops.world import World
+from hushprice.trust.bits import keep_of
+from hushprice.trust.drawn_price import middles
+from hushprice.types import FloatArray
 from shops import designed
 
 CUSTOMERS = 50_000
@@ -49,6 +57,7 @@ WAYS = {
     "local, epsilon 4": ("local", 4.0, True),
     "local, one price": ("local", 1.0, False),
     "shuffle, one price": ("shuffle", 1.0, False),
+    "local, drawn price": ("local", 1.0, True),
 }
 GROWING = ("central", "aggregated", "shuffle", "local", "local, one price", "shuffle, one price")
 Job = tuple[str, str, int, int]  # shop or market, way, customers, number
@@ -75,23 +84,39 @@ def best(market: Market, customers: int, number: int) -> float:
     return total
 
 
+class DrawnPrices(PrivateStrategy):
+    """Every device draws its price, at the epsilon of its report (trust/drawn_price.py, for many customers at once)."""
+
+    def prices(self, contexts: FloatArray) -> FloatArray:
+        super().prices(contexts)  # draws coins
+        keep, question = keep_of(self._product.epsilon), question_of(self.quoter)
+        own = self.quoter.relative_prices(contexts, np.zeros(len(contexts)))
+        above = own > question.price((0.0,) * question.contexts, 0.0)
+        above ^= self._rng.random(len(contexts)) >= keep
+        low, high = middles(question, keep)
+        relative = np.where(above, high, low) + question.spread * self._coins
+        prices = self._product.reference_price + self._product.reach * relative
+        return np.clip(prices, self._product.floor, self._product.ceiling)
+
+
 def _played(product: Product, world: World, way: str, customers: int, number: int) -> tuple[float, float]:
     trust, epsilon, known = WAYS[way]
     product = replace(product, epsilon=epsilon)
     if not known:
         product, world = replace(product, contexts=0), UnseenAttributes(world)
-    result = run_shop(
-        "cautious", product=product, world=world, horizon=customers, trials=1, seed=number, trust=trust, workers=1,
-    )  # fmt: skip
+    with patch.object(trials, "PrivateStrategy", DrawnPrices if "drawn" in way else PrivateStrategy):
+        result = run_shop(
+            "cautious", product=product, world=world, horizon=customers, trials=1, seed=number, trust=trust, workers=1,
+        )  # fmt: skip
     return float(result.earnings[0, -1]), float(result.staying[0, -1])
 
 
-def measure(runs: int, workers: int, output: Path) -> None:
+def measure(runs: int, workers: int, output: Path, ways: tuple[str, ...]) -> None:
     """One run of everything after the other; results are written as they come."""
     jobs: list[Job] = []
     for number in range(runs):
-        jobs += [(name, way, CUSTOMERS, number) for name in SHOPS for way in WAYS]
-        jobs += [(MARKET, way, each, number) for each in HORIZONS for way in GROWING]
+        jobs += [(name, way, CUSTOMERS, number) for name in SHOPS for way in ways or WAYS]
+        jobs += [(MARKET, way, each, number) for each in HORIZONS for way in (() if ways else GROWING)]
     results: list[Any] = []
     with ProcessPoolExecutor(workers) as pool:
         for done in pool.map(found, jobs):
@@ -105,13 +130,14 @@ def tables(results: list[tuple[list[Any], float]]) -> dict[str, dict[int, tuple[
     for (name, way, customers, _), value in results:
         cells[name, way, customers].append(value)
     print("| trust | " + " | ".join(SHOPS) + " | mean |\n|---|" + "---:|" * (len(SHOPS) + 1))
-    for way in WAYS:
+    for way in [each for each in WAYS if (SHOPS[0], each, CUSTOMERS) in cells]:
         row = [_mean(cells[shop, way, CUSTOMERS]) for shop in SHOPS]
         mean = np.mean([each for each, _ in row])
         print(f"| {way} | " + " | ".join(f"{each:.3f} ± {error:.3f}" for each, error in row) + f" | {mean:.3f} |")
     print("\n| trust | " + " | ".join(f"T = {each:,}" for each in HORIZONS) + " | slope |")
     print("|---|" + "---:|" * (len(HORIZONS) + 1))
-    regret = {way: {each: _mean(cells[MARKET, way, each]) for each in HORIZONS} for way in GROWING}
+    known = [way for way in GROWING if (MARKET, way, HORIZONS[0]) in cells]
+    regret = {way: {each: _mean(cells[MARKET, way, each]) for each in HORIZONS} for way in known}
     for way, row in regret.items():
         slope = np.polyfit(np.log(HORIZONS), np.log([row[each][0] for each in HORIZONS]), 1)[0]
         print(f"| {way} | " + " | ".join(f"{m:.1f} ± {e:.1f}" for m, e in row.values()) + f" | {slope:.2f} |")
@@ -177,12 +203,13 @@ def main() -> None:
     parser.add_argument("--read", type=Path)
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--evidence", action="store_true")
+    parser.add_argument("--way", action="append", choices=list(WAYS), help="of the shops alone, this way")
     given = parser.parse_args()
     if given.evidence:
         evidence()
         return
     if given.read is None:
-        measure(given.runs, given.workers, given.output)
+        measure(given.runs, given.workers, given.output, tuple(given.way or ()))
     regret = tables(json.loads((given.read or given.output).read_text()))
     if given.picture is not None:
         picture(regret, given.picture)
