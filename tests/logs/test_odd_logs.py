@@ -18,13 +18,13 @@ from hushprice.logs.bounded import bounded
 from hushprice.logs.columns import Columns
 from hushprice.logs.fit.run_fit import fit
 from hushprice.logs.fit.whole_sums import published
-from hushprice.logs.kept_parts import write_private
 from hushprice.logs.passes import SerialParts, run_pass
 from hushprice.logs.proposal_text import text_of
 from hushprice.logs.propose import propose
 from hushprice.logs.read import open_log
 from hushprice.logs.rows import LogRows
 from hushprice.logs.schema_plan import Declared
+from hushprice.logs.stored_parts import write_private
 from hushprice.noise import Tape
 from hushprice.product import Product
 

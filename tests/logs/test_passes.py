@@ -16,10 +16,10 @@ from tests.logs.tables import KEY, PRODUCT, visits
 from hushprice.errors import InvalidInput, NotAvailable
 from hushprice.logs import encoding, sources
 from hushprice.logs.bounded import bounded
-from hushprice.logs.kept_parts import folder_key
 from hushprice.logs.passes import run_pass
 from hushprice.logs.read import TableLog, open_log
 from hushprice.logs.rows import LogRows
+from hushprice.logs.stored_parts import folder_key
 
 FRAME = visits(300)
 

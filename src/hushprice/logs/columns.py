@@ -55,7 +55,7 @@ class Columns:
                 raise InvalidInput(f"log.contexts must be a list of names, got {checks.shown(self.contexts)}")
             object.__setattr__(self, "contexts", tuple(self.contexts))
 
-    def found_in(self, names: Sequence[str], product: Product) -> Found:
+    def of_table(self, names: Sequence[str], product: Product) -> LogColumns:
         """The columns of a table with these names; one that is needed, or was named, and is not there is refused."""
         roles = {role: self._column(role, names, product) for role in (*USUAL, "outcome")}
         taken = {name for name in roles.values() if name is not None}
@@ -67,7 +67,7 @@ class Columns:
                 if name not in wanted:
                     raise InvalidInput(f"log.attributes names {name!r}, which the product does not have")
             described = tuple(_there(self.attributes.get(name, name), f"attribute {name!r}", names) for name in wanted)
-        return Found(
+        return LogColumns(
             price=roles["price"] or "",
             outcome=roles["outcome"] or "",
             described=described,
@@ -96,7 +96,7 @@ class Columns:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class LogColumns:
     """The columns of one table; `described` has one for every attribute, or for every entry of a context."""
 
     price: str

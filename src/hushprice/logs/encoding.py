@@ -15,7 +15,7 @@ import numpy as np
 from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.logs import fields
-from hushprice.logs.columns import Found
+from hushprice.logs.columns import LogColumns
 from hushprice.logs.digest import digests
 from hushprice.logs.rows import LogRows
 from hushprice.logs.sources import Chunk
@@ -55,20 +55,20 @@ class Encoder:
     """The rows of one table's chunks in a product's numbers."""
 
     def __init__(
-        self, product: Product, found: Found, types: Mapping[str, Any], *, secret: bytes, skip: bool = False
+        self, product: Product, columns: LogColumns, types: Mapping[str, Any], *, secret: bytes, skip: bool = False
     ) -> None:
         self._secret, self._skip = secret, skip
-        self._customers, self._chances = found.customer is not None, found.propensity is not None
-        described = _described(product, found, types)
+        self._customers, self._chances = columns.customer is not None, columns.propensity is not None
+        described = _described(product, columns, types)
         self._fields = [
             *described,
-            fields.price(found.price, types[found.price], product),
-            fields.outcome(found.outcome, types[found.outcome], product.most),
+            fields.price(columns.price, types[columns.price], product),
+            fields.outcome(columns.outcome, types[columns.outcome], product.most),
         ]
-        if found.customer is not None:
-            self._fields.append(fields.customer(found.customer, types[found.customer]))
-        if found.propensity is not None:
-            self._fields.append(fields.propensity(found.propensity, types[found.propensity]))
+        if columns.customer is not None:
+            self._fields.append(fields.customer(columns.customer, types[columns.customer]))
+        if columns.propensity is not None:
+            self._fields.append(fields.propensity(columns.propensity, types[columns.propensity]))
         self._entries = [f"v{at}" for at in range(sum(len(each.values) for each in described))]
         self._z, self._y, *self._others = (f"v{len(self._entries) + at}" for at in range(4))
         self._doubted = [each for each in self._fields if each.bad is not None]
@@ -136,12 +136,12 @@ class Encoder:
         raise InvalidInput(f"row {chunk.first + row + 1} of the log: {each.column!r} must be {each.rule}, got {got}")
 
 
-def _described(product: Product, found: Found, types: Mapping[str, Any]) -> list[fields.Field]:
+def _described(product: Product, columns: LogColumns, types: Mapping[str, Any]) -> list[fields.Field]:
     if product.schema is None:
-        return [fields.entry(column, types[column]) for column in found.described]
+        return [fields.entry(column, types[column]) for column in columns.described]
     return [
         fields.attribute(each, column, types[column], product.schema.unknown)
-        for each, column in zip(product.schema.attributes, found.described, strict=True)
+        for each, column in zip(product.schema.attributes, columns.described, strict=True)
     ]
 
 

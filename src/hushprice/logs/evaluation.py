@@ -13,8 +13,8 @@ from hushprice.logs import values
 from hushprice.logs.crossed_demand import fit_crossed
 from hushprice.logs.price_policy import PricePolicy
 from hushprice.logs.propensities import (
-    KeptPropensities,
     Kind,
+    LoggedPropensities,
     Propensities,
     fit_choices,
     fit_spread,
@@ -96,7 +96,7 @@ def _weighting(found: Survey, product: Product, propensity: str, bandwidth: floa
     if propensity == "estimate" or (propensity == "auto" and not found.kept):
         propensities = fit_choices(found, reader) if found.choices else fit_spread(found, reader)
     else:
-        propensities = KeptPropensities(kind, product.reach)
+        propensities = LoggedPropensities(kind, product.reach)
     way: Way = "kernel"
     if propensities.kind == "probability":
         way = "exact" if found.choices else "near"

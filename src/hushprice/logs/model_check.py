@@ -43,7 +43,7 @@ class ModelCheck:
     label: str = EXACT
 
 
-class _Found:
+class _CellSums:
     """Counts, believed demand and residuals of cells, with variances of the residuals' sums."""
 
     def __init__(self, sums: FloatArray, variances: FloatArray, floor: float) -> None:
@@ -64,7 +64,7 @@ def check_model(log: Log, product: Product, fit: PricePolicy, *, progress: Progr
     by_cell = sums.sums.reshape(len(sums.sums), cells.count, 3)
     totals = by_cell.sum(axis=0).T
     apart = by_cell[:, :, 2] - by_cell[:, :, 0] * (totals[2] / np.maximum(totals[0], 1.0))
-    found = _Found(totals, np.asarray((apart * apart).sum(axis=0)), _FEWEST)
+    found = _CellSums(totals, np.asarray((apart * apart).sum(axis=0)), _FEWEST)
     return _answer(cells, product, found, richer_test(fit.model, reader), label=EXACT)
 
 
@@ -88,7 +88,7 @@ def release_check(
     rows, believed, observed = (sums / adding.scale).reshape(cells.count, 3).T
     share = np.clip(believed / np.maximum(rows, 1.0), 0.0, 1.0)
     sampling = np.maximum(rows, 0.0) * share * (1.0 - share) * rows_per_customer
-    found = _Found(np.stack([rows, believed, observed - believed]), sampling + 2.0 * noise**2, _FEWEST + 4.0 * noise)
+    found = _CellSums(np.stack([rows, believed, observed - believed]), sampling + 2.0 * noise**2, _FEWEST + 4.0 * noise)
     return _answer(cells, product, found, None, ledger=ledger, label="RELEASE: noise is added and charged, for anybody")
 
 
@@ -120,7 +120,7 @@ def _numbers(cells: Cells, rows: LogRows, *, residual: bool) -> FloatArray:
 def _answer(
     cells: Cells,
     product: Product,
-    found: _Found,
+    found: _CellSums,
     richer: RicherTest | None,
     *,
     label: str,
@@ -146,7 +146,7 @@ def _answer(
     )
 
 
-def _bins(cells: Cells, found: _Found) -> tuple[Bin, ...]:
+def _bins(cells: Cells, found: _CellSums) -> tuple[Bin, ...]:
     edges = [0.0, *cells.edges.tolist(), 1.0]
     return tuple(
         Bin(
@@ -162,7 +162,7 @@ def _bins(cells: Cells, found: _Found) -> tuple[Bin, ...]:
     )
 
 
-def _segments(product: Product, found: _Found) -> tuple[Segment, ...]:
+def _segments(product: Product, found: _CellSums) -> tuple[Segment, ...]:
     made = []
     for place, name in enumerate(names_of(product)):
         for half, word in enumerate((f"{name} up to 0", f"{name} above 0")):
@@ -172,7 +172,7 @@ def _segments(product: Product, found: _Found) -> tuple[Segment, ...]:
     return tuple(made)
 
 
-def _segment(name: str, found: _Found, low: int, high: int) -> Segment:
+def _segment(name: str, found: _CellSums, low: int, high: int) -> Segment:
     believed = [float(found.believed[cell] / found.rows[cell]) for cell in (low, high)]
     residual = [float(found.residuals[cell] / found.rows[cell]) for cell in (low, high)]
     variance = sum(float(found.variances[cell] / found.rows[cell] ** 2) for cell in (low, high))

@@ -119,9 +119,9 @@ def _executor(executor: str | PassExecutor, workers: int | None, address: str | 
 
 
 def _kept_parts(folder: Path, log: Log, add: Add, size: int) -> Any:
-    from hushprice.logs.kept_parts import KeptParts
+    from hushprice.logs.stored_parts import StoredParts
 
-    return KeptParts(folder, log, add, size)
+    return StoredParts(folder, log, add, size)
 
 
 def _taken(total: list[int], part: Part, log: Log) -> list[int]:

@@ -38,7 +38,7 @@ class Propensities(Protocol):
     def of(self, rows: LogRows) -> FloatArray: ...
 
 
-class KeptPropensities:
+class LoggedPropensities:
     """The log's own. A density is in the shop's currency there."""
 
     estimated = False

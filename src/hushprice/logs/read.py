@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushprice import checks, extras
 from hushprice.errors import InvalidInput
-from hushprice.logs.columns import Columns, Found, columns_in, columns_of
+from hushprice.logs.columns import Columns, LogColumns, columns_in, columns_of
 from hushprice.logs.digest import check_key, new_key
 from hushprice.logs.encoding import Encoder, ReadCounts
 from hushprice.logs.rows import LogRows
@@ -30,7 +30,7 @@ class TableLog:
 
     source: Source
     product: Product
-    found: Found
+    columns: LogColumns
     on_bad: str
     secret: bytes = field(repr=False)
     read: dict[int, ReadCounts] = field(default_factory=dict, repr=False)  # by partition
@@ -49,7 +49,7 @@ class TableLog:
 
     def blocks(self, partition: int) -> Iterator[LogRows]:
         encoder, types, counted = self._encoder(self.source.types), self.source.types, [ReadCounts()]
-        for chunk in self.source.chunks(partition, self.found.read):
+        for chunk in self.source.chunks(partition, self.columns.read):
             if dict(chunk.frame.schema) != types:  # a file, or a database's cells, may hold another type
                 types = dict(chunk.frame.schema)
                 encoder = self._encoder(types)
@@ -65,11 +65,11 @@ class TableLog:
     def identity(self) -> list[Any] | None:
         """What changes when another log, or the same one in other numbers, is read; None where that cannot be told."""
         table = self.source.identity
-        how = [asdict(self.found), self.on_bad, repr(self.product), self.secret.hex()]
+        how = [asdict(self.columns), self.on_bad, repr(self.product), self.secret.hex()]
         return None if table is None else [table, *how]
 
     def _encoder(self, types: Mapping[str, Any]) -> Encoder:
-        return Encoder(self.product, self.found, types, secret=self.secret, skip=self.on_bad == SKIP)
+        return Encoder(self.product, self.columns, types, secret=self.secret, skip=self.on_bad == SKIP)
 
 
 def open_log(
@@ -103,9 +103,9 @@ def open_log(
     if not isinstance(product, Product):
         product = load_product(product)
     source = source_of(table)
-    found = columns.found_in(list(source.types), product)
+    named = columns.of_table(list(source.types), product)
     secret = new_key() if key is None else check_key(key)
-    return TableLog(source=source, product=product, found=found, on_bad=on_bad, secret=secret)
+    return TableLog(source=source, product=product, columns=named, on_bad=on_bad, secret=secret)
 
 
 def source_of(table: object) -> Source:

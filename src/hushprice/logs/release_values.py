@@ -20,7 +20,7 @@ from hushprice.errors import InvalidInput
 from hushprice.logs.bounded import bounded
 from hushprice.logs.price_policy import PricePolicy
 from hushprice.logs.private_sums import Integers, Share, noise_of, open_sums, release_sum
-from hushprice.logs.propensities import KeptPropensities, Kind, Propensities
+from hushprice.logs.propensities import Kind, LoggedPropensities, Propensities
 from hushprice.logs.rows import Log, LogRows
 from hushprice.logs.values import Estimate
 from hushprice.logs.weighting import Way, Weighting
@@ -114,7 +114,7 @@ def release_values(
     )
     ledger = open_sums(EpsilonDelta(epsilon, delta), shares, rows=rows_per_customer)
     held, noise = bounded(log, most=rows_per_customer), source or System()
-    likely: Propensities = KeptPropensities(kind, product.reach)
+    likely: Propensities = LoggedPropensities(kind, product.reach)
     if randomized:
         cells = np.array(choices) if choices else np.linspace(product.lowest, product.highest, _CELLS + 1)
         counted, ledger = release_sum(held, PriceCounts(cells, kind), ledger, 0, noise)
@@ -176,7 +176,7 @@ class WeighedVisits:
     def _weights(self, rows: LogRows, wanted: FloatArray) -> FloatArray:
         """A row whose propensity cannot be read has no weight: a refusal would tell about it."""
         kept = rows.propensities
-        if isinstance(self.weighting.propensities, KeptPropensities):
+        if isinstance(self.weighting.propensities, LoggedPropensities):
             if kept is None:
                 raise InvalidInput("the log keeps no propensities; say that prices were randomized, or keep them")
             most = 1.0 if self.weighting.propensities.kind == "probability" else np.inf

@@ -16,7 +16,7 @@ import hushprice
 from hushprice.demand.schema import Boolean, Number, Schema
 from hushprice.errors import InvalidInput
 from hushprice.logs.fit.fit_result import Fit
-from hushprice.logs.fit.unfinished import Unfinished, alone
+from hushprice.logs.fit.unfinished import Unfinished, locked
 from hushprice.logs.passes import run_pass
 from hushprice.policies.verification import verify
 from hushprice.prior import read_prior
@@ -161,9 +161,9 @@ def test_a_fit_goes_on_with_what_it_began_with_or_not_at_all(tmp_path: Path) -> 
 
 def test_two_processes_never_work_on_one_output(tmp_path: Path) -> None:
     path = tmp_path / "fit.json"
-    with alone(path), pytest.raises(InvalidInput, match="by another process"), alone(path):
+    with locked(path), pytest.raises(InvalidInput, match="by another process"), locked(path):
         raise AssertionError("never")
-    with pytest.raises(InvalidInput, match="cannot be written"), alone(tmp_path / "none" / "fit.json"):
+    with pytest.raises(InvalidInput, match="cannot be written"), locked(tmp_path / "none" / "fit.json"):
         raise AssertionError("never")
     assert os.listdir(tmp_path) == []
 

@@ -11,7 +11,7 @@ from tests.policies.cautious.test_reports import AGGREGATED, CENTRAL, rules_of
 
 from hushprice.errors import InvalidInput
 from hushprice.noise import System
-from hushprice.policies.cautious.pricing.asked import grids_of, question_of
+from hushprice.policies.cautious.pricing.question import grids_of, question_of
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.private.aggregator import Aggregator, joined, scales_of
 from hushprice.trust import shares

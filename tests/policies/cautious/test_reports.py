@@ -13,8 +13,8 @@ from hushprice.errors import InvalidInput
 from hushprice.noise import System, Tape
 from hushprice.policies.cautious import report_noise
 from hushprice.policies.cautious.policy import build, cautious_policy
-from hushprice.policies.cautious.pricing.asked import grids_of, keep_of, question_of
 from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING, used_entries
+from hushprice.policies.cautious.pricing.question import grids_of, keep_of, question_of
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.policies.cautious.private.learner import CautiousLearner

@@ -17,7 +17,7 @@ from tests.policies.cautious.test_reports import AGGREGATED, rules_of
 
 from hushprice.errors import InvalidInput
 from hushprice.noise import System
-from hushprice.policies.cautious.pricing.asked import grids_of_choice, promise_of, question_of
+from hushprice.policies.cautious.pricing.question import grids_of_choice, promise_of, question_of
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.private.aggregator import joined, promised, scales_of
 from hushprice.service.aggregating.aggregator_main import promises_in

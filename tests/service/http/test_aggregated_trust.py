@@ -21,7 +21,7 @@ from tests.waiting import PATIENCE
 
 from hushprice.client import Aggregators, Client, Outcome, Quote, Refused, ServiceAway, SharingDevice
 from hushprice.errors import InvalidInput
-from hushprice.policies.cautious.pricing.asked import promise_of
+from hushprice.policies.cautious.pricing.question import promise_of
 from hushprice.policies.verification import verify
 from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.service.learning.loop import LearningLoop

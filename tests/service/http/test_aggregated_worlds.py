@@ -19,7 +19,7 @@ from tests.service.learning_runs import same_noise
 from tests.waiting import PATIENCE
 
 from hushprice.client import Aggregators, Client, DeviceReport, Quote, SharingDevice
-from hushprice.policies.cautious.pricing.asked import promise_of
+from hushprice.policies.cautious.pricing.question import promise_of
 from hushprice.policies.cautious.private.aggregator import joined, promised, scales_of
 from hushprice.service.http.routes import quotes
 from hushprice.service.quoting.randomness import SIZE

@@ -257,7 +257,7 @@ class Answering:
     key = ""
     answering = True
 
-    def make_room(self) -> None:
+    def close_now(self) -> None:
         raise AssertionError("its answer would be lost")
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from tests.service.http.running import Running, ask
 
-from hushprice.service.http import turns
-from hushprice.service.http.turns import Turns
+from hushprice.service.http import visitor_queues
+from hushprice.service.http.visitor_queues import PacedQueue
 
 
 @pytest.fixture
 def one_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line has one turn, and the next one beyond anybody's patience."""
-    monkeypatch.setattr(turns, "A_SECOND", 1e-6)
+    monkeypatch.setattr(visitor_queues, "A_SECOND", 1e-6)
 
 
 def read(server: Running, path: str, address: int, **headers: str) -> Any:
@@ -23,20 +23,20 @@ def read(server: Running, path: str, address: int, **headers: str) -> Any:
 
 
 def test_turns_are_evenly_spread_and_nobody_waits_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "A_SECOND", 4.0)
-    monkeypatch.setattr(turns, "LONGEST", 1.0)
+    monkeypatch.setattr(visitor_queues, "A_SECOND", 4.0)
+    monkeypatch.setattr(visitor_queues, "LONGEST", 1.0)
     waits: list[float] = []
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    async def all_at_once(line: Turns) -> list[float]:
+    async def all_at_once(queue: PacedQueue) -> list[float]:
         now = asyncio.get_running_loop().time()
         monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
-        return [await line.wait() for _ in range(7)]
+        return [await queue.wait() for _ in range(7)]
 
-    monkeypatch.setattr(turns.asyncio, "sleep", sleep)
-    refused = asyncio.run(all_at_once(Turns()))
+    monkeypatch.setattr(visitor_queues.asyncio, "sleep", sleep)
+    refused = asyncio.run(all_at_once(PacedQueue()))
     assert waits == pytest.approx([0.25, 0.5, 0.75, 1.0])
     assert refused == pytest.approx([0.0] * 5 + [1.25] * 2)  # who was refused has taken no turn
 
@@ -79,6 +79,6 @@ def test_an_outcome_without_a_key_takes_no_readers_turn(fresh: Running) -> None:
 @pytest.mark.usefixtures("one_turn")
 def test_one_line_for_both_would_be_noticed(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bug of the test above."""
-    lines = fresh.service.turns
+    lines = fresh.service.visitor_queues
     monkeypatch.setattr(lines.of_records, "wait", lines.reads.wait)
     assert after_outcomes(fresh, 2) == 429

@@ -27,8 +27,8 @@ from tests.service.http.test_cautious import SCARF
 from tests.service.http.test_local_trust import TEA
 from tests.service.learning_runs import same_noise
 
+from hushprice.policies.cautious.private.bit_learner import BitLearner
 from hushprice.policies.cautious.private.exact_batch import ExactSums
-from hushprice.policies.cautious.private.heard import HeardLearner
 from hushprice.policies.newton.private.exact_batches import ExactBatch
 from hushprice.service.http.routes import quotes
 from hushprice.service.http.routes.table import READS
@@ -78,7 +78,7 @@ def same_randomness() -> Iterator[None]:
         yield
 
 
-_RELEASES = ((ExactBatch, "look"), (ExactBatch, "score"), (ExactSums, "release"), (HeardLearner, "release"))
+_RELEASES = ((ExactBatch, "look"), (ExactBatch, "score"), (ExactSums, "release"), (BitLearner, "release"))
 
 
 class SameReleases:

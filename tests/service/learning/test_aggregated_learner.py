@@ -26,7 +26,7 @@ from hushprice.client.device import SharingDevice
 from hushprice.errors import InvalidInput
 from hushprice.noise import System
 from hushprice.policies.cautious.joined_engine import JoinedEngine
-from hushprice.policies.cautious.pricing.asked import promise_of
+from hushprice.policies.cautious.pricing.question import promise_of
 from hushprice.policies.cautious.pricing.quoter import coin_of
 from hushprice.policies.cautious.private.joined_learner import AskedReports, JoinedLearner
 from hushprice.policies.cautious.private.sums import Contributions
@@ -254,7 +254,7 @@ def test_after_a_jump_no_report_is_asked_for_until_the_next_release() -> None:
     engine.ask([bytes(16)], 5)
     assert engine.learner.batch.names == []
     engine.learner.batch.restore(engine.learner.batch.state())
-    assert engine.learner.batch.deaf
+    assert engine.learner.batch.unasked
     learner = ProductLearner(aggregated_spec())
     learner.jump(SeenRelease("tea", 1, 30))
     assert learner.learned == 30

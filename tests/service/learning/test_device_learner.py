@@ -16,9 +16,9 @@ from tests.service.learning_runs import Shop
 
 from hushprice.errors import InvalidInput
 from hushprice.noise import System
-from hushprice.policies.cautious.pricing.asked import question_of
+from hushprice.policies.cautious.pricing.question import question_of
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
-from hushprice.policies.cautious.private.heard import BitCounts, Heard, HeardLearner
+from hushprice.policies.cautious.private.bit_learner import BitCounts, BitLearner, CountedBit
 from hushprice.policies.cautious.private.sums import Contributions
 from hushprice.policies.cautious.report_engine import ReportEngine
 from hushprice.policies.verification import verify
@@ -117,7 +117,7 @@ def slot(code: float | None, **more: Any) -> Slot:
 def test_a_report_is_read_from_its_code() -> None:
     codes = [0.0, 1.0, 5.0, None, 0.5, -1.0, np.inf, np.nan]
     heard, unreadable = read_reports([slot(code) for code in codes], 3)
-    assert heard == [Heard(-1.0, 0, False), Heard(-1.0, 0, True), Heard(-1.0, 2, True)]
+    assert heard == [CountedBit(-1.0, 0, False), CountedBit(-1.0, 0, True), CountedBit(-1.0, 2, True)]
     assert unreadable == 4
     assert read_reports([slot(1.0, counts=False), slot(1.0, context=None), slot(1.0, holdout=True)], 3) == ([], 0)
     assert read_reports([slot(1.0)], 2) == ([], 0)
@@ -135,7 +135,7 @@ def test_what_bits_count_for_is_the_records_score_on_average() -> None:
     keep, low = asked.rules.bits.steps[0][1], asked.belief  # type: ignore[union-attr]
     assert low is not None
     ups = round((1.0 - keep) * rounds)  # a purchase's residual is the lowest: an honest bit is never up
-    engine.learner.hear([Heard(1.0, 0, n < ups) for n in range(rounds)], rounds)
+    engine.learner.count_bits([CountedBit(1.0, 0, n < ups) for n in range(rounds)], rounds)
     score = engine.learner.release().score
     question = question_of(asked)
     residual = question.believed((), question.price((), 1.0)) - 1.0
@@ -147,23 +147,25 @@ def test_what_bits_count_for_is_the_records_score_on_average() -> None:
 def test_what_nobody_was_asked_is_not_heard() -> None:
     engine = engine_of()
     assert engine.learner.choice == 0  # attributes are not asked about
-    engine.hear([Heard(1.0, 0, True), Heard(1.0, 1, True), Heard(1.0, 9, True), Heard(-1.0, -1, True)], 4)
+    engine.learn_reports(
+        [CountedBit(1.0, 0, True), CountedBit(1.0, 1, True), CountedBit(1.0, 9, True), CountedBit(-1.0, -1, True)], 4
+    )
     assert engine.learner.batch.counts.sum() == engine.learner.priced == 1
 
 
 def test_after_a_jump_no_device_is_heard_until_the_next_release() -> None:
     """The learner then plans by itself what devices are told with a release alone."""
     engine = engine_of()
-    engine.hear([Heard(1.0, 0, True)], 10)
+    engine.learn_reports([CountedBit(1.0, 0, True)], 10)
     engine.jump(40)
-    engine.hear([Heard(1.0, 0, True)] * 5, 5)
+    engine.learn_reports([CountedBit(1.0, 0, True)] * 5, 5)
     assert engine.learner.batch.counts.sum() == 0
     engine.learner.batch.restore(engine.learner.batch.state())
-    assert engine.learner.batch.deaf
-    made = engine.hear([], engine.quoter.end - engine.learner.count)
+    assert engine.learner.batch.unasked
+    made = engine.learn_reports([], engine.quoter.end - engine.learner.count)
     assert made is not None
     assert made.priced == 0
-    engine.hear([Heard(1.0, 0, True)] * 5, 5)
+    engine.learn_reports([CountedBit(1.0, 0, True)] * 5, 5)
     assert engine.learner.batch.counts.sum() == 5
 
 
@@ -179,13 +181,13 @@ def test_a_record_cannot_be_given_to_it() -> None:
         with pytest.raises(InvalidInput):
             records()
     with pytest.raises(InvalidInput, match="at most"):
-        engine.hear([], 10**6)
+        engine.learn_reports([], 10**6)
     with pytest.raises(InvalidInput, match="without a slot"):
         engine.learner.release()
     central = learning_policy_of(msgspec.json.decode(cautious_spec(), type=Product))
     with pytest.raises(InvalidInput, match="must be 'local'"):
-        HeardLearner(rules=central.rules, quoter=CautiousQuoter(central.rules))  # type: ignore[union-attr,arg-type]
-    assert repr(engine.learner) == "HeardLearner(count=0)"
+        BitLearner(rules=central.rules, quoter=CautiousQuoter(central.rules))  # type: ignore[union-attr,arg-type]
+    assert repr(engine.learner) == "BitLearner(count=0)"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hushprice.logs.columns import Columns
 from hushprice.logs.fit.fit_noise import FitNoise, calibrate_fit
 from hushprice.logs.fit.fit_result import CUSTOMER, ROW, Fit
 from hushprice.logs.fit.passes_of_fit import FitState, played
-from hushprice.logs.fit.unfinished import Unfinished, alone
+from hushprice.logs.fit.unfinished import Unfinished, locked
 from hushprice.logs.fit.whole_sums import Adding, published
 from hushprice.logs.passes import SERIAL, run_pass
 from hushprice.logs.read import REFUSE, TableLog, open_log
@@ -79,14 +79,14 @@ def fit(
     path = None if output is None else Path(output)
     if path is not None and path.exists():
         raise InvalidInput(f"output {str(path)!r} exists already: another fit of the same rows is another budget")
-    with nullcontext() if path is None else alone(path):
+    with nullcontext() if path is None else locked(path):
         part = None if path is None else Unfinished(path, _asked(log, described, noise, source))
         before = [] if part is None else part.releases
         where = partial(run, executor=executor, workers=workers) if executor != SERIAL else run
         work = _Work(kept, source, where, progress, 1 + len(noise.event.score_noise))
         keep = work.nothing if part is None else part.keep
         state = played(described, noise, work.release, known=known, before=before, keep=keep)
-        found = _found(state, described, unit, [*before, *work.made], simulated=source.simulated)
+        found = _result(state, described, unit, [*before, *work.made], simulated=source.simulated)
         if path is not None and part is not None:
             found.write(path)
             part.remove()
@@ -101,21 +101,21 @@ class _Work:
         self.made: list[FloatArray] = []
 
     def release(self, adding: Adding, size: int, noise: float, number: int) -> FloatArray:
-        total = self._run(self._log, adding, size, progress=self._told(number))
+        total = self._run(self._log, adding, size, progress=self._advance(number))
         self.made.append(published(total, noise, self._source, number))
         return self.made[-1]
 
     def nothing(self, released: FloatArray) -> None:
         """Nobody asked for a file."""
 
-    def _told(self, number: int) -> Advance | None:
+    def _advance(self, number: int) -> Advance | None:
         if self._progress is None:
             return None
         tell = self._progress
         return lambda done, whole: tell(number * whole + done, self._passes * whole)
 
 
-def _found(state: FitState, product: Product, unit: str, releases: list[FloatArray], *, simulated: bool) -> Fit:
+def _result(state: FitState, product: Product, unit: str, releases: list[FloatArray], *, simulated: bool) -> Fit:
     noise, belief = state.noise, state.belief
     attributes = (f"x{i + 1}" for i in range(product.contexts)) if product.schema is None else product.schema.names
     named = tuple(attributes)

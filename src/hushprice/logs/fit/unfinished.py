@@ -75,7 +75,7 @@ class Unfinished:
 
 
 @contextmanager
-def alone(output: Path) -> Iterator[None]:
+def locked(output: Path) -> Iterator[None]:
     """Inside, no other process works on this output: two would draw noise for the same releases twice."""
     path = output.with_name(f"{output.name}.lock")
     try:

@@ -12,6 +12,7 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.policies.cautious.rules import CautiousRules, cautious
 from hushprice.policies.protocol import Policy, check_claim
+from hushprice.privacy.events import BitReports, LaplaceBatches, ShuffledBits
 from hushprice.product import Product
 from hushprice.settings import PolicySettings
 
@@ -41,6 +42,10 @@ class CautiousPolicy(Policy):
             raise InvalidInput(f"rules must count what the product's prior cost, {self.product.prior}")
         accounted = rules.proven if self.claimed == rules.claimed else None
         check_claim(self, rules.claimed if rules.drawn else None, accounted)
+
+    def event(self, *, live: bool) -> LaplaceBatches | BitReports | ShuffledBits:
+        """All that is ever released, as one event."""
+        return self.rules.event(live=live)
 
     @property
     def learns(self) -> bool:

@@ -352,25 +352,30 @@ def _read_prior(stated: _Prior) -> StatedPrior:
 
 def facts_of(pricer: Any, issued: datetime.date) -> CautiousFacts:
     """The facts of a live pricer."""
-    return facts_of_policy(pricer.policy, issued, horizon=pricer.horizon, delay=pricer.slots.delay)
+    return facts_of_policy(
+        pricer.policy,
+        issued,
+        demand=pricer.demand,
+        features=pricer.features,
+        horizon=pricer.horizon,
+        delay=pricer.slots.delay,
+    )
 
 
 def facts_of_policy(
-    policy: Any, issued: datetime.date, *, horizon: int, delay: int = 0, service: ServiceFacts | None = None
+    policy: Any, issued: datetime.date, *, demand: object = None, features: object = None, **ran: Any
 ) -> CautiousFacts:
-    """The facts of whoever runs this policy."""
+    """The facts of whoever runs this policy: `ran` is horizon, and delay or service. Its rules say all of demand."""
     rules = policy.rules
     return CautiousFacts(
         issued=issued,
         versions=versions(),
         adjacency=policy.adjacency,
-        horizon=horizon,
-        delay=delay,
         contexts=rules.model.contexts,
         event=rules.event(live=True),
         claimed=rules.noise.claimed,
         prior=None if rules.prior is None else StatedPrior(fit=rules.prior.fit, paid=rules.prior.paid),
-        service=service,
+        **ran,
     )
 
 

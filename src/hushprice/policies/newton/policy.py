@@ -12,6 +12,7 @@ from hushprice.policies.newton.rules import NewtonRules, newton
 from hushprice.policies.protocol import Policy, basis_of, check_claim
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.events import Batches
 from hushprice.settings import PolicySettings
 
 NAME = "noisy-newton"
@@ -39,6 +40,10 @@ class NewtonPolicy(Policy):
         if self.basis is not None and self.claimed == noise.claimed:
             accounted = EpsilonDelta(noise.proven_epsilon(self.basis.dimension, self.adjacency), noise.claimed.delta)
         check_claim(self, noise.claimed if self.rules.drawn else None, accounted)
+
+    def event(self, *, live: bool) -> Batches:
+        """All that is ever released, as one event."""
+        return self.rules.noise.event(len(self.rules.center), live=live)
 
     @property
     def learns(self) -> bool:

@@ -134,17 +134,21 @@ def read(certificate: Certificate) -> NewtonFacts:
 
 def facts_of(pricer: Any, issued: datetime.date) -> NewtonFacts:
     """The facts of a live pricer."""
-    policy = pricer.policy
-    return NewtonFacts(
-        issued=issued,
-        versions=versions(),
-        adjacency=policy.adjacency,
-        horizon=pricer.horizon,
-        delay=pricer.slots.delay,
+    return facts_of_policy(
+        pricer.policy,
+        issued,
         demand=pricer.demand,
         features=pricer.features,
-        cap=policy.rules.cap,
-        noise=policy.rules.noise,
+        horizon=pricer.horizon,
+        delay=pricer.slots.delay,
+    )
+
+
+def facts_of_policy(policy: Any, issued: datetime.date, **ran: Any) -> NewtonFacts:
+    """The facts of whoever runs this policy: `ran` is demand, features, horizon, and delay or service."""
+    rules = policy.rules
+    return NewtonFacts(
+        issued=issued, versions=versions(), adjacency=policy.adjacency, cap=rules.cap, noise=rules.noise, **ran
     )
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from scipy.special import gammaln
 
 from hushprice.noise import Tape
-from hushprice.policies.cautious.pricing.asked import grids_of, question_of
 from hushprice.policies.cautious.pricing.belief import Belief, Rule
 from hushprice.policies.cautious.pricing.instruments import SHARES
+from hushprice.policies.cautious.pricing.question import grids_of, question_of
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.private.learner import CautiousLearner
 from hushprice.policies.cautious.private.reports import ReportLearner

@@ -17,7 +17,7 @@ from hushprice.logs import model_check, release_values
 from hushprice.logs.calibration import Cells
 from hushprice.logs.price_policy import PricePolicy
 from hushprice.logs.private_sums import Contribution, Share, noise_of, open_sums, release_sum
-from hushprice.logs.propensities import KeptPropensities
+from hushprice.logs.propensities import LoggedPropensities
 from hushprice.logs.rows import LogRows
 from hushprice.logs.weighting import Weighting
 from hushprice.policies.cautious.pricing.shop_model import model_of
@@ -71,10 +71,14 @@ def audit_log_sums(epsilon: float = 1.0, delta: float = 1e-6) -> list[LogAudit]:
     fit = PricePolicy(label="fit", model=model_of(product), theta=np.array([0.1, 0.5, -0.4, 0.2, 0.6, 0.3]))
     few, ends = (-1.0, 0.0, 1.0), (product.lowest, product.highest)
     exact = Weighting(
-        way="exact", propensities=KeptPropensities("probability", product.reach), ends=ends, choices=few, positive=True
+        way="exact",
+        propensities=LoggedPropensities("probability", product.reach),
+        ends=ends,
+        choices=few,
+        positive=True,
     )
     kernel = Weighting(
-        way="kernel", propensities=KeptPropensities("density", product.reach), ends=ends, bandwidth=0.2, positive=True
+        way="kernel", propensities=LoggedPropensities("density", product.reach), ends=ends, bandwidth=0.2, positive=True
     )
     cells = Cells(fit, product.contexts)
     asked: list[tuple[str, int, Contribution]] = [

@@ -19,7 +19,7 @@ import msgspec
 
 from hushprice.errors import HushpriceError, InvalidInput, first_line
 from hushprice.noise import System
-from hushprice.policies.cautious.pricing.asked import grids_of_choice
+from hushprice.policies.cautious.pricing.question import grids_of_choice
 from hushprice.policies.cautious.private.aggregator import Aggregator, promised, scales_of
 from hushprice.privacy.events import AggregatedBatches
 from hushprice.service.shared.aggregator_messages import ID, Agreed, BatchOver, Share, ShareTaken, digest_of, ids_of
@@ -51,7 +51,7 @@ class NotAgreed(HushpriceError):
     """What is asked of a batch does not fit what was asked before; or a share another that came before."""
 
 
-class _Kept(NamedTuple):
+class _Promised(NamedTuple):
     promise: Promise
     event: AggregatedBatches
 
@@ -63,7 +63,7 @@ class AggregatorStore:
         self, path: Path, products: Mapping[str, Promise], *, notes: Path, source: System | None = None
     ) -> None:
         self._source = System() if source is None else source
-        self._products = {name: _Kept(promise, promised(promise)) for name, promise in products.items()}
+        self._products = {name: _Promised(promise, promised(promise)) for name, promise in products.items()}
         try:
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._open()

@@ -35,7 +35,7 @@ class Application:
         document = _document_call(calls)
         routes = [Route(call.path, endpoints[call.method, call.path], methods=[call.method]) for call in calls]
         routes.append(Route(document.path, Endpoint(document, service), methods=["GET"]))
-        routes.extend(page_routes(service.turns.reads))
+        routes.extend(page_routes(service.visitor_queues.reads))
         self._routes = routes
         self._router = Starlette(
             routes=routes,
@@ -70,7 +70,7 @@ class Application:
                 headers={"allow": ", ".join(self._allowed(request.scope["path"]))},
             ),
         }
-        wait = await self._service.turns.reads.wait()
+        wait = await self._service.visitor_queues.reads.wait()
         refusal = problems.too_many_visitors(wait) if wait else refusals.get(problem.status_code, problems.internal())
         answer = error_answer(refusal)
         self._service.answers.add(answer.status, of_records=False)

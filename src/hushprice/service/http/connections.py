@@ -35,7 +35,7 @@ class EdgeLimits:
     unread_seconds: float = 30.0  # that answers wait for a client who does not read
 
 
-class Place(Protocol):
+class KnownConnection(Protocol):
     """A connection, as seen from here."""
 
     kind: Kind | None
@@ -45,7 +45,7 @@ class Place(Protocol):
     def answering(self) -> bool:
         """Is a request being answered? Such a connection is left alone."""
 
-    def make_room(self) -> None:
+    def close_now(self) -> None:
         """End the connection now, to leave its place to another."""
 
 
@@ -53,10 +53,10 @@ class Kind:
     """Connections of one kind, those that wait longest first."""
 
     def __init__(self) -> None:
-        self.members: OrderedDict[Place, None] = OrderedDict()
+        self.members: OrderedDict[KnownConnection, None] = OrderedDict()
         self.by_key: Counter[str] = Counter()
 
-    def longest_waiting(self, key: str | None = None) -> Place | None:
+    def longest_waiting(self, key: str | None = None) -> KnownConnection | None:
         """Who has waited longest, for a request's end or for the next one; of this key, where one is given."""
         return next((each for each in self.members if not each.answering and key in (None, each.key)), None)
 
@@ -72,29 +72,29 @@ class Connections:
         self._turn = 0.0
         self._said: dict[str, tuple[float, int]] = {}  # when, and how many so far
 
-    def made(self, place: Place) -> bool:
+    def made(self, connection: KnownConnection) -> bool:
         """A new connection; False where no place can be made for it."""
-        return self._enter(self.strangers, place, "")
+        return self._enter(self.strangers, connection, "")
 
-    def signed(self, place: Place, key: str, *, tells: bool) -> bool:
+    def signed(self, connection: KnownConnection, key: str, *, tells: bool) -> bool:
         """A request with a valid key. `tells`: of an outcome, which moves nobody but a stranger."""
-        if place.kind is self.with_key and (tells or place.key == key):
+        if connection.kind is self.with_key and (tells or connection.key == key):
             return True
         if tells:
-            return place.kind is self.tellers or self._enter(self.tellers, place, key)
-        return self._enter(self.with_key, place, key)
+            return connection.kind is self.tellers or self._enter(self.tellers, connection, key)
+        return self._enter(self.with_key, connection, key)
 
-    def lost(self, place: Place) -> None:
+    def lost(self, connection: KnownConnection) -> None:
         """Take a connection that ended off the counts."""
-        if place.kind is not None:
-            place.kind.members.pop(place, None)
-            place.kind.by_key[place.key] -= 1
-            if not place.kind.by_key[place.key]:
-                del place.kind.by_key[place.key]
-            place.kind = None
+        if connection.kind is not None:
+            connection.kind.members.pop(connection, None)
+            connection.kind.by_key[connection.key] -= 1
+            if not connection.kind.by_key[connection.key]:
+                del connection.kind.by_key[connection.key]
+            connection.kind = None
 
-    def _enter(self, kind: Kind, place: Place, key: str) -> bool:
-        self.lost(place)
+    def _enter(self, kind: Kind, connection: KnownConnection, key: str) -> bool:
+        self.lost(connection)
         of_key = bool(key) and kind.by_key[key] >= max(1, self.places // 2)
         if of_key or len(kind.members) >= self.places:
             last = kind.longest_waiting(key if of_key else None)
@@ -103,9 +103,9 @@ class Connections:
                 return False
             self.note(refusals.DISPLACED, kind)
             self.lost(last)
-            last.make_room()
-        place.kind, place.key = kind, key
-        kind.members[place] = None
+            last.close_now()
+        connection.kind, connection.key = kind, key
+        kind.members[connection] = None
         kind.by_key[key] += 1
         return True
 

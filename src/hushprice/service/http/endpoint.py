@@ -47,9 +47,9 @@ class Endpoint:
         self._roles = call.roles
         self._tells = call.takes == "outcomes"
         self._of_records = call.of_records
-        turns = service.turns
+        queues = service.visitor_queues
         health = not call.roles and call.tag == "health"
-        self._turns = turns.of_records if call.of_records else turns.health if health else turns.reads
+        self._queue = queues.of_records if call.of_records else queues.health if health else queues.reads
         self._decode = None if call.body is None else (call.decoder or msgspec.json.Decoder(call.body)).decode
         self._changes = call.method != "GET" and call.roles == ("admin",)
         self._counts_as_use = call.takes != "outcomes"  # a key's last use must not tell of a purchase
@@ -84,10 +84,10 @@ class Endpoint:
         try:
             key = self._admit(api_key)
         except Problem:
-            await self._take_turn()
+            await self._wait_in_queue()
             raise
         if key is None:
-            await self._take_turn()
+            await self._wait_in_queue()
             started = time.perf_counter()
         elif not scope["connection"].signed(key.name, tells=self._tells):
             raise problems.too_many_connections()
@@ -116,8 +116,8 @@ class Endpoint:
             log.info("%s %s by %s", self._call.name, request.path.get("name", ""), key.signature)
         return answer
 
-    async def _take_turn(self) -> None:
-        wait = await self._turns.wait()
+    async def _wait_in_queue(self) -> None:
+        wait = await self._queue.wait()
         if wait:
             raise problems.too_many_visitors(wait)
 

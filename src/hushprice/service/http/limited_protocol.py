@@ -27,20 +27,20 @@ class _Refused(Exception):
     """Raised inside the parser to end its work on a refused request."""
 
 
-class _HeldFlow(FlowControl):
+class _PendingFlow(FlowControl):
     """Reading goes on only when nothing that was read still waits."""
 
-    held = False
+    pending = False
 
     def resume_reading(self) -> None:
-        if not self.held:
+        if not self.pending:
             super().resume_reading()
 
 
 class LimitedProtocol(HttpToolsProtocol):
     """One connection of uvicorn's, held to the limits of this service."""
 
-    flow: _HeldFlow
+    flow: _PendingFlow
 
     def __init__(self, everybody: Connections, **given: Any) -> None:
         super().__init__(**given)
@@ -72,7 +72,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self.flow = _HeldFlow(transport)
+        self.flow = _PendingFlow(transport)
         self._deadline = self.loop.time() + self._limits.head_seconds
         if not self._everybody.made(self):
             transport.write(refusals.FULL.answer())
@@ -89,7 +89,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.headers, self._rest = [], b""
 
     def data_received(self, data: bytes) -> None:
-        if len(data) <= _PIECE and not self.flow.held:
+        if len(data) <= _PIECE and not self.flow.pending:
             self._parse(data)
         else:
             self._rest += data
@@ -126,7 +126,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._framing = 0
         self._in_head, self._in_body = False, True
         self._deadline = self.loop.time() + self._limits.body_seconds
-        self.flow.held = bool(self.pipeline)
+        self.flow.pending = bool(self.pipeline)
 
     def on_body(self, body: bytes) -> None:
         self._framing = 0
@@ -158,7 +158,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._send_refusal()
         elif not self._in_head and not self._in_body:
             self._wait(self._limits.idle_seconds)
-        if self.flow.held:
+        if self.flow.pending:
             self._go_on()
         else:
             self.flow.resume_reading()
@@ -184,7 +184,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if now >= self._unread_until:
             self._everybody.note(refusals.UNREAD, self.kind)
             self.transport.abort()
-        elif now < self._deadline or (self.flow.held and self._refusal is None):
+        elif now < self._deadline or (self.flow.pending and self._refusal is None):
             return  # what is held back waits for us
         elif self._refusal is not None or self.transport.is_closing():
             self.transport.abort()
@@ -195,7 +195,7 @@ class LimitedProtocol(HttpToolsProtocol):
         else:
             self._end()
 
-    def make_room(self) -> None:
+    def close_now(self) -> None:
         """End the connection now, to leave its place to another."""
         with contextlib.suppress(RuntimeError):  # it has just ended, and was not told so yet
             if (self._in_head or self._in_body) and self._refusal is None and not self._answers_due():
@@ -217,13 +217,13 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _go_on(self) -> None:
         """Parse what was read, until a request has to wait for another."""
-        rest, place, waited = self._rest, 0, self.flow.held
+        rest, place, waited = self._rest, 0, self.flow.pending
         while place < len(rest) and not (self.pipeline or self._refusal or self.transport.is_closing()):
             self._parse(rest[place : place + _PIECE])
             place += _PIECE
         self._rest = rest[place:]
-        self.flow.held = bool(self._rest or self.pipeline or self._refusal)
-        if self.flow.held:
+        self.flow.pending = bool(self._rest or self.pipeline or self._refusal)
+        if self.flow.pending:
             self.flow.pause_reading()
             return
         if waited and (self._in_head or self._in_body):  # their time did not run meanwhile
@@ -240,7 +240,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._everybody.note(refusal, self.kind)
         self._refusal = refusal
         self._rest = b""
-        self.flow.held = True
+        self.flow.pending = True
         self.flow.pause_reading()
         due = self._answers_due()
         self._drop_request()

@@ -9,7 +9,7 @@ from importlib import resources
 from starlette.responses import Response
 from starlette.routing import Route
 
-from hushprice.service.http.turns import Turns
+from hushprice.service.http.visitor_queues import PacedQueue
 
 # Everything the page needs comes from this service, and it is shown in nobody else's frame.
 _HEADERS = {
@@ -20,7 +20,7 @@ _HEADERS = {
 }
 
 
-def page_routes(turns: Turns) -> list[Route]:
+def page_routes(queue: PacedQueue) -> list[Route]:
     """The page at / and its files under /page/; nothing where the page is not installed."""
     folder = resources.files(__package__).joinpath("page")
     if not folder.is_dir():
@@ -29,14 +29,14 @@ def page_routes(turns: Turns) -> list[Route]:
     named = {f"/page/{name}": name for name in files if not name.endswith(".py")}
     if "index.html" in files:
         named["/"] = "index.html"
-    return [_route(path, name, files[name], turns) for path, name in named.items()]
+    return [_route(path, name, files[name], queue) for path, name in named.items()]
 
 
-def _route(path: str, name: str, content: bytes, turns: Turns) -> Route:
+def _route(path: str, name: str, content: bytes, queue: PacedQueue) -> Route:
     kind = "text/javascript" if name.endswith(".js") else mimetypes.guess_type(name)[0] or "application/octet-stream"
 
     async def file(_: object) -> Response:
-        wait = await turns.wait()
+        wait = await queue.wait()
         if wait:
             return Response(status_code=429, headers={"retry-after": str(math.ceil(wait))})
         return Response(content, media_type=kind, headers=_HEADERS)

@@ -249,7 +249,7 @@ class ProductLearner:
         """Learn the slots taken, with those that contribute nothing; returns what is released after them."""
         if isinstance(engine, ReportEngine):
             reports, unreadable = read_reports(taken, engine.quoter.version)
-            made = engine.hear(reports, len(taken))
+            made = engine.learn_reports(reports, len(taken))
             self._unreadable += unreadable
             return _moments(made)
         if isinstance(engine, JoinedEngine):

@@ -11,7 +11,7 @@ import numpy as np
 from hushprice.demand.features import FeatureMap, fill
 from hushprice.policies.cautious.engine import PricedRecords
 from hushprice.policies.cautious.pricing.quoter import coin_of
-from hushprice.policies.cautious.private.heard import Heard
+from hushprice.policies.cautious.private.bit_learner import CountedBit
 from hushprice.product import Product as ShopProduct
 from hushprice.service.shared.device_state import asked_by
 from hushprice.service.shared.quote_ids import uniform_of
@@ -49,13 +49,13 @@ def read_slots(slots: Sequence[Slot], width: int) -> SlotRecords:
     return SlotRecords(kept, contexts[finite], prices[finite], demands[finite], len(usable) - len(kept))
 
 
-def read_reports(slots: Sequence[Slot], version: int) -> tuple[list[Heard], int]:
+def read_reports(slots: Sequence[Slot], version: int) -> tuple[list[CountedBit], int]:
     """What devices said that were asked by this belief, and how many reports are none.
 
     A slot over its customer's cap, a tombstone, one at a frozen price, one asked by an earlier belief, and one without
     a report: all contribute nothing.
     """
-    now, heard, unreadable = asked_by(version), [], 0
+    now, read, unreadable = asked_by(version), [], 0
     for slot in slots:
         if slot.demand is None or slot.context != now or slot.holdout or not slot.counts:
             continue
@@ -63,8 +63,8 @@ def read_reports(slots: Sequence[Slot], version: int) -> tuple[list[Heard], int]
         if code < 0 or code != slot.demand:
             unreadable += 1
         else:
-            heard.append(Heard(coin_of(uniform_of(slot.id)), code // 2, bool(code % 2)))
-    return heard, unreadable
+            read.append(CountedBit(coin_of(uniform_of(slot.id)), code // 2, bool(code % 2)))
+    return read, unreadable
 
 
 def reports_asked(slots: Sequence[Slot], version: int) -> list[bytes]:

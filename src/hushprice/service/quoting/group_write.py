@@ -13,7 +13,7 @@ log = logging.getLogger("hushprice.service")
 Answers = list[tuple["asyncio.Future[Any]", Any]]  # an answer may be an exception
 
 
-def write_apart(write: Callable[[Sequence[Any]], Sequence[Any]], items: Sequence[Any]) -> list[Any]:
+def write_each(write: Callable[[Sequence[Any]], Sequence[Any]], items: Sequence[Any]) -> list[Any]:
     """The answers to all items. One that the store refuses for what it is does not keep it from the others."""
     try:
         return list(write(items))
@@ -22,7 +22,7 @@ def write_apart(write: Callable[[Sequence[Any]], Sequence[Any]], items: Sequence
     except Exception as problem:
         if len(items) > 1:
             half = len(items) // 2
-            return [*write_apart(write, items[:half]), *write_apart(write, items[half:])]
+            return [*write_each(write, items[:half]), *write_each(write, items[half:])]
         log.error("the store refused a write: %s", type(problem).__name__)
         return [problem]
 

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from hushprice.service.quoting.group_write import Answers, send_answers, write_apart
+from hushprice.service.quoting.group_write import Answers, send_answers, write_each
 from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
 from hushprice.service.store.values import NewOutcome, OutcomeAnswer
 
@@ -57,7 +57,7 @@ class OutcomeQueue:
         if not refuse:
             self._at_store = taken
             try:
-                told = write_apart(lambda items: self.store.write([], items)[1], [outcome for outcome, _, _ in taken])
+                told = write_each(lambda items: self.store.write([], items)[1], [outcome for outcome, _, _ in taken])
                 answers = [(future, answer) for (_, future, _), answer in zip(taken, told, strict=True)]
             except StoreUnavailable as reason:
                 failed(reason)

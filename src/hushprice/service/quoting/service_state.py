@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hushprice.service.http.answer_counts import AnswerCounts
 from hushprice.service.http.connections import Connections, EdgeLimits
 from hushprice.service.http.metrics import Latencies
-from hushprice.service.http.turns import VisitorTurns
+from hushprice.service.http.visitor_queues import VisitorQueues
 from hushprice.service.quoting.freezes import FreezeFile, Freezes
 from hushprice.service.quoting.learner_process import LearnerProcess
 from hushprice.service.quoting.learning_health import LearnerStatus
@@ -39,7 +39,7 @@ class Service:
     answers: AnswerCounts = field(default_factory=AnswerCounts)
     recent: RecentKeys = field(default_factory=RecentKeys)
     maps: MapCache = field(default_factory=MapCache)
-    turns: VisitorTurns = field(default_factory=VisitorTurns)
+    visitor_queues: VisitorQueues = field(default_factory=VisitorQueues)
     alarms: Mapping[str, int] | None = None  # raised so far, by kind, where this process watches keys
     learner: LearnerProcess | None = None  # the child, where this process started one
 

@@ -18,9 +18,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard, TypeVar
 
-from hushprice.service.quoting.group_write import Answers, send_answers, write_apart
-from hushprice.service.quoting.held_count import HeldCount
+from hushprice.service.quoting.group_write import Answers, send_answers, write_each
 from hushprice.service.quoting.outcome_queue import OutcomeQueue
+from hushprice.service.quoting.waiting_count import WaitingCount
 from hushprice.service.store.protocol import QuoterStore, StoreUnavailable
 from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, QuoteAnswer
 
@@ -49,7 +49,7 @@ class Writer:
         self._outcomes = OutcomeQueue(outcome_store, self._loop)
         self._buffer: deque[NewQuote] = deque()  # used by the thread alone, except for its length
         self._oldest = 0.0  # since when the store has something to do; 0: it has nothing
-        self._quotes, self._calls = HeldCount("quotes"), HeldCount("calls")
+        self._quotes, self._calls = WaitingCount("quotes"), WaitingCount("calls")
         self._wake = threading.Event()
         self._stopping = False
         self._gathering = False
@@ -214,7 +214,7 @@ class Writer:
         return len(taken)
 
     def _write(self, quotes: Sequence[Any]) -> list[Any]:
-        return write_apart(lambda items: self._store.write(items, [])[0], quotes)
+        return write_each(lambda items: self._store.write(items, [])[0], quotes)
 
     def _log_refused(self, problem: StoreUnavailable) -> None:
         """Outcomes could not be stored. No quote notices, and nobody is told how many: that would be a release."""

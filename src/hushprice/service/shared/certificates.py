@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hushprice.errors import InvalidInput
-from hushprice.policies.cautious.policy import CautiousPolicy
-from hushprice.policies.cautious.statements import CautiousFacts, facts_of_policy
-from hushprice.policies.newton.policy import NewtonPolicy
+from hushprice.policies.cautious.statements import CautiousFacts
 from hushprice.policies.newton.statements import NewtonFacts
+from hushprice.policies.protocol import part
 from hushprice.prior import prior_of
 from hushprice.privacy.accountant import epsilon_of
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.certificates.batch_facts import LONGEST_DETAIL, ManualChange, ServiceFacts
-from hushprice.privacy.certificates.statements import versions
 from hushprice.privacy.customers import CustomerGuarantee, guarantee_after
 from hushprice.privacy.earlier import entries_after, loss_in_histories, loss_of_whole_person
-from hushprice.privacy.events import EarlierFit, Event
+from hushprice.privacy.events import EarlierFit
 from hushprice.privacy.ledger import Ledger
 from hushprice.privacy.loss import Loss, loss_of
 from hushprice.service.shared.product import Product, delta_of, demand_of, features_of, learning_policy_of, policy_of
@@ -43,14 +41,7 @@ def loss_of_product(product: Product) -> Loss:
     policy = learning_policy_of(product)
     if policy is None:
         return Loss()
-    return loss_of(_event_of(product, policy), 1, policy.adjacency)
-
-
-def _event_of(product: Product, policy: NewtonPolicy | CautiousPolicy) -> Event:
-    """All that is ever released of a product: one event, paid at the start."""
-    if isinstance(policy, CautiousPolicy):
-        return policy.rules.event(live=True)
-    return policy.rules.noise.event(features_of(product).dimension, live=True)
+    return loss_of(policy.event(live=True), 1, policy.adjacency)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -59,7 +50,7 @@ def _proven(spec: bytes, overlaps: int) -> EpsilonDelta:
     policy = learning_policy_of(product)
     assert policy is not None
     assert policy.claimed is not None
-    entries, delta = entries_after(paid_before(product), _event_of(product, policy)), policy.claimed.delta
+    entries, delta = entries_after(paid_before(product), policy.event(live=True)), policy.claimed.delta
     return EpsilonDelta(epsilon_of(loss_in_histories(entries, policy.adjacency, overlaps + 1), delta), delta)
 
 
@@ -121,19 +112,15 @@ def facts_of(
         changes=listed,
         trail=trail,
     )
-    if isinstance(policy, CautiousPolicy):
-        return facts_of_policy(policy, date, horizon=product.horizon, service=service)
-    return NewtonFacts(
-        issued=date,
-        versions=versions(),
-        adjacency=policy.adjacency,
-        horizon=product.horizon,
+    facts: NewtonFacts | CautiousFacts = part(policy, "statements").facts_of_policy(
+        policy,
+        date,
         demand=demand_of(product),
         features=features_of(product),
-        cap=policy.rules.cap,
-        noise=policy.rules.noise,
+        horizon=product.horizon,
         service=service,
     )
+    return facts
 
 
 def certify(

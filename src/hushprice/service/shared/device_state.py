@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from hushprice.policies.cautious.policy import CautiousPolicy
-from hushprice.policies.cautious.pricing import asked
+from hushprice.policies.cautious.pricing import question
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.service.shared.product import LOCAL, AggregatorAddress, Product
 from hushprice.service.shared.tariff import Tariff
@@ -69,14 +69,14 @@ def device_state(product: Product, policy: CautiousPolicy, quoter: CautiousQuote
         trust="local" if apart else "aggregated",
         version=quoter.version,
         epsilon=product.epsilon,
-        keep=asked.keep_of(quoter) if apart else None,
+        keep=question.keep_of(quoter) if apart else None,
         choice=None if apart else quoter.rule.choice,
-        grids=None if apart else asked.grids_of(quoter),
-        promise=None if apart else asked.promise_of(quoter),
+        grids=None if apart else question.grids_of(quoter),
+        promise=None if apart else question.promise_of(quoter),
         aggregators=product.aggregators,
         schema=product.schema,
         most=policy.product.most,
-        question=asked.question_of(quoter),
+        question=question.question_of(quoter),
         till=till,
     )
     mark = hashlib.sha256(msgspec.json.encode(made)).hexdigest()[:16]

@@ -24,10 +24,10 @@ from hushprice.demand.schema import Schema
 from hushprice.errors import InvalidInput
 from hushprice.policies.catalog import build
 from hushprice.policies.cautious.policy import DEMAND, CautiousPolicy
-from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, first_rule
+from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
-from hushprice.policies.protocol import Policy
+from hushprice.policies.protocol import Policy, part
 from hushprice.prior import prior_of
 from hushprice.privacy.delta import parse_delta
 from hushprice.product import Product as ShopProduct
@@ -302,7 +302,7 @@ def policy_of(product: Product) -> Policy:
 def learning_policy_of(product: Product) -> NewtonPolicy | CautiousPolicy | None:
     """The policy of a product that learns; None where everybody pays the reference price."""
     policy = policy_of(product)
-    return policy if isinstance(policy, (NewtonPolicy, CautiousPolicy)) else None
+    return cast(NewtonPolicy | CautiousPolicy, policy) if policy.learns else None
 
 
 def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQuoter | CautiousQuoter:
@@ -314,14 +314,14 @@ def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQ
     policy = learning_policy_of(product)
     if policy is None:
         raise InvalidInput(f"policy {product.policy!r} has no quoter: every price is the reference price")
-    if isinstance(policy, CautiousPolicy):
-        return CautiousQuoter(policy.rules, first_rule(policy.rules))
-    rules = policy.rules
     if reference_price is not None:
         check_reference(product, reference_price)
-        rules = replace(rules, reference_price=reference_price / product.ceiling)
+    share = None if reference_price is None else reference_price / product.ceiling
     built = _built(msgspec.json.encode(product))
-    return NewtonQuoter(demand=built.demand, features=built.features, rules=rules)
+    made: NewtonQuoter | CautiousQuoter = part(policy, "pricing.stored_belief").new_quoter(
+        policy.rules, built.demand, built.features, share
+    )
+    return made
 
 
 def tariff_of(product: Product, rules: PriceRules | None = None, reference_price: float | None = None) -> Tariff:

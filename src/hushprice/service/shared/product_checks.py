@@ -10,7 +10,7 @@ from hushprice.demand.features import MAPS
 from hushprice.demand.schema import Category
 from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.policy import CautiousPolicy
-from hushprice.policies.cautious.pricing.asked import grids_of_choice
+from hushprice.policies.cautious.pricing.question import grids_of_choice
 from hushprice.privacy.certificates.batch_facts import MOST_RECORDS
 from hushprice.privacy.events import AggregatedBatches
 from hushprice.service.shared.product import (

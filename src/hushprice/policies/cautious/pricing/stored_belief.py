@@ -5,12 +5,15 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from hushprice.demand.features import FeatureMap
+from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.policies.belief_numbers import numbers_of
 from hushprice.policies.cautious.pricing.belief import Belief, Rule
 from hushprice.policies.cautious.pricing.health import Health as PricingHealth
 from hushprice.policies.cautious.pricing.instruments import SHARES
-from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
+from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, first_rule
+from hushprice.policies.cautious.rules import CautiousRules
 
 
 class StoredBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,6 +27,13 @@ class StoredBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changed: int  # times that demand was found to have changed
     earned: tuple[float, float]  # noisy, by the holdout and by the others, in units of the largest
     health: PricingHealth = PricingHealth()
+
+
+def new_quoter(
+    rules: CautiousRules, demand: Demand, features: FeatureMap, reference_price: float | None = None
+) -> CautiousQuoter:
+    """A quoter that holds no release yet: of the rules' product, whatever reference price was set later."""
+    return CautiousQuoter(rules, first_rule(rules))
 
 
 decode = msgspec.json.Decoder(StoredBelief).decode

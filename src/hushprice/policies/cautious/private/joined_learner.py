@@ -26,9 +26,9 @@ from hushprice.types import FloatArray
 ID = 16  # bytes of a report's name
 
 
-class _Asked(msgspec.Struct):
+class _Asked(msgspec.Struct, rename={"unasked": "deaf"}):
     reports: bytes
-    deaf: bool
+    unasked: bool
 
 
 class AskedReports:
@@ -39,7 +39,7 @@ class AskedReports:
 
     def begin(self) -> None:
         self.names: list[bytes] = []
-        self.deaf = False  # is the batch's question one that no device was asked?
+        self.unasked = False  # is the batch's question one that no device was asked?
 
     def add(self, given: Contributions) -> None:
         raise InvalidInput("a record stays on its customer's device: only shares leave it, and not to here")
@@ -49,7 +49,7 @@ class AskedReports:
 
     def state(self) -> bytes:
         """What must survive a restart."""
-        return msgspec.msgpack.encode(_Asked(b"".join(self.names), self.deaf))
+        return msgspec.msgpack.encode(_Asked(b"".join(self.names), self.unasked))
 
     def restore(self, state: bytes) -> None:
         """Take up in the middle of a batch."""
@@ -60,7 +60,7 @@ class AskedReports:
         if len(saved.reports) % ID:
             raise InvalidInput("the saved batch is for another product")
         self.names = [saved.reports[start : start + ID] for start in range(0, len(saved.reports), ID)]
-        self.deaf = saved.deaf
+        self.unasked = saved.unasked
 
 
 class JoinedLearner(CautiousLearner):
@@ -83,12 +83,12 @@ class JoinedLearner(CautiousLearner):
     def jump(self, records: int, choice: int) -> None:
         """Devices have not been asked by the belief that is planned now: until a release, no report is asked for."""
         super().jump(records, choice)
-        self.batch.deaf = True
+        self.batch.unasked = True
 
     def ask(self, names: Iterable[bytes], slots: int) -> None:
         """Count so many slots, and note the reports of theirs that were asked for."""
         self.skip(slots, slots)  # who reported is known when the batch is out
-        if not self.batch.deaf:
+        if not self.batch.unasked:
             self.batch.names += names
 
     def join(self, first: Sequence[int], second: Sequence[int], reports: int) -> None:

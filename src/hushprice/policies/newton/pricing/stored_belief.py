@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 
+from hushprice.demand.features import FeatureMap
+from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.policies.belief_numbers import numbers_of
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
+from hushprice.policies.newton.rules import NewtonRules
 from hushprice.types import FloatArray
 
 
@@ -21,6 +26,14 @@ class StoredBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     batch: int  # the slot the batch at hand follows
     look: int  # the slot after which the next release is due
     end: int  # the slot after which the batch ends at the latest
+
+
+def new_quoter(
+    rules: NewtonRules, demand: Demand, features: FeatureMap, reference_price: float | None = None
+) -> NewtonQuoter:
+    """A quoter that holds no release yet. A reference price that is given moves the prices before one alone."""
+    used = rules if reference_price is None else replace(rules, reference_price=reference_price)
+    return NewtonQuoter(demand=demand, features=features, rules=used)
 
 
 decode = msgspec.json.Decoder(StoredBelief).decode

@@ -7,7 +7,7 @@ import logging
 log = logging.getLogger("hushprice.service")
 
 
-class HeldCount:
+class WaitingCount:
     """The event loop alone admits, and the writer's thread alone lets go, so that no lock is needed."""
 
     def __init__(self, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""Requests without a key take turns, from all addresses together.
+"""Requests without a key wait in a queue, from all addresses together.
 
 Every answer holds up the quotes that wait meanwhile. An address has a rate of its own (shared/rate_limits.py), but who
 has many addresses would have as many rates. So there are only so many answers a second in all, spread evenly: a quote
@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import math
 
-A_SECOND = 250.0  # turns of one line; such an answer takes about 0.3 ms
+A_SECOND = 250.0  # answers of one queue; such an answer takes about 0.3 ms
 LONGEST = 5.0  # seconds that somebody waits for a turn; longer than all connections without a key need
 
 
-class Turns:
-    """One line of those who wait. Belongs to one event loop."""
+class PacedQueue:
+    """A queue of those who wait. Belongs to one event loop."""
 
     def __init__(self) -> None:
         self._last = -math.inf
@@ -32,8 +32,8 @@ class Turns:
         return 0.0
 
 
-class VisitorTurns:
-    """Three lines: health must be told while many read, and no record may keep a reader waiting."""
+class VisitorQueues:
+    """Three queues: health must be told while many read, and no record may keep a reader waiting."""
 
     def __init__(self) -> None:
-        self.reads, self.health, self.of_records = Turns(), Turns(), Turns()
+        self.reads, self.health, self.of_records = PacedQueue(), PacedQueue(), PacedQueue()

@@ -22,7 +22,7 @@ from hushprice.logs.passes import Add, Part
 from hushprice.logs.rows import Log
 
 
-class KeptParts:
+class StoredParts:
     """The parts of one pass over one log."""
 
     def __init__(self, folder: Path, log: Log, add: Add, size: int) -> None:

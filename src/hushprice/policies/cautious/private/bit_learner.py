@@ -1,4 +1,4 @@
-"""A learner that hears devices (trust `local`): of a record it gets one bit, which was private when it was sent.
+"""A learner of devices' bits (trust `local`): of a record it gets one bit, which was private when it was sent.
 
 Bits are counted, so nothing here is sensitive, and no noise is added when a batch is released: `BitReports` is all
 there is (docs/proofs/trust.md). No record can be given to it.
@@ -15,8 +15,8 @@ import numpy as np
 from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.noise import open_ledger
 from hushprice.policies.cautious.pricing import population
-from hushprice.policies.cautious.pricing.asked import keep_of, question_of
 from hushprice.policies.cautious.pricing.instruments import SHARES
+from hushprice.policies.cautious.pricing.question import keep_of, question_of
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.private.learner import CautiousLearner
 from hushprice.policies.cautious.private.sums import Contributions
@@ -27,7 +27,7 @@ from hushprice.trust import bits
 from hushprice.types import FloatArray
 
 
-class Heard(NamedTuple):
+class CountedBit(NamedTuple):
     """A report, and the coin of its quote, which is public."""
 
     coin: float
@@ -35,9 +35,9 @@ class Heard(NamedTuple):
     up: bool
 
 
-class _Counts(msgspec.Struct):
+class _Counts(msgspec.Struct, rename={"unasked": "deaf"}):
     counts: list[list[list[int]]]
-    deaf: bool
+    unasked: bool
 
 
 class BitCounts:
@@ -49,17 +49,17 @@ class BitCounts:
 
     def begin(self) -> None:
         self.counts = np.zeros((2, self._contexts + 1, 2), dtype=np.int64)
-        self.deaf = False  # is the batch's question one that no device was asked?
+        self.unasked = False  # is the batch's question one that no device was asked?
 
     def add(self, given: Contributions) -> None:
-        raise InvalidInput("a record stays on its customer's device: only its report is heard")
+        raise InvalidInput("a record stays on its customer's device: only its report is learned")
 
     def release(self, score_noise: FloatArray, records: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        raise InvalidInput("what bits count for depends on the question: HeardLearner releases them")
+        raise InvalidInput("what bits count for depends on the question: BitLearner releases them")
 
     def state(self) -> bytes:
         """What must survive a restart."""
-        return msgspec.msgpack.encode(_Counts(self.counts.tolist(), self.deaf))
+        return msgspec.msgpack.encode(_Counts(self.counts.tolist(), self.unasked))
 
     def restore(self, state: bytes) -> None:
         """Take up in the middle of a batch."""
@@ -70,17 +70,17 @@ class BitCounts:
             raise InvalidInput("the saved batch is not one of this releaser") from None
         if counts.shape != self.counts.shape or (counts < 0).any():
             raise InvalidInput("the saved batch is for another product")
-        self.counts, self.deaf = counts, saved.deaf
+        self.counts, self.unasked = counts, saved.unasked
 
 
-class HeardLearner(CautiousLearner):
+class BitLearner(CautiousLearner):
     """The batch at hand of one product, whose `quoter` says what devices are asked."""
 
     batch: BitCounts
 
     def __init__(self, *, rules: CautiousRules, quoter: CautiousQuoter) -> None:
         if rules.trust != LOCAL:
-            raise InvalidInput(f"trust must be 'local' where devices are heard one by one, got {rules.trust!r}")
+            raise InvalidInput(f"trust must be 'local' where devices send bits, got {rules.trust!r}")
         self._rules, self._model, self._quoter = rules, rules.model, quoter
         self.event = rules.event(live=True)
         self.ledger = open_ledger(rules.noise, self.event, rules.paid).spend(self.event)
@@ -90,26 +90,26 @@ class HeardLearner(CautiousLearner):
         self._begin(quoter.rule.choice)
 
     def jump(self, records: int, choice: int) -> None:
-        """Devices have not been asked by the belief that is planned now: until a release, none is heard."""
+        """Devices have not been asked by the belief that is planned now: until a release, no bit counts."""
         super().jump(records, choice)
-        self.batch.deaf = True
+        self.batch.unasked = True
 
-    def hear(self, reports: Iterable[Heard], slots: int) -> None:
+    def count_bits(self, reports: Iterable[CountedBit], slots: int) -> None:
         """Count so many slots and the reports of theirs that were asked for.
 
         A slot without a report tells nothing, so it does not count among those that prices were tried out on.
         """
         most = self._model.contexts if SHARES[self.choice] > 0.0 else 0
-        heard = 0
+        counted = 0
         for report in reports:
-            if self.batch.deaf or not 0 <= report.about <= most:
+            if self.batch.unasked or not 0 <= report.about <= most:
                 continue  # nobody was asked this
             self.batch.counts[0 if report.coin > 0.0 else 1, report.about, int(report.up)] += 1
-            heard += 1
-        self.skip(slots, slots - heard)
+            counted += 1
+        self.skip(slots, slots - counted)
 
     def absorb(self, *given: Any, **named: Any) -> None:
-        raise InvalidInput("a record stays on its customer's device: only its report is heard")
+        raise InvalidInput("a record stays on its customer's device: only its report is learned")
 
     def release(self) -> MomentRelease:
         if self.last is None:
@@ -133,4 +133,4 @@ class HeardLearner(CautiousLearner):
         return score
 
     def __repr__(self) -> str:
-        return f"HeardLearner(count={self.count})"
+        return f"BitLearner(count={self.count})"
