@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "hushprice"
 
 PRICES = [
     "hushprice.policies.paper.pricing.quoter",
@@ -47,3 +51,14 @@ def test_what_prices_loads_nothing_that_reads_records(name: str) -> None:
 def test_the_probe_sees_a_module_that_reads_records() -> None:
     learner = "hushprice.policies.paper.private.learner"
     assert {"hushprice.records", "hushprice.noise", learner} <= beyond(loaded(learner))
+
+
+FOLDERS = sorted(each.parent for each in (SOURCE / "policies").glob("*/policy.py"))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_no_policy_imports_another(folder: Path) -> None:
+    """Of every folder that there is; of those listed, `make contracts` says so of what they import as well."""
+    said = "\n".join(file.read_text() for file in folder.rglob("*.py"))
+    others = {name for name in re.findall(r"hushprice\.policies\.(\w+)", said) if (SOURCE / "policies" / name).is_dir()}
+    assert others <= {folder.name}

@@ -23,11 +23,11 @@ from hushprice.simulation.market import paper_market
 
 @pytest.fixture(autouse=True)
 def _listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(catalog.POLICIES, "one-price", "tests.policies.one_price.policy")
+    monkeypatch.setitem(catalog.POLICIES, "few-prices", "tests.policies.one_price.policy")
 
 
 def opened(**changes: Any) -> Any:
-    given: dict[str, Any] = {"policy": "one-price", "horizon": 500, "contexts": 1, "epsilon": 2.0}
+    given: dict[str, Any] = {"policy": "few-prices", "horizon": 500, "contexts": 1, "epsilon": 2.0}
     return open_pricer(**given | changes)
 
 
@@ -43,12 +43,12 @@ def test_a_live_pricer_runs_it_and_its_ledger_covers_the_claim() -> None:
 @pytest.mark.beyond_coverage
 def test_the_simulator_runs_it_and_it_ends_at_one_price_that_beats_random_ones() -> None:
     common: dict[str, Any] = {"market": paper_market(2), "horizon": 3000, "trials": 2, "workers": 1}
-    result = simulate("one-price", epsilon=200.0, engine="python", keep_prices=True, **common)
+    result = simulate("few-prices", epsilon=200.0, engine="python", keep_prices=True, **common)
     assert result.prices is not None
     assert all(len(set(trial[400:])) == 1 for trial in result.prices)
     assert result.average_regret.mean < simulate("random", **common).average_regret.mean
     with pytest.raises(InvalidInput, match="engine 'compiled' takes built-in parts only"):
-        simulate("one-price", engine="compiled", **common)
+        simulate("few-prices", engine="compiled", **common)
 
 
 def test_one_record_moves_what_is_released_by_no_more_than_what_is_paid_for() -> None:
@@ -81,7 +81,7 @@ def test_nothing_is_released_twice_and_what_it_does_not_read_is_refused() -> Non
     learner.release()
     with pytest.raises(BudgetExhausted):
         learner.release()
-    with pytest.raises(InvalidInput, match=r"width is for policies 'paper', .* got 2.0 for policy 'one-price'"):
+    with pytest.raises(InvalidInput, match=r"width is for policies 'paper', .* got 2.0 for policy 'few-prices'"):
         opened(width=2.0)
 
 
@@ -89,7 +89,7 @@ def test_a_claim_that_its_noise_does_not_prove_is_refused() -> None:
     policy = opened().policy
     with pytest.raises(InvalidInput, match="claimed must be what the noise was bought with"):
         type(policy)(
-            name="one-price",
+            name="few-prices",
             rules=policy.rules,
             basis=policy.basis,
             claimed=EpsilonDelta(0.1, 1e-9),

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.policies.one_price.noise import calibrate
 from tests.policies.one_price.rules import OnePriceRules
 
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
-from hushprice.policies.newton.noise import calibrate
 from hushprice.policies.protocol import Policy, basis_of, check_claim
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.settings import PolicySettings
 
-READS: dict[str, tuple[str, ...]] = {"one-price": ()}  # of the settings, besides the budget
+NAME = "few-prices"
+READS: dict[str, tuple[str, ...]] = {NAME: ()}  # of the settings, besides the budget
 PRICES = (0.2, 0.35, 0.5, 0.65, 0.8)
 
 
@@ -43,10 +44,10 @@ class OnePrice(Policy):
 def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> OnePrice:
     """The policy that the settings ask for: a tenth of the customers see prices that are tried."""
     claimed, adjacency = settings.budget.total, settings.neighbours
-    noise = calibrate(claimed, dimension=len(PRICES), levels=0, adjacency=adjacency)
+    noise = calibrate(claimed, prices=len(PRICES), adjacency=adjacency)
     rounds = max(1, settings.horizon // (10 * len(PRICES)))
     return OnePrice(
-        name="one-price",
+        name=NAME,
         rules=OnePriceRules(prices=PRICES, rounds=rounds, noise=noise),
         basis=basis_of(demand, features.dimension),
         adjacency=adjacency,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.policies.one_price.noise import SalesNoise
+
 from hushprice import checks
-from hushprice.policies.newton.noise import BatchNoise
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,7 +15,7 @@ class OnePriceRules:
 
     prices: tuple[float, ...]
     rounds: int  # how often each price is tried
-    noise: BatchNoise
+    noise: SalesNoise
 
     def __post_init__(self) -> None:
         checks.whole(1, rounds=self.rounds)

@@ -13,8 +13,8 @@ from hushprice.demand.protocol import Demand
 from hushprice.errors import BudgetExhausted
 from hushprice.noise import NoiseSource
 from hushprice.numerics import tape
-from hushprice.policies.newton.noise import open_ledger
 from hushprice.privacy.adjacency import Adjacency
+from hushprice.privacy.ledger import Entry, Ledger
 from hushprice.releases import ScoreRelease
 
 
@@ -24,7 +24,8 @@ class OnePriceLearner:
     def __init__(self, *, rules: OnePriceRules, demand: Demand, source: NoiseSource, adjacency: Adjacency) -> None:
         self._rules, self._bound, self._source = rules, demand.bound, source
         self.event = rules.noise.event(len(rules.prices), live=not source.simulated)
-        self.ledger = open_ledger(rules.noise, self.event, adjacency).spend(self.event)
+        allowed = Ledger(adjacency=adjacency, claimed=rules.noise.claimed, allowance=(Entry(self.event, 1),))
+        self.ledger = allowed.spend(self.event)
         self.sold = np.zeros(len(rules.prices))  # sensitive
         self.learned, self._released = 0, False
 
@@ -39,7 +40,7 @@ class OnePriceLearner:
         if self._released:
             raise BudgetExhausted("what the tried prices sold was released already")
         self._released = True
-        noisy = self._source.add(self.sold, self._rules.noise.score, tape.ESTIMATE_NOISE, self.learned)
+        noisy = self._source.add(self.sold, self._rules.noise.sales, tape.ESTIMATE_NOISE, self.learned)
         return ScoreRelease(noisy, self.learned, self.event)
 
     def __repr__(self) -> str:
