@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 from shops.classes import CLASSES, Market
 
-from hushprice.policies.cautious.pricing.asked import question_of
+from hushprice.policies.cautious.pricing.question import question_of
 from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.product import Product
 from hushprice.research.shop_planner.runs import UnseenAttributes

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from hushprice.client import Client, Conflict, Outcome, Quote, ServiceAway, UnknownQuote
-from hushprice.client import client as module
+from hushprice.client import calls as module
 from hushprice.errors import InvalidInput
 from hushprice.errors import UnknownQuote as OfThePackage
 

@@ -59,25 +59,25 @@ def _contributions(change: Any) -> Bug:
     """The learner's contributions with arguments (contexts, prices, coins, demands, theta, holdout) changed."""
 
     def make(real: Any) -> Any:
-        return lambda self, *given: change(self, real, *given)
+        return lambda self, *given, holdout: change(self, real, *given, holdout=holdout)
 
     return changed(CautiousLearner, "_contributions", make)
 
 
 def _by_demand(self: Any, real: Any, x: Any, z: Any, coins: Any, y: Any, theta: Any, holdout: Any) -> Any:
-    return real(self, x, z, coins, y, theta, y > 0.7)
+    return real(self, x, z, coins, y, theta, holdout=y > 0.7)
 
 
 def _unclipped(self: Any, real: Any, x: Any, z: Any, coins: Any, y: Any, theta: Any, holdout: Any) -> Any:
     earned = y * (self._model.margin + z) / (self._model.margin + self._model.highest)
-    return real(self, x, z, coins, y, theta, holdout)._replace(
+    return real(self, x, z, coins, y, theta, holdout=holdout)._replace(
         earnings=np.column_stack([earned * holdout, earned * ~holdout])
     )
 
 
 def _scored_apart(self: Any, real: Any, x: Any, z: Any, coins: Any, y: Any, theta: Any, holdout: Any) -> Any:
-    return real(self, x, z, coins, y, theta, holdout)._replace(
-        scores=real(self, x, z, coins, y, theta, np.zeros_like(holdout)).scores
+    return real(self, x, z, coins, y, theta, holdout=holdout)._replace(
+        scores=real(self, x, z, coins, y, theta, holdout=np.zeros_like(holdout)).scores
     )
 
 
@@ -153,11 +153,11 @@ bounded_loss_of_one_record = changed(
 
 def _readable_alone(real: Any) -> Any:
     def absorb(
-        self: Any, contexts: Any, prices: Any, coins: Any, demands: Any, theta: Any, holdout: Any = None
+        self: Any, contexts: Any, prices: Any, coins: Any, demands: Any, theta: Any, *, holdout: Any = None
     ) -> None:
         known = np.isfinite(demands)
         apart = None if holdout is None else holdout[known]
-        real(self, contexts[known], prices[known], coins[known], demands[known], theta, apart)
+        real(self, contexts[known], prices[known], coins[known], demands[known], theta, holdout=apart)
 
     return absorb
 

@@ -111,9 +111,11 @@ def what_a_record_adds_it_adds_alone() -> None:
         for count in (2, 3, 5, 8, 9, 30):
             x, z, theta = random.uniform(-1.0, 1.0, size=(count, 2)), random.uniform(size=count), random.normal(size=6)
             given = x, z, np.ones(count), np.zeros(count)
-            together = learner._contributions(*given, theta, np.zeros(count, dtype=bool))
+            together = learner._contributions(*given, theta, holdout=np.zeros(count, dtype=bool))
             for n in range(count):
-                one = learner._contributions(*(each[n : n + 1] for each in given), theta, np.zeros(1, dtype=bool))
+                one = learner._contributions(
+                    *(each[n : n + 1] for each in given), theta, holdout=np.zeros(1, dtype=bool)
+                )
                 assert all(np.array_equal(part[n], row[0]) for part, row in zip(together, one, strict=True))
 
 

@@ -25,7 +25,7 @@ def side_by_side(family: int, slope: float, row: Any, width: float) -> float:
 
 def test_every_curve_gets_the_same_price(cases: Any) -> None:
     for family, slope, *row, width in cases(6000 if COMPILED else 500, seed=7):
-        assert one.price_alone(family, slope, width, *row, short) == side_by_side(family, slope, row, width)
+        assert one.price_of_one(family, slope, width, *row, short) == side_by_side(family, slope, row, width)
 
 
 numbers = st.floats(-40.0, 40.0)
@@ -43,7 +43,7 @@ sizes = st.sampled_from([0.0, 1e-6, 1e-4, 1e-2, 1.0, 30.0])
 )
 def test_whatever_the_curve(family: int, slope: float, row: tuple[float, ...], size: float, width: float) -> None:
     row = (row[0] / slope / 4.0, row[1] / slope / 4.0, *(size * each for each in row[2:]))
-    found = one.price_alone(family, slope, width, *row, short)
+    found = one.price_of_one(family, slope, width, *row, short)
     assert found == side_by_side(family, slope, row, width)
     assert 0.0 <= found <= 1.0
 

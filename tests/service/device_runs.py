@@ -32,31 +32,37 @@ def belief_of(shop: Shop, product: str = "tea") -> Belief:
     return msgspec.json.decode(msgspec.json.encode(told), type=Belief)
 
 
+def asked_quote(shop: Shop, belief: Belief, **more: Any) -> tuple[NewQuote, Quote]:
+    """A quote for a device that has this belief: as the store has it, and as the shop does."""
+    identity = secrets.token_hex(16)
+    given: dict[str, Any] = {
+        "id": identity,
+        "product": "tea",
+        "key": "web",
+        "context": asked_by(belief.version),
+        "price": UNPRICED,
+        "charged": "10.00",
+        "expires": shop.time + WINDOW,
+        "version": belief.version,
+        "holdout": False,
+        "window": WINDOW,
+        "cap": None,
+    }
+    coin = 1 if coin_of(uniform_of(bytes.fromhex(identity))) > 0.0 else -1
+    quote = Quote(product="tea", price=10.0, id=identity, coin=coin, belief=belief.mark)
+    return NewQuote(**given | more), quote
+
+
 def serve_devices(shop: Shop, bought: Sequence[float], seed: int = 0, **more: Any) -> list[NewQuote]:
     """Customers who come at once, with a device each that reports; quotes are straight in the store."""
     chance, belief = np.random.default_rng(seed), belief_of(shop)
     quotes, told = [], []
     for demand in bought:
-        identity = secrets.token_hex(16)
-        given: dict[str, Any] = {
-            "id": identity,
-            "product": "tea",
-            "key": "web",
-            "context": asked_by(belief.version),
-            "price": UNPRICED,
-            "charged": "10.00",
-            "expires": shop.time + WINDOW,
-            "version": belief.version,
-            "holdout": False,
-            "window": WINDOW,
-            "cap": None,
-        }
-        quotes.append(NewQuote(**given | more))
-        coin = 1 if coin_of(uniform_of(bytes.fromhex(identity))) > 0.0 else -1
-        quote = Quote(product="tea", price=10.0, id=identity, coin=coin, belief=belief.mark)
+        stored, quote = asked_quote(shop, belief, **more)
+        quotes.append(stored)
         device = Device(chance.uniform(-1.0, 1.0, belief.question.contexts).tolist(), epsilon=4.0)
         report = device.report(belief, quote, quantity=demand)
         assert report is not None
-        told.append(NewOutcome(identity, "web", float(2 * report.about + report.up), report=True))
+        told.append(NewOutcome(str(quote.id), "web", float(2 * report.about + report.up), report=True))
     shop.store.write(quotes, told)
     return quotes

@@ -16,9 +16,9 @@ import pytest
 
 from hushprice.errors import InvalidInput
 from hushprice.noise import Tape
-from hushprice.policies.cautious.pricing.asked import question_of
 from hushprice.policies.cautious.pricing.belief import Rule
 from hushprice.policies.cautious.pricing.population import described
+from hushprice.policies.cautious.pricing.question import question_of
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.policies.cautious.private.learner import CautiousLearner

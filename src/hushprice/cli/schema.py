@@ -15,6 +15,7 @@ _NONE = "its name is guessed; the empty text says that there is none"
 
 def schema(
     log: Annotated[str, typer.Argument(metavar="LOG", help="A .csv or .parquet file, a folder, or a database's URL.")],
+    *,
     price: Annotated[str | None, typer.Option(metavar="COLUMN", help="The price shown.")] = None,
     outcome: Annotated[str | None, typer.Option(metavar="COLUMN", help="Bought or not, or how many.")] = None,
     customer: Annotated[str | None, typer.Option(metavar="COLUMN", help=f"Whose row it is; {_NONE}.")] = None,

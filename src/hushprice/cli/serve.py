@@ -111,7 +111,7 @@ def _start(settings: Settings, say: Callable[[str], None], *, init: bool, accept
 
 
 def _start_in_json(start: Callable[[Callable[[str], None]], None]) -> None:
-    """The same, where also what is said at the start and why it ended are lines of the log."""
+    """Start it with what is said at the start, and why it ended, as lines of the log too."""
     import logging
 
     from hushprice.errors import HushpriceError, InvalidInput

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
 import time
-from typing import Any
 
 import msgspec
 
 from hushprice.client.answers import Outcome
-from hushprice.client.calls import FIRST_PAUSE, LONGEST_PAUSE, read
+from hushprice.client.calls import read, until_answered
 from hushprice.client.connection import Connections
 from hushprice.client.device import DeviceShares
 from hushprice.client.problems import ServiceAway, refusal
@@ -41,7 +39,7 @@ class Aggregators:
         told = {name: getattr(report, name) for name in ("product", "quote", "choice", "least", "most", "grids")}
         end = time.monotonic() + self._deadline
         answers = [
-            self._send(connections, told | {"words": words}, end)
+            self._send(connections, msgspec.json.encode(told | {"words": words}), end)
             for connections, words in zip(self._both, (report.first, report.second), strict=True)
         ]
         late = any(answer.status == "late" for answer in answers)
@@ -52,17 +50,8 @@ class Aggregators:
         for each in self._both:
             each.close()
 
-    def _send(self, connections: Connections, share: dict[str, Any], end: float) -> Outcome:
-        pause = FIRST_PAUSE
-        while True:
-            try:
-                return self._send_once(connections, msgspec.json.encode(share))
-            except ServiceAway as away:
-                wait = max(away.retry_after, random.uniform(0.0, pause))
-                if time.monotonic() + wait >= end:
-                    raise
-                time.sleep(wait)
-                pause = min(2.0 * pause, LONGEST_PAUSE)
+    def _send(self, connections: Connections, share: bytes, end: float) -> Outcome:
+        return until_answered(lambda: self._send_once(connections, share), end - time.monotonic())
 
     def _send_once(self, connections: Connections, body: bytes) -> Outcome:
         headers = {"Content-Type": "application/json"}

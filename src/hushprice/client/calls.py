@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+import time
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlencode
@@ -14,7 +16,22 @@ from hushprice.client.problems import ServiceAway, refusal
 from hushprice.errors import InvalidInput
 
 Kind = TypeVar("Kind")
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between two tries of an outcome: doubled each time, drawn below that
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between two tries: doubled each time, drawn below that
+
+
+def until_answered(call: Callable[[], Kind], seconds: float) -> Kind:
+    """The answer to a call that may be sent again; ServiceAway where there is none for so many seconds."""
+    end, pause = time.monotonic() + seconds, _FIRST_PAUSE
+    while True:
+        try:
+            return call()
+        except ServiceAway as away:
+            # drawn from the whole range: shops that lost the service together do not come back together
+            wait = max(away.retry_after, random.uniform(0.0, pause))
+            if time.monotonic() + wait >= end:
+                raise
+            time.sleep(wait)
+            pause = min(2.0 * pause, _LONGEST_PAUSE)
 
 
 class Calls:

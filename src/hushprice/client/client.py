@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import random
-import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote as percent_encoded
 
 from hushprice.client.answers import Ask, Attributes, BatchAnswer, BatchItem, Outcome, Quote, SlotRequest
-from hushprice.client.calls import FIRST_PAUSE, LONGEST_PAUSE, Calls, read
-from hushprice.client.connection import HttpAnswer
+from hushprice.client.calls import Calls, read, until_answered
 from hushprice.client.device import Belief, DeviceReport
 from hushprice.client.problems import Refused, ServiceAway
 from hushprice.errors import InvalidInput
@@ -131,21 +128,8 @@ class Client(Calls):
 
     def _tell(self, quote: Quote | str, what: str, body: object) -> Outcome:
         name = quote if isinstance(quote, str) else str(quote.id)
-        return read(self._send_until_answered(f"/v1/quotes/{percent_encoded(name, safe='')}/{what}", body), Outcome)
-
-    def _send_until_answered(self, path: str, body: object) -> HttpAnswer:
-        end = time.monotonic() + self._outcome_deadline
-        pause = FIRST_PAUSE
-        while True:
-            try:
-                return self._send("POST", path, body)
-            except ServiceAway as away:
-                # drawn from the whole range: shops that lost the service together do not come back together
-                wait = max(away.retry_after, random.uniform(0.0, pause))
-                if time.monotonic() + wait >= end:
-                    raise
-                time.sleep(wait)
-                pause = min(2.0 * pause, LONGEST_PAUSE)
+        path = f"/v1/quotes/{percent_encoded(name, safe='')}/{what}"
+        return read(until_answered(lambda: self._send("POST", path, body), self._outcome_deadline), Outcome)
 
     def _fallback(self, product: str, away: ServiceAway) -> Quote:
         if product not in self._reference_prices:

@@ -78,7 +78,7 @@ def release_check(
     rows_per_customer: int = 1,
     source: Integers | None = None,
 ) -> ModelCheck:
-    """The same from noisy sums, for anybody; whether a richer model says more is not asked."""
+    """The fit held against noisy sums of a log, for anybody; whether a richer model says more is not asked."""
     checks.whole(1, rows_per_customer=rows_per_customer)
     cells = Cells(fit, product.contexts)
     ledger = open_sums(EpsilonDelta(epsilon, delta), (Share(3 * cells.count),), rows=rows_per_customer)

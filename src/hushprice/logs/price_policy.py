@@ -43,7 +43,7 @@ class PricePolicy:
         return np.asarray(best)
 
     def among(self, choices: tuple[float, ...]) -> PricePolicy:
-        """The same, held to these relative prices; one for everybody stays as it is, charged before or not."""
+        """This policy, held to these relative prices; one for everybody stays as it is, charged before or not."""
         return replace(self, choices=choices)
 
     def demand(self, contexts: FloatArray, prices: FloatArray) -> FloatArray:

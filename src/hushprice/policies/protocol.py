@@ -28,7 +28,7 @@ from hushprice.errors import InvalidInput
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, PrivacyBudget
-from hushprice.privacy.ledger import Ledger
+from hushprice.privacy.ledger import Entry, Ledger
 from hushprice.privacy.sensitivity import LossBounds
 from hushprice.types import FloatArray
 
@@ -82,6 +82,10 @@ class Policy:
     def private(self) -> bool:
         """Does anything bound what its prices reveal?"""
         return self.claimed is not None
+
+    def allowance(self, *, live: bool) -> tuple[Entry, ...]:
+        """All that is ever released, as a ledger allows it; nothing where no audit knows its releases."""
+        return ()
 
     @property
     def reads_budget(self) -> bool:

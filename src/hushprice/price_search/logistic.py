@@ -47,7 +47,7 @@ def _omega(height: FloatArray) -> FloatArray:
 
 
 def best_price_of_one(level: float, response: float, *, margin: float, lowest: float, highest: float) -> float:
-    """The same for one customer, up to a last digit: on plain numbers it takes a tenth of the time. NaN stays NaN.
+    """One customer's best price, up to a last digit: on plain numbers it takes a tenth of the time. NaN stays NaN.
 
     >>> round(best_price_of_one(0.0, 2.0, margin=1.0, lowest=-1.0, highest=1.0), 3)
     0.0

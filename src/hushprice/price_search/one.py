@@ -12,7 +12,7 @@ from hushprice.types import FloatArray
 
 
 @step
-def price_alone(
+def price_of_one(
     family: int, slope: float, width: float, a: float, b: float, q0: float, q1: float, q2: float, work: FloatArray
 ) -> float:
     """`best_price`, mostly by the short ways. work has price.STACK entries."""
@@ -68,4 +68,4 @@ def best_prices(
 ) -> None:
     """`many.best_prices` one after the other, digit for digit: what a GPU's thread calls instead of it."""
     for i in range(count):
-        prices[i] = price_alone(family, slope, width, a[i], b[i], q0[i], q1[i], q2[i], work)
+        prices[i] = price_of_one(family, slope, width, a[i], b[i], q0[i], q1[i], q2[i], work)

@@ -51,7 +51,7 @@ class PrivateStrategy:
     def learn(self, contexts: FloatArray, prices: FloatArray, sales: FloatArray) -> None:
         relative = (prices - self._product.reference_price) / self._product.reach
         demands, theta = sales / self._product.most, self.quoter.belief.theta
-        self.learner.absorb(contexts, relative, self._coins, demands, theta, self._apart)
+        self.learner.absorb(contexts, relative, self._coins, demands, theta, holdout=self._apart)
         if self.learner.count == self.quoter.end:
             self.quoter.accept(self.learner.release())
             self.learner.begin(self.quoter.rule.choice)

@@ -66,9 +66,9 @@ def absorbed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     seen: list[tuple[Any, ...]] = []
     real = CautiousLearner.absorb
 
-    def absorb(self: CautiousLearner, *given: Any) -> None:
-        seen.append(given)
-        real(self, *given)
+    def absorb(self: CautiousLearner, *given: Any, holdout: Any = None) -> None:
+        seen.append((*given, holdout))
+        real(self, *given, holdout=holdout)
 
     monkeypatch.setattr(CautiousLearner, "absorb", absorb)
     return seen

@@ -55,7 +55,7 @@ class Shop:
         prices = np.where(apart, 0.0, quoter.relative_prices(x, coins))
         level, response = model.lines(np.asarray(theta, dtype=float), with_constant(x))
         bought = (random.random(count) < expit(level - response * prices)).astype(float)
-        self.learner.absorb(x, prices, coins, bought, before, apart)
+        self.learner.absorb(x, prices, coins, bought, before, holdout=apart)
         quoter.accept(self.learner.release())
         self.learner.begin(quoter.rule.choice)
         own, steep = model.lines(before, with_constant(x))

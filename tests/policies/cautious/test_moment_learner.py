@@ -24,7 +24,7 @@ THETA = np.array([0.3, -0.2, 0.5, 0.1, 0.2, -0.4])
 
 def absorb(made: CautiousLearner, seed: int, count: int = 5) -> None:
     x, z, coins, y, holdout = wild(np.random.default_rng(seed), count, 2)
-    made.absorb(x, z, coins, y, THETA, holdout)
+    made.absorb(x, z, coins, y, THETA, holdout=holdout)
 
 
 def numbers(release: MomentRelease) -> Any:
@@ -153,10 +153,10 @@ def test_a_record_that_cannot_be_read_keeps_its_slot_and_adds_nothing(field: str
     x, z, coins, y, holdout = wild(np.random.default_rng(7), count, 2)
     odd, without = learner(source=Silent()), learner(source=Silent())
     others = np.arange(count) != 0
-    without.absorb(x[others], z[others], coins[others], y[others], THETA, holdout[others])
+    without.absorb(x[others], z[others], coins[others], y[others], THETA, holdout=holdout[others])
     without.skip()
     {"context": x[:, 1], "price": z, "demand": y}[field][0] = value
-    odd.absorb(x, z, coins, y, THETA, holdout)
+    odd.absorb(x, z, coins, y, THETA, holdout=holdout)
     assert odd.count == without.count == count
     assert np.array_equal(numbers(odd.release()), numbers(without.release()))
 

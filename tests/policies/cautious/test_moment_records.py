@@ -132,7 +132,7 @@ def test_whatever_records_hold_they_add_no_more_than_is_charged(
     made, count = learner(contexts, choice=choice, level=level), 24
     x, z, coins, y, holdout = wild(random, count, contexts)
     coins[1::2], holdout[1::2] = coins[::2], holdout[::2]  # pairs of neighbours: coin and holdout read no record
-    scores, descriptions, earnings = made._contributions(x, z, coins, y, belief(random, contexts), holdout)
+    scores, descriptions, earnings = made._contributions(x, z, coins, y, belief(random, contexts), holdout=holdout)
     noise = made._rules.noise
     common, personal = (1.0 / scale for scale in noise.scales(choice))
     weights = np.where(instruments.is_common(contexts), common, personal)
@@ -151,7 +151,7 @@ def test_a_belief_beyond_all_floats_makes_no_score_beyond_its_bounds() -> None:
     theta = np.array([1e308, -1e308, 1e308, 1e308, 1e308, 1e308])
     x = np.array(list(itertools.product((-1.0, 1.0), repeat=2)))
     with np.errstate(all="ignore"):
-        scores, _, _ = made._contributions(x, x[:, 0], np.ones(4), np.zeros(4), theta, np.zeros(4, dtype=bool))
+        scores, _, _ = made._contributions(x, x[:, 0], np.ones(4), np.zeros(4), theta, holdout=np.zeros(4, dtype=bool))
     assert np.all(np.abs(scores).sum(axis=1) <= 2.0)  # NaN is not
 
 
@@ -161,8 +161,8 @@ def test_what_a_record_adds_does_not_depend_on_who_comes_with_it(seed: int, cont
     """Bit for bit: else a record that cannot be read in one world would move what others add."""
     random = np.random.default_rng(seed)
     made, given_records, theta = learner(contexts), wild(random, count, contexts), belief(random, contexts)
-    together = made._contributions(*given_records[:4], theta, given_records[4])
+    together = made._contributions(*given_records[:4], theta, holdout=given_records[4])
     some = np.union1d(np.flatnonzero(random.random(count) < 0.5), [0])
-    apart = made._contributions(*(each[some] for each in given_records[:4]), theta, given_records[4][some])
+    apart = made._contributions(*(each[some] for each in given_records[:4]), theta, holdout=given_records[4][some])
     for whole, part in zip(together, apart, strict=True):
         assert whole[some].tobytes() == part.tobytes()

@@ -99,7 +99,7 @@ def test_a_pricer_learns_what_the_two_sides_learn_from_the_same_records(monkeypa
     learner = CautiousLearner(rules=rules, source=Tape(0, 0), choice=quoter.rule.choice)
     while quoter.end <= len(records[0]):
         contexts, prices, coins, demands, apart = (each[learner.count : quoter.end] for each in records)
-        learner.absorb(contexts, prices, coins, demands, quoter.belief.theta, apart)
+        learner.absorb(contexts, prices, coins, demands, quoter.belief.theta, holdout=apart)
         quoter.accept(learner.release())
         learner.begin(quoter.rule.choice)
     found: Any = pricer.quoter

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,7 +92,7 @@ def test_many_devices_at_once_send_what_one_does() -> None:
     made, draw = learner_of(rules, 2, count, 5), random.Random(9).getrandbits
     shape = np.ones(count)
     rows = made._contributions(
-        np.tile(context, (count, 1)), 0.1 * shape, shape, shape, np.zeros(6), np.zeros(count, dtype=bool)
+        np.tile(context, (count, 1)), 0.1 * shape, shape, shape, np.zeros(6), holdout=np.zeros(count, dtype=bool)
     ).scores[:, :3]
     low, high = bits.bounds(asked, 1.0, 0)
     rows[:, 0] -= 0.5 * (low + high)
@@ -195,6 +196,14 @@ def test_a_shop_learns_under_every_trust_model(trust: str) -> None:
         run_shop("thompson", product=each, world=world, horizon=100, trials=1, trust=LOCAL)
 
 
+def weighed_bits(rules: Any, keep: float, middles: Any, balance: Any) -> Any:
+    """The score that bits add up to: the sum of middles a side, and of ups less downs a side and number asked about."""
+    common, personal = report_noise.weights(rules.model, 1, keep)
+    score = balance * np.where(np.arange(rules.model.contexts + 1) == 0, common, personal)
+    score[:, 0] += middles
+    return score.ravel()
+
+
 def test_devices_asked_by_the_quoter_are_added_up_to_the_score() -> None:
     """Bits that are kept nearly always: what is left is the rounding to bits."""
     rules, count, draw = rules_of(LOCAL), 20_000, random.Random(4).getrandbits
@@ -210,8 +219,8 @@ def test_devices_asked_by_the_quoter_are_added_up_to_the_score() -> None:
         reports[side] += 1
         balance[side, about] += 1.0 if up else -1.0
         truth += contribution(asked, record).scores
-    middles = np.array([0.5 * sum(bits.bounds(asked, coin, 0)) for coin in (1.0, -1.0)])
-    found = report_noise.score_of(rules.model, 1, keep, reports, balance, middles)
+    reports *= [0.5 * sum(bits.bounds(asked, coin, 0)) for coin in (1.0, -1.0)]
+    found = weighed_bits(rules, keep, reports, balance)
     noise = dataclasses.replace(rules.bits, steps=((1, keep),)).deviations(rules.model, 1, count)  # type: ignore[type-var]
     assert np.all(np.abs(found - truth) < 5.0 * noise)
     assert np.all(noise < 0.9 * rules.score_noise(1, count))

@@ -24,7 +24,15 @@ from hushprice.policies.cautious.policy import CautiousPolicy, cautious_policy
 from hushprice.policies.cautious.pricing.belief import Belief, ReleasedBatch, Rule, score_model
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.policies.cautious.pricing.shop_model import model_of
-from hushprice.policies.cautious.pricing.warm import DOUBT, TRUST, WIDER, WarmStart, log_likelihood, mixed, warm_start
+from hushprice.policies.cautious.pricing.warm import (
+    DOUBT,
+    TRUST,
+    WIDER,
+    WarmStart,
+    log_likelihood,
+    mixed,
+    warm_start,
+)
 from hushprice.policies.cautious.rules import cautious
 from hushprice.policies.verification import verify
 from hushprice.privacy import gaussian

@@ -19,10 +19,10 @@ from hushprice.research.audits.finding import AuditFinding
 from hushprice.research.audits.picture import audit_picture
 from hushprice.research.audits.release_runs import judge_releases, release_watches, watches_of
 from hushprice.research.audits.scripted_noise import ScriptedNoise
-from hushprice.research.audits.trade_off import stream_of
 from hushprice.research.audits.transcripts import (
     NewtonTranscripts,
     PaperTranscripts,
+    stream_of,
     weights_of,
     worst_pair_of,
 )

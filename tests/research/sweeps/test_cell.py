@@ -14,7 +14,7 @@ import pytest
 from hushprice.demand.features import Affine
 from hushprice.errors import InvalidInput
 from hushprice.research.sweeps import cell as module
-from hushprice.research.sweeps.cell import Cell, seen_through
+from hushprice.research.sweeps.cell import Cell, with_features
 from hushprice.simulation.market import paper_market
 from hushprice.simulation.market_file import load_market
 
@@ -102,12 +102,12 @@ def test_an_edit_of_ones_own_policy_moves_its_key(tmp_path: Path, monkeypatch: p
 
 def test_the_same_customers_through_a_richer_map() -> None:
     market = paper_market(3)
-    richer = seen_through(market, "interactions")
+    richer = with_features(market, "interactions")
     x, p = np.array([0.25, -0.5]), 0.75
     before, after = market.features.parts(x), richer.features.parts(x)
     scaled = richer.theta @ (after[0] + p * after[1]) * np.sqrt(6 / 3)
     assert scaled == pytest.approx(market.theta @ (before[0] + p * before[1]))
-    assert seen_through(seen_through(market, "intercept"), "interactions").theta.tolist() == richer.theta.tolist()
+    assert with_features(with_features(market, "intercept"), "interactions").theta.tolist() == richer.theta.tolist()
     assert Cell(policy="random", horizon=9, dimension=3, features="interactions").prepare().market.dimension == 6
 
 
@@ -118,7 +118,7 @@ def test_the_same_customers_through_a_richer_map() -> None:
         ({"dimension": 99}, "dimension"),
         ({"dimension": 2, "market": paper_market(2)}, "dimension is given by the market"),
         ({"dimension": 2, "market": paper_market(2), "features": "main"}, "dimension is given by the market"),
-        ({"market": seen_through(paper_market(2), "intercept"), "features": "main"}, "lacks terms"),
+        ({"market": with_features(paper_market(2), "intercept"), "features": "main"}, "lacks terms"),
         ({"policy": "papier"}, "'papier'"),
         ({"policy": "sys:nothing"}, "'sys:nothing'"),
     ],

@@ -10,7 +10,7 @@ import pytest
 
 from hushprice.errors import InvalidInput
 from hushprice.research.sweeps import trial_range
-from hushprice.research.sweeps.cell import Cell, seen_through
+from hushprice.research.sweeps.cell import Cell, with_features
 from hushprice.research.sweeps.executors import LocalExecutor
 from hushprice.research.sweeps.run import run_cells
 from hushprice.research.sweeps.store import TrialStore
@@ -34,7 +34,7 @@ def test_results_are_those_of_simulate_to_the_last_digit(
         setting = {each.name: getattr(cell, each.name) for each in dataclasses.fields(cell)}
         features = setting.pop("features")
         if features is not None:
-            setting["market"] = seen_through(setting["market"], features)
+            setting["market"] = with_features(setting["market"], features)
         expected = simulate(**setting, trials=TRIALS, workers=2)
         same(found[cell], expected)
         same(again[cell], expected)

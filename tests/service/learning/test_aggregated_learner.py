@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import socket
 import threading
 import time
@@ -17,17 +16,15 @@ import numpy as np
 import pytest
 from tests.service.aggregator_runs import InThread, aggregating
 from tests.service.cautious_runs import cautious_spec, learn
-from tests.service.device_runs import belief_of
+from tests.service.device_runs import asked_quote, belief_of
 from tests.service.learning_runs import WINDOW, Shop
 from tests.waiting import PATIENCE
 
-from hushprice.client.answers import Quote
 from hushprice.client.device import SharingDevice
 from hushprice.errors import InvalidInput
 from hushprice.noise import System
 from hushprice.policies.cautious.joined_engine import JoinedEngine
 from hushprice.policies.cautious.pricing.question import promise_of
-from hushprice.policies.cautious.pricing.quoter import coin_of
 from hushprice.policies.cautious.private.joined_learner import AskedReports, JoinedLearner
 from hushprice.policies.cautious.private.sums import Contributions
 from hushprice.privacy.events import AggregatedBatches
@@ -38,8 +35,7 @@ from hushprice.service.learning.slot_records import reports_asked
 from hushprice.service.shared.aggregator_messages import BatchOver, Share, digest_of
 from hushprice.service.shared.device_state import asked_by
 from hushprice.service.shared.product import AggregatorAddress, Product, learning_policy_of, quoter_of
-from hushprice.service.shared.quote_ids import uniform_of
-from hushprice.service.store.values import UNPRICED, NewQuote, SeenRelease, Slot
+from hushprice.service.store.values import UNPRICED, SeenRelease, Slot
 
 NOBODY = [{"url": f"http://127.0.0.1:{port}", "key": str(port) * 64} for port in (1, 2)]
 
@@ -72,23 +68,8 @@ def serve_sharing(shop: Shop, pair: list[InThread], bought: Sequence[float], *, 
     """Customers who come at once; the first few's second share is lost."""
     belief, chance, quotes = belief_of(shop), np.random.default_rng(3), []
     for n, demand in enumerate(bought):
-        identity = secrets.token_hex(16)
-        given: dict[str, Any] = {
-            "id": identity,
-            "product": "tea",
-            "key": "web",
-            "context": asked_by(belief.version),
-            "price": UNPRICED,
-            "charged": "10.00",
-            "expires": shop.time + WINDOW,
-            "version": belief.version,
-            "holdout": False,
-            "window": WINDOW,
-            "cap": None,
-        }
-        quotes.append(NewQuote(**given | more))
-        coin = 1 if coin_of(uniform_of(bytes.fromhex(identity))) > 0.0 else -1
-        quote = Quote(product="tea", price=10.0, id=identity, coin=coin, belief=belief.mark)
+        stored, quote = asked_quote(shop, belief, **more)
+        quotes.append(stored)
         report = SharingDevice(chance.uniform(-1.0, 1.0, 2).tolist()).report(belief, quote, quantity=demand)
         assert report is not None
         told = {name: getattr(report, name) for name in ("product", "quote", "choice", "least", "most", "grids")}

@@ -78,7 +78,7 @@ def test_what_is_released_is_what_the_two_sides_make_of_the_same_records(shop: S
                 np.array([coin_of(uniform_of(bytes.fromhex(quotes[n].id))) for n in batch]),
                 np.array([demands[n + 1] for n in batch]),
                 quoter.belief.theta,
-                np.array([quotes[n].holdout for n in batch]),
+                holdout=np.array([quotes[n].holdout for n in batch]),
             )
             made = learner.release()
             numbers = np.concatenate([made.score, made.descriptions, made.earnings])

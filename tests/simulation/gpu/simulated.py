@@ -80,7 +80,7 @@ def shortest(job: Job, number: int) -> float:
 
 def prices(customers: int = 400) -> dict[str, Any]:
     """The price search in single precision beside the certified one, on curves of every kind the search knows."""
-    single, rng, lost, kinds = device_steps(True)(one.price_alone), np.random.default_rng(2), 0.0, set()
+    single, rng, lost, kinds = device_steps(True)(one.price_of_one), np.random.default_rng(2), 0.0, set()
     short, long = np.zeros(certified.STACK, dtype=np.float32), np.zeros(certified.STACK)
     for _ in range(customers):
         first, second = rng.uniform(-0.5, 1.5, 2)

@@ -116,7 +116,7 @@ class CautiousEngine:
         if slots > room:  # a slot past the end belongs to another batch
             raise InvalidInput(f"slots must be at most {room}, those before the next release, got {slots}")
         contexts, prices, coins, demands, holdout = records
-        self.learner.absorb(contexts, prices, coins, demands, self.quoter.belief.theta, holdout)
+        self.learner.absorb(contexts, prices, coins, demands, self.quoter.belief.theta, holdout=holdout)
         self.learner.skip(skipped, skipped_holdout)
         return self.release()
 

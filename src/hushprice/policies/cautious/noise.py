@@ -107,7 +107,7 @@ def open_ledger(noise: MomentNoise, event: Event, paid: EarlierFit | None = None
 
 
 def aggregated(event: LaplaceBatches) -> AggregatedBatches:
-    """The same numbers as each of two aggregators releases them."""
+    """The event of two aggregators that each add this noise."""
     return AggregatedBatches(**{field.name: getattr(event, field.name) for field in fields(event)})
 
 

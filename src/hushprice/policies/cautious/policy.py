@@ -13,6 +13,7 @@ from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.policies.cautious.rules import CautiousRules, cautious
 from hushprice.policies.protocol import Policy, check_claim
 from hushprice.privacy.events import BitReports, LaplaceBatches, ShuffledBits
+from hushprice.privacy.ledger import Entry
 from hushprice.product import Product
 from hushprice.settings import PolicySettings
 
@@ -46,6 +47,10 @@ class CautiousPolicy(Policy):
     def event(self, *, live: bool) -> LaplaceBatches | BitReports | ShuffledBits:
         """All that is ever released, as one event."""
         return self.rules.event(live=live)
+
+    def allowance(self, *, live: bool) -> tuple[Entry, ...]:
+        """All batches there will ever be, once."""
+        return (Entry(self.event(live=live), 1),)
 
     @property
     def learns(self) -> bool:

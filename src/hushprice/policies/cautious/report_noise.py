@@ -88,19 +88,6 @@ def weights(model: ShopModel, choice: int, keep: float) -> tuple[float, float]:
     return common, largest * model.contexts / (told * share * bits.scale(model.contexts))
 
 
-def score_of(
-    model: ShopModel, choice: int, keep: float, reports: FloatArray, balance: FloatArray, middles: FloatArray
-) -> FloatArray:
-    """The score that bits add up to: `reports` a side, `balance` a side and number asked about, of ups less downs.
-
-    `middles` are the middles of `trust.bits.bounds` of the residual on each side.
-    """
-    common, personal = weights(model, choice, keep)
-    score = balance * np.where(np.arange(model.contexts + 1) == 0, common, personal)
-    score[:, 0] += reports * middles
-    return np.asarray(score.ravel())
-
-
 def local(claimed: EpsilonDelta) -> BitNoise:
     """Each report keeps the claim by itself. Delta is not needed."""
     return BitNoise(steps=((1, bits.keep_of(claimed.epsilon * (1.0 - _MARGIN))),))

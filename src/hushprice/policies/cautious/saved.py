@@ -86,7 +86,7 @@ class _Released(msgspec.Struct, forbid_unknown_fields=True):
     priced: int | None
 
 
-class _Warm(msgspec.Struct, forbid_unknown_fields=True):
+class _SavedWarmStart(msgspec.Struct, forbid_unknown_fields=True):
     """The beliefs of a warm start, and the logarithms of their weights. The first ones follow from the rules."""
 
     beliefs: list[_Normal]
@@ -117,7 +117,7 @@ class EngineState(Sensitive, kw_only=True, forbid_unknown_fields=True):
     clipped: tuple[int, int]  # features, demands
     health: Health
     switches: list[int] = msgspec.field(default_factory=list)
-    warm: _Warm | None = None  # there is a prior, and demand has not changed since
+    warm: _SavedWarmStart | None = None  # there is a prior, and demand has not changed since
 
 
 class Layout(msgspec.Struct):
@@ -184,18 +184,18 @@ def engine_state(engine: CautiousEngine) -> EngineState:
         clipped=(learner.clipped_features, learner.clipped_demands),
         health=quoter.health,
         switches=list(engine.switches),
-        warm=None if quoter.warm is None else _warm(quoter.warm),
+        warm=None if quoter.warm is None else _saved_warm_start(quoter.warm),
     )
 
 
-def _warm(warm: WarmStart) -> _Warm:
-    return _Warm([_Normal(each.theta, each.covariance) for each in warm.beliefs], list(warm.weighed))
+def _saved_warm_start(warm: WarmStart) -> _SavedWarmStart:
+    return _SavedWarmStart([_Normal(each.theta, each.covariance) for each in warm.beliefs], list(warm.weighed))
 
 
 def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
     """Make an engine that nothing happened to the one that was saved."""
     learner, quoter = engine.learner, engine.quoter
-    refuse_unsound(_sound(state, quoter.model) | {"warm": _sound_warm(state, quoter)})
+    refuse_unsound(_sound(state, quoter.model) | {"warm": _sound_warm_start(state, quoter)})
     if quoter.warm is not None:
         quoter.warm = None if state.warm is None else _restored(quoter.warm, state.warm)
     engine.key, engine.switches = state.key, list(state.switches)
@@ -310,7 +310,7 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
     }
 
 
-def _sound_warm(state: EngineState, quoter: CautiousQuoter) -> bool:
+def _sound_warm_start(state: EngineState, quoter: CautiousQuoter) -> bool:
     """A warm start is there where the rules have a prior, until demand changes."""
     warm, expected = state.warm, quoter.warm is not None and state.changed == 0
     if warm is None:
@@ -323,7 +323,7 @@ def _sound_warm(state: EngineState, quoter: CautiousQuoter) -> bool:
     )
 
 
-def _restored(first: WarmStart, saved: _Warm) -> WarmStart:
+def _restored(first: WarmStart, saved: _SavedWarmStart) -> WarmStart:
     beliefs = tuple(Belief(each.theta, each.covariance) for each in saved.beliefs)
     return replace(first, beliefs=beliefs, weighed=tuple(saved.weighed))
 

@@ -277,7 +277,7 @@ class _GaussianParameters(_Shared, kw_only=True):
     own: Annotated[list[float], Meta(min_length=1, max_length=MOST_CHOICES)]
 
 
-class _Alone(Struct):
+class _Results(Struct):
     alone: StatedResult
 
 
@@ -327,7 +327,7 @@ def read(certificate: Certificate) -> CautiousFacts:
     if prior is None or prior.paid is None:
         claimed = read_section(certificate, "result", StatedResult).claimed
     else:
-        claimed = read_section(certificate, "result", _Alone).alone.claimed
+        claimed = read_section(certificate, "result", _Results).alone.claimed
     return CautiousFacts(
         issued=mechanism.issued,
         versions=msgspec.to_builtins(mechanism.versions),

@@ -52,7 +52,7 @@ class NewtonEngine:
 
     def skip(self, slots: int = 1) -> Releases:
         """The next slot, or several, contribute nothing and keep their places; returns what is released after them."""
-        self._check_room(slots)
+        self._check_slots(slots)
         self.learner.skip(slots)
         return self.release()
 
@@ -61,11 +61,11 @@ class NewtonEngine:
 
         All are scored at one belief, so that which slots contribute matters and their order does not.
         """
-        self._check_room(demands.size + skipped)
+        self._check_slots(demands.size + skipped)
         self.learner.absorb_all(phi, demands, self.quoter.theta, self.quoter.inverse)
         return self.skip(skipped)
 
-    def _check_room(self, slots: int) -> None:
+    def _check_slots(self, slots: int) -> None:
         """A slot past the next look belongs to another block, and perhaps to another belief."""
         room = self.quoter.look - self.learner.count
         if slots > room:

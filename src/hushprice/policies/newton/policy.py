@@ -13,6 +13,7 @@ from hushprice.policies.protocol import Policy, basis_of, check_claim
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import Batches
+from hushprice.privacy.ledger import Entry
 from hushprice.settings import PolicySettings
 
 NAME = "noisy-newton"
@@ -44,6 +45,10 @@ class NewtonPolicy(Policy):
     def event(self, *, live: bool) -> Batches:
         """All that is ever released, as one event."""
         return self.rules.noise.event(len(self.rules.center), live=live)
+
+    def allowance(self, *, live: bool) -> tuple[Entry, ...]:
+        """All batches there will ever be, once."""
+        return (Entry(self.event(live=live), 1),)
 
     @property
     def learns(self) -> bool:

@@ -11,11 +11,12 @@ from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.policies.paper import calibration as calibrations
 from hushprice.policies.paper import tight_noise
-from hushprice.policies.paper.noise import Noise, without_noise
+from hushprice.policies.paper.noise import Noise, events, without_noise
 from hushprice.policies.paper.rules import PaperRules, tune
 from hushprice.policies.protocol import Basis, Policy, basis_of, check_claim
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, PrivacyBudget
+from hushprice.privacy.ledger import Entry
 from hushprice.settings import PolicySettings
 
 _RULES = ("exploration_periods", "ridge", "width", "max_estimates")
@@ -57,6 +58,15 @@ class PaperPolicy(Policy):
         if self.horizon is None or self.basis is None or self.claimed != self.noise.claimed:
             return None
         return proven(self.noise, horizon=self.horizon, basis=self.basis, adjacency=self.adjacency)
+
+    def allowance(self, *, live: bool) -> tuple[Entry, ...]:
+        """The covariance stream, and all estimates that may be paid for."""
+        if self.horizon is None or self.basis is None:
+            return ()
+        stream, estimate = events(
+            self.noise, horizon=self.horizon, dimension=self.basis.dimension, losses=self.basis.losses, live=live
+        )
+        return Entry(stream, 1), Entry(estimate, self.rules.max_estimates)
 
     @property
     def learns(self) -> bool:

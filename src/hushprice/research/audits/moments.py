@@ -132,7 +132,7 @@ class MomentTranscripts:
             contexts, prices, demands = (np.array(column) for column in zip(*shoppers, strict=True))
             coins, apart = np.full(len(shoppers), pair.coin), np.full(len(shoppers), pair.holdout)
             learner.begin(pair.choice)
-            learner.absorb(contexts, prices, coins, demands, pair.theta, apart)
+            learner.absorb(contexts, prices, coins, demands, pair.theta, holdout=apart)
             sums = learner.release()
             released += [sums.score, sums.descriptions, sums.earnings]
         return np.concatenate(released)

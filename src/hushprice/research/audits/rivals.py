@@ -185,7 +185,7 @@ def _bit_ratio(event: BitReports) -> float:
 
 
 def _direction_ratio(event: DirectionReports) -> float:
-    """The same for two opposite gradients of length 1, and the half-sphere that is sent."""
+    """The largest log-ratio of the chances of a half-sphere, sent for two opposite gradients of length 1."""
     gradient, normals, out = np.zeros(event.dimension), np.ones(event.dimension), np.empty(event.dimension)
     chances = []
     for side in (1.0, -1.0):

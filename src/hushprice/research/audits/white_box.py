@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -108,17 +110,29 @@ def white_box(
 
     Streams of `steps` records are audited, with the policy's noise: the work grows with the square of their length.
     """
-    if isinstance(policy, RivalPolicy):
-        return audit_rival(policy, steps=steps, seed=seed)
-    if not policy.private or policy.basis is None:
+    measure = _MEASURES.get(type(policy))
+    if not policy.private or (measure is None and policy.basis is None):  # the latter reads no record
         return []
-    if isinstance(policy, NewtonPolicy):
-        event = policy.rules.noise.event(policy.basis.dimension, live=live)
-        worst = batch_with(*worst_for_newton(policy, demand), *first_belief(policy))
-        return [audit_batches(event, demand, policy.rules.cap, policy.adjacency, worst=worst, seed=seed)]
-    if not isinstance(policy, PaperPolicy):
+    if measure is None:
         raise InvalidInput(f"policy {policy.name!r} has releasers that no audit here knows")
-    assert policy.horizon is not None  # a policy that claims something has one
+    return measure(policy, demand, steps=steps, draws=draws, live=live, seed=seed)
+
+
+def _of_rival(policy: RivalPolicy, demand: Demand, *, steps: int, seed: int, **_: Any) -> list[Measurement]:
+    return audit_rival(policy, steps=steps, seed=seed)
+
+
+def _of_newton(policy: NewtonPolicy, demand: Demand, *, live: bool, seed: int, **_: Any) -> list[Measurement]:
+    worst = batch_with(*worst_for_newton(policy, demand), *first_belief(policy))
+    event = policy.event(live=live)
+    return [audit_batches(event, demand, policy.rules.cap, policy.adjacency, worst=worst, seed=seed)]
+
+
+def _of_paper(
+    policy: PaperPolicy, demand: Demand, *, steps: int, draws: int, live: bool, seed: int
+) -> list[Measurement]:
+    assert policy.horizon is not None  # a policy that claims something has them
+    assert policy.basis is not None
     stream, estimate = events(
         policy.noise,
         horizon=min(steps + 1, policy.horizon),
@@ -134,3 +148,10 @@ def white_box(
         audit_stream(stream, policy.adjacency, seed=seed),
         *audit_estimate(estimate, demand, pairs, policy.adjacency, draws=draws, seed=seed),
     ]
+
+
+_MEASURES: dict[type, Callable[..., list[Measurement]]] = {
+    NewtonPolicy: _of_newton,
+    PaperPolicy: _of_paper,
+    RivalPolicy: _of_rival,
+}

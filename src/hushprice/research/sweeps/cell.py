@@ -119,14 +119,14 @@ class Cell(PolicySettings):
         if given.pop("features") is not None:
             if self.market is not None and self.dimension is not None:
                 prepare(**given)  # which refuses both
-            given |= {"market": self._seen_through_features(), "dimension": None}
+            given |= {"market": self._with_features(), "dimension": None}
         job = prepare(**given)
         content_of(job.market)  # which refuses what has no address
         return job
 
-    def _seen_through_features(self) -> Market:
+    def _with_features(self) -> Market:
         market = self.market or paper_market(2 if self.dimension is None else self.dimension)
-        return seen_through(market, str(self.features))
+        return with_features(market, str(self.features))
 
     @functools.cached_property
     def _identity(self) -> bytes:
@@ -158,7 +158,7 @@ def content_of(market: Market) -> Content:
     }
 
 
-def seen_through(market: Market, name: str) -> Market:
+def with_features(market: Market, name: str) -> Market:
     """The market's customers through the built-in map of that name: theta keeps its entries, terms it lacks get 0."""
     before, after = market.features, by_name(name, market.features.contexts)
     if before.name not in MAPS or after.code < before.code:

@@ -112,7 +112,7 @@ def _newton_curve(
 def _cautious_curve(
     priced: PricedProduct, quoter: CautiousQuoter, context: FloatArray
 ) -> tuple[FloatArray, list[FloatArray]]:
-    """The same over the prices that may be charged, where alone something is learned."""
+    """Prices that may be charged, where alone something is learned, and demand at them, likewise."""
     shop, model, customer = shop_product_of(priced.product), quoter.model, with_constant(context.reshape(1, -1))
     relative = np.linspace(model.lowest, model.highest, _POINTS)
     level, response = model.lines(quoter.belief.theta, customer)

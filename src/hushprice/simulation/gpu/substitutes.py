@@ -129,7 +129,7 @@ _SINGLE_STEPS = {
     newton_prices.quote,
     contexts.fill,
     contexts.perturb,
-    one.price_alone,
+    one.price_of_one,
     one.best_prices,
     one._by_grid,
     climb.certified,

@@ -51,7 +51,7 @@ def grids_of(quoter: CautiousQuoter) -> Grids:
 
 
 def grids_of_choice(event: AggregatedBatches, choice: int) -> Grids:
-    """The same, of any batch with this choice."""
+    """The grids of a batch with this choice."""
     common, personal = event.scales[choice]
     return Grids(
         common=_bits(common),

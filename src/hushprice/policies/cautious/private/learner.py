@@ -88,6 +88,7 @@ class CautiousLearner:
         coins: FloatArray,
         demands: FloatArray,
         theta: FloatArray,
+        *,
         holdout: BoolArray | None = None,
     ) -> None:
         """Add records, rows of contexts, with their relative prices and demands in [0, 1], scored at a public belief.
@@ -109,7 +110,9 @@ class CautiousLearner:
         known = np.isfinite(contexts).all(axis=1) & np.isfinite(prices) & np.isfinite(demands)
         if known.any():
             self.batch.add(
-                self._contributions(contexts[known], prices[known], coins[known], demands[known], theta, apart[known])
+                self._contributions(
+                    contexts[known], prices[known], coins[known], demands[known], theta, holdout=apart[known]
+                )
             )
 
     def _contributions(
@@ -119,6 +122,7 @@ class CautiousLearner:
         coins: FloatArray,
         demands: FloatArray,
         theta: FloatArray,
+        *,
         holdout: BoolArray,
     ) -> Contributions:
         """What each record adds. All that a record is, is held to its bounds first: sensitivity rests on it.

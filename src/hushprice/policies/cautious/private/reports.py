@@ -46,9 +46,10 @@ class ReportLearner(CautiousLearner):
         coins: FloatArray,
         demands: FloatArray,
         theta: FloatArray,
+        *,
         holdout: BoolArray,
     ) -> Contributions:
-        given = super()._contributions(contexts, prices, coins, demands, theta, holdout)
+        given = super()._contributions(contexts, prices, coins, demands, theta, holdout=holdout)
         side = np.where((coins > 0.0) | (self.choice == WATCHING), 0, 1)
         each, about = np.arange(side.size), self._about(side.size)
         own = given.scores.reshape(side.size, 2, -1)[each, side]

@@ -9,7 +9,7 @@ from hushprice.numerics.jit import allocating, brief, step
 from hushprice.policies.newton.pricing.dispersion import spread_lines
 from hushprice.policies.newton.pricing.probe import is_on, move_lines
 from hushprice.price_search.coefficients import bonus_curve, demand_line
-from hushprice.price_search.one import price_alone
+from hushprice.price_search.one import price_of_one
 from hushprice.types import FloatArray
 
 LINES = 8  # rows of numbers about one customer
@@ -91,7 +91,7 @@ def price_for_one(
     lines = np.empty((LINES, 1))
     lines_for_one(family, slope, theta, inverse, u, v, near, tilt, spread, uniform, cost, lines)
     a, b, q0, q1, q2 = lines[0, 0], lines[1, 0], lines[2, 0], lines[3, 0], lines[4, 0]
-    return price_alone(family, slope, width, a, b, q0, q1, q2, work)
+    return price_of_one(family, slope, width, a, b, q0, q1, q2, work)
 
 
 @brief

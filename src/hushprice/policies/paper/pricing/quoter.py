@@ -70,7 +70,7 @@ class PaperQuoter:
         demand, curve = self._demand, (a.item(), b.item(), q0.item(), q1.item(), q2.item())
         if demand.family == family.CUSTOM:
             return plain.dense_price(demand, *curve[:2], curve[2:], self._width)
-        return float(one.price_alone(demand.family, float(demand.slope), self._width, *curve, np.empty(STACK)))
+        return float(one.price_of_one(demand.family, float(demand.slope), self._width, *curve, np.empty(STACK)))
 
     def _packed(self, covariance: CovarianceRelease) -> FloatArray:
         """Sigma as the compiled steps take it. Its length is checked here because they trust it."""

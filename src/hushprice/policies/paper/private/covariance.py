@@ -71,7 +71,7 @@ class PrivateCov:
     def absorb(self, phi: FloatArray) -> CovarianceRelease:
         if phi.shape != (self._dimension,):
             raise InvalidInput(f"phi must have {self._dimension} entries, got shape {phi.shape}")
-        self._check_room(1)
+        self._check_steps_left(1)
         self._count += 1
         outers(phi.reshape(-1, 1), 0, 1, self._summand.reshape(-1, 1))
         noise = np.zeros(self._summand.size)
@@ -88,7 +88,7 @@ class PrivateCov:
         if phi.ndim != 2 or phi.shape[0] != self._dimension:
             raise InvalidInput(f"phi must have {self._dimension} rows, got shape {phi.shape}")
         first, count, size = self._count + 1, phi.shape[1], self._summand.size
-        self._check_room(count)
+        self._check_steps_left(count)
         summands, noise, before = (np.zeros((size, count)) for _ in range(3))
         if self._scales[0] > 0.0:
             if not isinstance(self._source, ManyNormals):
@@ -104,7 +104,7 @@ class PrivateCov:
             )
         return np.vstack([before.T[1:], self._running[0]])
 
-    def _check_room(self, records: int) -> None:
+    def _check_steps_left(self, records: int) -> None:
         if self._count + records >= self._horizon:
             raise BudgetExhausted(f"{self._count} records are all that a horizon of {self._horizon} periods sums")
 

@@ -19,7 +19,7 @@ def published_width(frame: Frame) -> float:
 
 
 def usual_width(frame: Frame) -> float:
-    """The same with the steepest slope in kappa's place: no theorem holds for it, and prices leave the ceiling."""
+    """alpha with the steepest slope in kappa's place: no theorem holds for it, and prices leave the ceiling."""
     return SUBGAUSSIAN / (0.25 * frame.slope * frame.length) * _root(frame)
 
 
