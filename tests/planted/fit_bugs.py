@@ -56,4 +56,4 @@ weights_by_outcome = changed(
 )
 releases_forgotten = changed(Unfinished, "releases", lambda real: property(lambda self: []))
 releases_not_kept = changed(Unfinished, "keep", lambda real: lambda self, released: None)
-two_at_once = changed(run_fit, "alone", lambda real: lambda output: nullcontext())
+two_at_once = changed(run_fit, "locked", lambda real: lambda output: nullcontext())

@@ -56,7 +56,7 @@ def test_a_device_prices_and_adds_what_the_policy_does(
     x, y = rng.uniform(-1.2, 1.2, (50, contexts)), rng.uniform(-0.1, 1.1, 50)
     coins, apart = rng.choice([-1.0, 1.0], 50), rng.random(50) < 0.3
     prices = quoter.relative_prices(np.clip(x, -1.0, 1.0), coins)
-    rows = learner._contributions(x, prices, coins, y, theta, apart)
+    rows = learner._contributions(x, prices, coins, y, theta, holdout=apart)
     for i in range(50):
         assert asked.price(x[i].tolist(), coins[i]) == pytest.approx(prices[i], abs=1e-12)
         record = Record(x[i].tolist(), coins[i], float(prices[i]), y[i], bool(apart[i]))

@@ -44,11 +44,11 @@ def test_a_price_is_one_of_two_and_no_context_makes_either_likelier_than_epsilon
 def test_whose_own_price_is_dear_is_more_often_charged_the_dear_one() -> None:
     keep, asked = keep_of(1.0), asked_of()
     low, high = middles(asked, keep)
-    common = asked.price([0.0, 0.0], 0.0)
+    common = asked.middle([0.0, 0.0])
     for context in CONTEXTS:
         kept = drawn(asked, keep, context, -1.0, lambda count: 0) + asked.spread
-        assert kept == pytest.approx(high if asked.price(context, 0.0) > common else low)
-    assert middles(asked_of(0), keep) == (pytest.approx(asked_of(0).price((), 0.0)),) * 2
+        assert kept == pytest.approx(high if asked.middle(context) > common else low)
+    assert middles(asked_of(0), keep) == (pytest.approx(asked_of(0).middle(())),) * 2
 
 
 def test_prices_stay_where_the_coin_can_move_them() -> None:
@@ -59,10 +59,10 @@ def test_prices_stay_where_the_coin_can_move_them() -> None:
 
 def earned(asked: Question, keep: float, contexts: Sequence[Sequence[float]], step: float) -> float:
     """What customers are worth on average where the two prices are a step away from the common one."""
-    common, total = asked.price([0.0, 0.0], 0.0), 0.0
+    common, total = asked.middle([0.0, 0.0]), 0.0
     for context in contexts:
         level, response = asked.lines(context)
-        sign = 1.0 if asked.price(context, 0.0) > common else -1.0
+        sign = 1.0 if asked.middle(context) > common else -1.0
         for price, share in ((common + sign * step, keep), (common - sign * step, 1.0 - keep)):
             total += share * (asked.margin + price) * chance(level - response * price)
     return total / len(contexts)

@@ -23,16 +23,18 @@ def middles(question: Question, keep: float) -> tuple[float, float]:
     With customers' own prices D away from the common one, a step of w earns as much as 2 (2 keep - 1) w E|D| - w^2,
     which is largest at (2 keep - 1) E|D|; E|D| is guessed by attributes that are uniform in [-1, 1].
     """
-    k = question.contexts
-    common, far = question.price((0.0,) * k, 0.0), 0.0
+    k, far = question.contexts, 0.0
     for j in range(k):
-        up, down = (question.price([sign * float(j == i) for i in range(k)], 0.0) for sign in (1.0, -1.0))
+        up, down = (question.middle([sign * float(j == i) for i in range(k)]) for sign in (1.0, -1.0))
         far += (0.5 * (up - down)) ** 2
     step = (2.0 * keep - 1.0) * _USUAL * math.sqrt(far)
+    low, high = question.lowest + question.spread, question.highest - question.spread  # the coin moves both prices
+    common = min(max(question.middle((0.0,) * k), low), high)
     if question.step > 0.0:
-        step = question.step * round(step / question.step)
-    low, high = question.lowest + question.spread, question.highest - question.spread
-    return max(common - step, min(low, common)), min(common + step, max(high, common))
+        rungs = math.floor((high - low) / question.step + 1e-9)
+        at, away = round((common - low) / question.step), round(step / question.step)
+        return low + question.step * max(at - away, 0), low + question.step * min(at + away, rungs)
+    return max(common - step, low), min(common + step, high)
 
 
 def drawn(
@@ -40,5 +42,5 @@ def drawn(
 ) -> float:
     """The relative price of a customer whose coin is +1 or -1: one of two, both `ln(keep / (1 - keep))`-private."""
     low, high = middles(question, keep)
-    above = question.price(context, 0.0) > question.price((0.0,) * question.contexts, 0.0)
+    above = question.middle(context) > question.middle((0.0,) * question.contexts)
     return (high if above == happens(keep, draw) else low) + question.spread * coin

@@ -81,6 +81,10 @@ class Question:
             dearer = on_ladder if own else cheaper + 2.0 * self.spread
         return dearer if coin > 0.0 else cheaper
 
+    def middle(self, context: Sequence[float]) -> float:
+        """Between the two relative prices of a customer, before the coin."""
+        return 0.5 * (self.price(context, 1.0) + self.price(context, -1.0))
+
     def believed(self, context: Sequence[float], price: float) -> float:
         """The chance to buy that a purchase is compared with."""
         level, response = self.lines(context)
