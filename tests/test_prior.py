@@ -56,6 +56,8 @@ def test_a_prior_survives_being_written_and_read() -> None:
         ({"theta": [0.0] * 5 + [math.nan]}, "NaN|not JSON|finite"),
         ({"theta": [0.0] * 4}, "covariance must have 4 rows of 4"),
         ({"level": "high"}, "level"),
+        ({"level": -1e308}, "level"),
+        ({"response": 1e300}, "response"),
         ({"reach": 0.0}, "reach must be a positive number"),
         ({"claimed": {"epsilon": -1.0, "delta": 0.0}}, "epsilon"),
         ({"covariance": np.diag([1.0] * 5 + [-1.0]).tolist()}, "positive definite"),

@@ -28,6 +28,7 @@ from hushprice.types import FloatArray
 ENTRY = "prior"  # of a fit.json
 _BESIDE = ("fit", "same_people")
 _MOST = 66  # entries of theta: a level and a response for the constant and for 32 entries of a context
+_MOST_LEVEL, _MOST_RESPONSE = 10.0, 200.0  # no product has more (LEAST_CONVERSION and MOST_FALL of product.py)
 _SYMMETRIC = 1e-9  # of the deviations: how far two halves of a covariance may differ, by rounding
 
 
@@ -57,9 +58,10 @@ class Prior:
             raise InvalidInput(f"prior.theta must have an even number of entries, 2 to {_MOST}, got {size}")
         theta = checks.vector(size, **{"prior.theta": self.theta})
         object.__setattr__(self, "theta", tuple(theta.tolist()))
-        checks.finite(**{"prior.level": self.level})
+        checks.within(-_MOST_LEVEL, _MOST_LEVEL, **{"prior.level": self.level})
         named = ("response", "reference_price", "reach", "most")
         checks.positive(**{f"prior.{name}": getattr(self, name) for name in named})
+        checks.within(0.0, _MOST_RESPONSE, **{"prior.response": self.response})
         if not (len(self.fit) == 64 and set(self.fit) <= set("0123456789abcdef")):
             raise InvalidInput(f"prior.fit must be a SHA-256 in hexadecimal, got {checks.shown(self.fit)}")
         for name in ("same_people", "whole_person"):

@@ -30,6 +30,7 @@ MOST_FALL = 200.0  # of the log-odds between floor and ceiling: beyond it the le
 DOUBTS = (0.25, 2.0)  # the least and the most that a range of elasticities says, as a share of its middle
 _SLACK = 1e-9  # steps: 29.99 is on a ladder that ends in .99, whatever a float makes of it
 _DIGITS = 9
+_MOST_STEPS = 2.0**53
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +147,8 @@ class Product:
     def _check_step(self) -> None:
         """There must be something to try out on both sides of today's price."""
         given = f"step {self.step!r} with ending {self.ending!r}"
+        if not max(abs(self._steps(self.floor)), abs(self._steps(self.ceiling))) < _MOST_STEPS:
+            raise InvalidInput(f"{given} leaves more prices than can be told apart")
         if not self.cheapest < self.reference_price:
             raise InvalidInput(f"{given} leaves no price from floor to below reference_price")
         if not self.dearest > self.reference_price:

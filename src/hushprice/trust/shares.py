@@ -87,10 +87,15 @@ def is_safe(url: str) -> bool:
 
     >>> is_safe("https://one.example"), is_safe("http://127.0.0.1:8790"), is_safe("http://one.example")
     (True, True, False)
+    >>> is_safe("https://one.example:http"), is_safe("https://me:secret@one.example"), is_safe("https://")
+    (False, False, False)
     """
     try:
         parts = urlsplit(url)
-    except ValueError:  # of brackets
+        named = bool(parts.hostname) and "@" not in parts.netloc and parts.port != 0
+    except ValueError:  # of brackets, or of a port that is no number
+        return False
+    if not named:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _THIS_MACHINE)
 

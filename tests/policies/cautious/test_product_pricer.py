@@ -274,6 +274,8 @@ def test_slots_past_a_batch_are_refused_and_a_jump_goes_forwards_only() -> None:
         ({"step": 0.0}, "step must be a positive number, got 0.0"),
         ({"step": 5.0}, "step 5.0 with ending 0.0 leaves no price from floor to below reference_price"),
         ({"step": 3.0}, "step 3.0 with ending 0.0 leaves no price from above reference_price to ceiling"),
+        ({"step": 5e-324}, "step 5e-324 with ending 0.0 leaves more prices than can be told apart"),
+        ({"step": 1.0, "ending": 1e17}, r"step 1.0 with ending 1e\+17 leaves more prices than can be told apart"),
         ({"ending": -1.0}, "ending must be a number at or above 0, got -1.0"),
         ({"most": 0.5}, "most must be a number at or above 1, got 0.5"),
         ({"most": 3.0, "conversion": 3.0}, "conversion must be below most, 3.0, got 3.0"),

@@ -99,6 +99,15 @@ def test_no_price_is_below_the_floor_whatever_rules_are_set_later() -> None:
         check_reference(shop(), 19.0)
 
 
+@pytest.mark.parametrize("cost", [22.0, 22.005])
+def test_a_product_whose_cost_is_above_its_floor_is_opened_and_not_sold_below_cost(cost: float) -> None:
+    product = shop(unit_cost=cost)
+    check(product)
+    spec = msgspec.json.encode(product)
+    PricedProduct(StoredProduct("shirt", spec, "open", msgspec.json.encode(product.rules), None, 0, 0.0), None).open()
+    assert float(tariff_of(product).charge(0.0).charged) >= cost
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -328,7 +328,7 @@ def tariff_of(product: Product, rules: PriceRules | None = None, reference_price
     """How p becomes a price charged; rules and reference price are those of the product unless set later."""
     reference = reference_price_of(product) if reference_price is None else reference_price
     rules = product.rules if rules is None else rules
-    if product.floor is not None:
+    if product.floor is not None and product.floor > product.unit_cost:  # no price is below cost as it is
         rules = msgspec.structs.replace(rules, floor=max(product.floor, rules.floor or 0.0))
     return Tariff(product, rules, reference)
 
