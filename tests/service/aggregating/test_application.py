@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.service.aggregating.test_aggregator_store import PROMISE, opened, over
-from tests.service.aggregator_runs import write_promises
+from tests.service.aggregator_runs import aggregating, write_promises
+from tests.service.http.hostile import MEBIBYTE, answer, connect, exchange, pour
 
 from hushprice.errors import InvalidInput
 from hushprice.service.aggregating import aggregator_main, aggregator_store, application
@@ -31,10 +32,10 @@ def store(tmp_path: Path) -> Iterator[AggregatorStore]:
 class Asked:
     """A request whose body comes as it is given."""
 
-    def __init__(self, made: AggregatorApplication, path: str) -> None:
+    def __init__(self, made: AggregatorApplication, path: str, method: str = "POST") -> None:
         self.pieces: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.sent: list[dict[str, Any]] = []
-        scope = {"type": "http", "method": "POST", "path": path, "headers": []}
+        scope = {"type": "http", "method": method, "path": path, "headers": []}
         self.task = asyncio.create_task(made(scope, self.pieces.get, self._send))
 
     async def _send(self, message: Any) -> None:
@@ -96,6 +97,48 @@ def test_a_full_disk_is_said_as_such(
         assert (status, body["error"]["code"]) == (503, "store_unavailable")
 
     asyncio.run(main())
+
+
+def test_a_path_says_its_method_and_ids_are_whole(store: AggregatorStore) -> None:
+    async def asked(method: str, path: str, **changes: Any) -> tuple[int, Any, dict[bytes, bytes]]:
+        made = Asked(AggregatorApplication(store, Ed25519PrivateKey.generate()), path, method)
+        await made.give(json.dumps({**json.loads(BATCH), **changes}).encode(), more=False)
+        status, body = await made.status()
+        return status, body.get("error", {}).get("code"), dict(made.sent[0]["headers"])
+
+    async def main() -> None:
+        for method, path, allowed in (("GET", "/v1/batches", b"POST"), ("POST", "/v1/aggregator", b"GET")):
+            status, code, headers = await asked(method, path)
+            assert (status, code, headers[b"allow"]) == (405, "method_not_allowed", allowed)
+        assert (await asked("POST", "/v1/nothing"))[:2] == (404, "not_found")
+        for quotes in ("0" * 31, "A" * 32, "0" * 31 + "x", " " * 32):
+            assert (await asked("POST", "/v1/batches", quotes=quotes))[:2] == (422, "invalid")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("start", "again", "status"),
+    [
+        (b"GET /v1/aggregator HTTP/1.1\r\nx: ", b"a", 431),
+        (b"POST /v1/shares HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1;", b"a", 431),
+        (b"", b"GET /v1/aggregator HTTP/1.1\r\nhost: x\r\n\r\n", 200),  # pipelined, and never read
+    ],
+)
+def test_its_edge_has_the_services_limits(start: bytes, again: bytes, status: int, tmp_path: Path) -> None:
+    with aggregating(tmp_path / "one", {"tea": PROMISE}) as made, contextlib.closing(connect(made.url)) as hostile:
+        assert pour(hostile, start, again, MEBIBYTE) < MEBIBYTE
+        assert answer(hostile)[0] == status
+        with contextlib.closing(connect(made.url)) as honest:
+            assert exchange(honest, b"GET /v1/aggregator HTTP/1.1\r\nhost: x\r\n\r\n")[0] == 200
+
+
+@pytest.mark.parametrize("store", ["postgresql://me:hunter2@host/db", "postgres//me:hunter2@host/db"])
+def test_the_address_of_a_database_is_refused_and_not_shown(store: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"^store: must be a file$"):
+        aggregator_main.run(
+            promises=tmp_path / "none", store=Path(store), state_dir=None, host="127.0.0.1", port=0, say=print
+        )
 
 
 def test_no_more_quotes_are_named_than_a_horizon_has(store: AggregatorStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,7 @@ def test_secrets_do_not_print_and_reach_a_child_whole() -> None:
         "host=db user=me password=hunter2",
         "host=db PASSWORD = hunter2",
         "postgres//me:hunter2@host/db",
+        "me:hunt/er2@host/db",
         "postgresql//me:hunter2@host/db",
         "postgresq//hunter2@host/db",
         "//me:hunter2@host/db",

@@ -46,6 +46,8 @@ def run(
     *, promises: Path, store: Path, state_dir: Path | None, host: str, port: int, say: Callable[[str], None]
 ) -> None:
     """Aggregate until a signal ends it."""
+    if config.is_address(str(store)):  # not shown: there may be a password in it
+        raise InvalidInput("store: must be a file")
     logs.set_up("text", "aggregator")
     file = Path(f"{store}.signing.pem")
     if not file.exists():

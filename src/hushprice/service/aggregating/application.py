@@ -68,11 +68,14 @@ class AggregatorApplication:
 
     async def _answered(self, scope: Scope, receive: Receive) -> object:
         method, path = scope["method"], scope["path"]
-        if (method, path) == ("GET", "/v1/aggregator"):
+        allowed = "GET" if path == "/v1/aggregator" else "POST" if path in self._calls else None
+        if allowed is None:
+            raise problems.no_such_path()
+        if method != allowed:
+            raise problems.other_method(allowed)
+        if allowed == "GET":
             return self._facts
-        call = self._calls.get(path)
-        if method != "POST" or call is None:
-            raise Problem(404, "not_found", "there is nothing at this path")
+        call = self._calls[path]
         body, of_batch = bytearray(), call.largest > LARGEST_SHARE
         try:
             while True:
@@ -94,7 +97,7 @@ class AggregatorApplication:
             self._held -= len(body) * of_batch
 
     def _over(self, batch: BatchOver) -> Received:
-        return Received(self._store.over(batch))
+        return Received(quotes=self._store.over(batch))
 
     def _publish(self, asked: Agreed) -> Total:
         agreed, words = self._store.publish(asked)

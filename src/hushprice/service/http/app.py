@@ -16,7 +16,6 @@ from hushprice.service.http.endpoint import Endpoint, Receive, Scope, Send, erro
 from hushprice.service.http.page_files import page_routes
 from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared import problems, request_ids
-from hushprice.service.shared.problems import Problem
 
 _QUOTES = "/v1/quotes"
 _OUTCOME = "/outcome"
@@ -62,13 +61,8 @@ class Application:
     async def _unrouted(self, request: Request, problem: HTTPException) -> Response:
         """The answer where the router refuses: a path or a method that is not there."""
         refusals = {
-            404: Problem(404, "not_found", "there is nothing at this path"),
-            405: Problem(
-                405,
-                "method_not_allowed",
-                "this path has another method",
-                headers={"allow": ", ".join(self._allowed(request.scope["path"]))},
-            ),
+            404: problems.no_such_path(),
+            405: problems.other_method(", ".join(self._allowed(request.scope["path"]))),
         }
         wait = await self._service.visitor_queues.reads.wait()
         refusal = problems.too_many_visitors(wait) if wait else refusals.get(problem.status_code, problems.internal())

@@ -17,7 +17,6 @@ from hushprice.trust.shares import Grids, Promise
 
 ID = 16  # bytes of a quote's id
 PURPOSE = b"hushprice aggregated total\n"  # what is signed begins with this
-Ids = Annotated[str, Meta(pattern="^([0-9a-f]{32})*$", description="ids of quotes, one after the other")]
 Words = Annotated[str, Meta(pattern="^([0-9a-f]{16})+$", description="numbers of 64 bits, one after the other")]
 
 
@@ -43,13 +42,22 @@ class ShareTaken(msgspec.Struct, frozen=True):
     repeat: bool = False
 
 
-class BatchOver(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class _OfQuotes(msgspec.Struct, frozen=True, kw_only=True):
+    """What names quotes: their ids, one after the other. There may be millions: a pattern would take seconds of all."""
+
+    quotes: str
+
+    def __post_init__(self) -> None:
+        if len(self.quotes) % (2 * ID) or bytes.fromhex(self.quotes).hex() != self.quotes:
+            raise ValueError(f"quotes must be of {2 * ID} hexadecimal digits each")
+
+
+class BatchOver(_OfQuotes, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A batch is over, in which these reports were asked for after so many slots: from now on no share enters it."""
 
     product: Name
     follows: int
     choice: int
-    quotes: Ids
 
     @property
     def name(self) -> str:
@@ -58,18 +66,15 @@ class BatchOver(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         return hashlib.sha256(told.encode()).hexdigest()
 
 
-class Received(msgspec.Struct, frozen=True):
+class Received(_OfQuotes, frozen=True, kw_only=True):
     """The reports of a batch that are here."""
 
-    quotes: Ids
 
-
-class Agreed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Agreed(_OfQuotes, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The reports of a batch that are at both aggregators, in their order: these are to be added up."""
 
     product: Name
     batch: str
-    quotes: Ids
 
 
 class Total(msgspec.Struct, frozen=True, kw_only=True):

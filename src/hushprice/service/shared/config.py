@@ -27,7 +27,7 @@ _OF_THE_CLIENT = frozenset({"HUSHPRICE_URL", "HUSHPRICE_KEY"})
 
 # A misspelt address of a database. As a file's name it would be shown, with the password in it.
 _ADDRESS = re.compile(
-    r"://|^postgres\w*(:|//)|:[^/]*@|^\w*//.*[:@]|\b(password|passwd|pwd|user|host|dbname) *=", re.IGNORECASE
+    r"://|^postgres\w*(:|//)|:.*@|^\w*//.*[:@]|\b(password|passwd|pwd|user|host|dbname) *=", re.IGNORECASE
 )
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
@@ -126,11 +126,20 @@ def build(flat: Mapping[str, Any]) -> Settings:
         settings = msgspec.convert(nested, Settings, strict=False, dec_hook=_wrap)
     except msgspec.ValidationError as problem:
         raise InvalidInput(_complaint(problem, flat)) from None  # the cause would show the value, of a secret too
-    if not settings.postgres and _ADDRESS.search(settings.store.reveal()):
+    if not settings.postgres and is_address(settings.store.reveal()):
         raise InvalidInput("setting store: must be a file or postgresql://...")
     if settings.learner_store is not None and not (settings.postgres and _is_postgres(settings.learner_store)):
         raise InvalidInput("setting learner_store: must be postgresql://..., beside a store that is")
     return settings
+
+
+def is_address(store: str) -> bool:
+    """Is it meant as the address of a database, in which there may be a password?
+
+    >>> is_address("postgres//me:secret@db/shop"), is_address("me:sec/ret@db"), is_address("shops/2026.db")
+    (True, True, False)
+    """
+    return _ADDRESS.search(store) is not None
 
 
 def _is_postgres(store: Secret) -> bool:
@@ -148,7 +157,7 @@ def _complaint(problem: msgspec.ValidationError, flat: Mapping[str, Any]) -> str
     what, _, where = str(problem).partition(" - at `$.")
     name = where.rstrip("`")
     what = what[:1].lower() + what[1:]
-    if name in flat and name not in _SECRETS and not _ADDRESS.search(str(flat[name])):
+    if name in flat and name not in _SECRETS and not is_address(str(flat[name])):
         what = f"{what.partition(', got ')[0]}, got {checks.shown(flat[name])}"
     return f"setting {name or '?'}: {what}"
 

@@ -133,6 +133,16 @@ def internal() -> Problem:
     return Problem(500, "internal", "the service failed at this request")
 
 
+def no_such_path() -> Problem:
+    """Nothing is there."""
+    return Problem(404, "not_found", "there is nothing at this path")
+
+
+def other_method(allowed: str) -> Problem:
+    """The path is there, for these methods."""
+    return Problem(405, "method_not_allowed", "this path has another method", headers={"allow": allowed})
+
+
 def not_json() -> Problem:
     """The body is no JSON, or no Unicode."""
     return Problem(400, "invalid_json", "the body is not JSON in UTF-8")
