@@ -99,7 +99,7 @@ def test_a_start_opens_no_product_and_a_quote_opens_its_own(tmp_path: Path, monk
     real = product.quoter_of
     monkeypatch.setattr(
         "hushprice.service.quoting.priced_product.quoter_of",
-        lambda declared, price=None: opened.append(declared.name) or real(declared, price),  # type: ignore[func-returns-value]
+        lambda declared, *given: opened.append(declared.name) or real(declared, *given),  # type: ignore[func-returns-value]
     )
     with shop_with(tmp_path / "shop", 5) as shop:
         table = ProductTable(SeenReleasesFile(tmp_path / "seen.json"))

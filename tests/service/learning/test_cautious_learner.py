@@ -16,6 +16,8 @@ from tests.service.learning_runs import Shop, public, same_noise, seen_of, spec
 from hushprice.errors import InvalidInput
 from hushprice.noise import System
 from hushprice.policies.cautious.engine import CautiousEngine
+from hushprice.policies.cautious.pricing import quoter as quoters
+from hushprice.policies.cautious.pricing import stored_belief
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter, coin_of
 from hushprice.policies.cautious.private.learner import CautiousLearner
 from hushprice.policies.cautious.saved import OUTDATED
@@ -23,9 +25,9 @@ from hushprice.policies.verification import verify
 from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.service.learning.learner_state import unpack
 from hushprice.service.learning.product_learner import ProductLearner
-from hushprice.service.shared.product import policy_of
+from hushprice.service.shared.product import policy_of, quoter_of
 from hushprice.service.shared.quote_ids import uniform_of
-from hushprice.service.shared.quoters import belief_json, take_belief
+from hushprice.service.shared.quoters import belief_json
 from hushprice.service.store import consistency
 from hushprice.service.store.protocol import LearnerStore
 from hushprice.service.store.values import LearnerState, NewQuote
@@ -249,13 +251,21 @@ def test_a_certificate_is_issued_and_verifies(shop: Shop) -> None:
         ({"batch": -1}, "batch"),
     ],
 )
-def test_a_belief_of_another_product_is_refused_and_nothing_changes(change: dict[str, Any], field: str) -> None:
-    quoter = engine_of(ProductLearner(cautious_spec())).quoter
-    before = belief_json(quoter)
+def test_a_belief_of_another_product_is_refused(change: dict[str, Any], field: str) -> None:
+    learner = ProductLearner(cautious_spec())
+    belief = msgspec.json.decode(belief_json(engine_of(learner).quoter))
     with pytest.raises(InvalidInput, match=rf"^belief\.{field} must"):
-        take_belief(quoter, msgspec.json.encode({**msgspec.json.decode(before), **change}))
-    assert belief_json(quoter) == before
-    assert take_belief(quoter, before) is quoter
+        quoter_of(learner.product, None, msgspec.json.encode({**belief, **change}))
+
+
+def test_a_product_with_a_release_is_opened_without_planning_its_first_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which takes a hundred times as long: a start with a thousand products would plan for half a minute."""
+    learner = ProductLearner(cautious_spec())
+    belief = belief_json(engine_of(learner).quoter)
+    monkeypatch.setattr(quoters, "first_rule", None)
+    monkeypatch.setattr(stored_belief, "first_rule", None)
+    monkeypatch.setattr(quoters.CautiousQuoter, "_plan", None)
+    assert belief_json(quoter_of(learner.product, None, belief)) == belief
 
 
 def test_a_state_of_before_there_was_laplace_noise_is_refused_in_one_clear_line() -> None:

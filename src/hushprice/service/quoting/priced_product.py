@@ -22,7 +22,7 @@ from hushprice.service.shared.contexts import ContextReader
 from hushprice.service.shared.device_state import DeviceState, device_state
 from hushprice.service.shared.product import Product, policy_of, quoter_of, reader_of, schema_of, tariff_of
 from hushprice.service.shared.product_view import ProductView, view_of
-from hushprice.service.shared.quoters import ProductQuoter, take_belief
+from hushprice.service.shared.quoters import ProductQuoter
 from hushprice.service.shared.tariff import Charged, PriceRules, Tariff
 from hushprice.service.store.lost_releases import digest
 from hushprice.service.store.values import SeenRelease, Status, StoredProduct, StoredRelease
@@ -86,9 +86,7 @@ class PricedProduct:
         changed = None if share is None else round(share * product.ceiling, product.decimals)
         reader, quoter = reader_of(product), None
         if product.policy != "fixed":
-            quoter = quoter_of(product, changed)
-            if self.release is not None:
-                take_belief(quoter, self.release.belief)
+            quoter = quoter_of(product, changed, None if self.release is None else self.release.belief)
         tariff, policy, cautious = tariff_of(product, self.rules, changed), policy_of(product), None
         if isinstance(quoter, CautiousQuoter):
             assert isinstance(policy, CautiousPolicy)

@@ -305,8 +305,10 @@ def learning_policy_of(product: Product) -> NewtonPolicy | CautiousPolicy | None
     return cast(NewtonPolicy | CautiousPolicy, policy) if policy.learns else None
 
 
-def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQuoter | CautiousQuoter:
-    """A quoter that holds no release yet. `reference_price`, in currency, is one that an admin set later.
+def quoter_of(
+    product: Product, reference_price: float | None = None, belief: bytes | None = None
+) -> NewtonQuoter | CautiousQuoter:
+    """A quoter, by the belief after a release where one is given. `reference_price`, in currency, was set later.
 
     It moves prices before anything is known and nothing else: the first belief stays that of the product as declared,
     which the learner has. Policy cautious starts from the price as declared, whatever is set later.
@@ -317,11 +319,14 @@ def quoter_of(product: Product, reference_price: float | None = None) -> NewtonQ
     if reference_price is not None:
         check_reference(product, reference_price)
     share = None if reference_price is None else reference_price / product.ceiling
-    built = _built(msgspec.json.encode(product))
-    made: NewtonQuoter | CautiousQuoter = part(policy, "pricing.stored_belief").new_quoter(
-        policy.rules, built.demand, built.features, share
-    )
-    return made
+    built, stored = _built(msgspec.json.encode(product)), part(policy, "pricing.stored_belief")
+    told = None if belief is None else stored.decode(belief)
+    made: NewtonQuoter | CautiousQuoter
+    if told is not None and isinstance(policy, CautiousPolicy):
+        made = CautiousQuoter(policy.rules, told.rule)  # its first rule, which takes long to find, is over
+    else:
+        made = stored.new_quoter(policy.rules, built.demand, built.features, share)
+    return made if told is None else stored.set_belief(made, told)
 
 
 def tariff_of(product: Product, rules: PriceRules | None = None, reference_price: float | None = None) -> Tariff:
