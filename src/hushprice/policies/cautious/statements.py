@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from hushprice.errors import InvalidInput
-from hushprice.policies.cautious.noise import aggregated
-from hushprice.policies.cautious.pricing import population
-from hushprice.privacy import sensitivity
+from hushprice.policies.cautious.stated_event import (
+    PriorSection,
+    Shared,
+    StatedEvent,
+    describe,
+    read_event,
+    trust_of,
+)
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.certificates.batch_facts import (
@@ -31,15 +35,10 @@ from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.privacy.certificates.facts import Mechanism, StatedResult, read_section
 from hushprice.privacy.certificates.statements import mechanism, plain, versions
 from hushprice.privacy.events import (
-    AggregatedBatches,
-    BitReports,
     EarlierFit,
     Event,
-    LaplaceBatches,
     MomentBatches,
-    ShuffledBits,
 )
-from hushprice.product import MOST_CONTEXTS
 
 STATED = {"parameters.horizon": "how many customers are learned from; nothing proven depends on it"}
 
@@ -73,8 +72,6 @@ _TRUSTED = {
     "aggregated": {**_RELEASERS, "aggregators": "two, given shares; each adds all of this noise to its own total"},
 }
 _STATED_TRUST = {"parameters.trust": "that devices, and whoever is between, do what the proof says they do"}
-MOST_CHOICES = 16
-MOST_STEPS = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +98,7 @@ class CautiousFacts:
     horizon: int
     delay: int = 0
     contexts: int
-    event: LaplaceBatches | MomentBatches | BitReports | ShuffledBits  # MomentBatches before there was Laplace noise
+    event: StatedEvent
     claimed: EpsilonDelta
     prior: StatedPrior | None = None  # the fit that prices start from
     service: ServiceFacts | None = None  # then there is a deadline in seconds, and `delay` is not said
@@ -127,22 +124,10 @@ class CautiousFacts:
         """Nothing to check: no number in it may only grow."""
 
 
-def _trust(event: Event) -> str:
-    """The trust model that an event is of."""
-    match event:
-        case BitReports():
-            return "local"
-        case ShuffledBits():
-            return "shuffle"
-        case AggregatedBatches():
-            return "aggregated"
-    return "central"
-
-
 def _releasers(event: Event) -> dict[str, str]:
     if isinstance(event, MomentBatches):
         return _GAUSSIAN_RELEASERS
-    return _TRUSTED.get(_trust(event), _RELEASERS)
+    return _TRUSTED.get(trust_of(event), _RELEASERS)
 
 
 def _parameters(facts: CautiousFacts) -> dict[str, Any]:
@@ -153,176 +138,19 @@ def _parameters(facts: CautiousFacts) -> dict[str, Any]:
         **lateness(facts.delay, facts.service),
         "horizon": int(facts.horizon),
         **({} if facts.prior is None else {"prior": facts.prior.describe()}),
-        **({} if _trust(event) == "central" else {"trust": _trust(event)}),
-        **_of_event(event, adjacency),
+        **({} if trust_of(event) == "central" else {"trust": trust_of(event)}),
+        **describe(event, adjacency),
     }
-
-
-def _of_event(event: Event, adjacency: Adjacency) -> dict[str, Any]:
-    match event:
-        case BitReports():
-            return {"bits": {"steps": [{"among": 1, "keep": float(event.keep)}], "delta": None}}
-        case ShuffledBits():
-            steps = [{"among": int(among), "keep": float(keep)} for among, keep in event.steps]
-            return {"bits": {"steps": steps, "delta": float(event.delta)}}
-        case LaplaceBatches():
-            return _of_laplace(event, adjacency)
-        case MomentBatches():
-            return _of_moments(event, adjacency)
-    raise InvalidInput(f"a certificate of policy 'cautious' cannot be about {event!r}")
-
-
-def _of_laplace(event: LaplaceBatches, adjacency: Adjacency) -> dict[str, Any]:
-    """Where personal is null, attributes are left out."""
-    return {
-        "least": float(event.least),
-        "most": float(event.most),
-        "noise": {
-            "description": float(event.description_noise),
-            "earnings_scale": float(event.earnings_scale),
-            **({} if event.holdout_scale is None else {"holdout_scale": float(event.holdout_scale)}),
-            "scales": [
-                {"common": float(common), "personal": float(personal) if personal < math.inf else None}
-                for common, personal in event.scales
-            ],
-        },
-        "sensitivities": {
-            "description": sensitivity.of_covariance(adjacency),
-            "earnings": 1.0,
-            "common": sensitivity.of_sides(event.least, event.most, (1.0, 0.0), adjacency),
-            "personal": sensitivity.of_sides(event.least, event.most, (0.0, 1.0), adjacency),
-        },
-    }
-
-
-def _of_moments(event: MomentBatches, adjacency: Adjacency) -> dict[str, Any]:
-    return {
-        "largest": float(event.largest),
-        "noise": {
-            "score": float(event.noise),
-            "description": float(event.description_noise),
-            "earnings": float(event.earnings_noise),
-        },
-        "own": [float(share) for share in event.own],
-        "sensitivities": {
-            "description": sensitivity.of_covariance(adjacency),
-            "earnings": 1.0,
-            "score": [sensitivity.of_moments(event.largest, share, adjacency) for share in event.own],
-        },
-    }
-
-
-class _Scales(Struct):
-    common: float
-    personal: float | None
-
-
-class _Noise(Struct):
-    description: float
-    earnings_scale: float
-    scales: Annotated[list[_Scales], Meta(min_length=1, max_length=MOST_CHOICES)]
-    holdout_scale: float | None = None
-
-
-class _GaussianNoise(Struct):
-    score: float
-    description: float
-    earnings: float
-
-
-class _Cost(Struct):
-    epsilon: float
-    delta: float
-    mu: float | None
-    numbers: Annotated[int, Meta(ge=0, le=2**36)]
-    whole_person: bool
-
-
-class _Prior(Struct):
-    fit: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-    same_people: bool
-    cost: _Cost | None = None
-
-
-class _Shared(Struct):
-    adjacency: Adjacency
-    contexts: Annotated[int, Meta(ge=0, le=MOST_CONTEXTS)]
-    horizon: Annotated[int, Meta(ge=1, le=2**62)]
-    prior: _Prior | None = None
-
-
-class _Parameters(_Shared, kw_only=True):
-    least: float
-    most: float
-    noise: _Noise
-
-
-class _Step(Struct):
-    among: Annotated[int, Meta(ge=1, le=2**40)]
-    keep: float
-
-
-class _Bits(Struct):
-    steps: Annotated[list[_Step], Meta(min_length=1, max_length=MOST_STEPS)]
-    delta: float | None
-
-
-class _BitParameters(_Shared, kw_only=True):
-    bits: _Bits
-
-
-class _GaussianParameters(_Shared, kw_only=True):
-    largest: float
-    noise: _GaussianNoise
-    own: Annotated[list[float], Meta(min_length=1, max_length=MOST_CHOICES)]
 
 
 class _Results(Struct):
     alone: StatedResult
 
 
-def _event(certificate: Certificate) -> LaplaceBatches | MomentBatches | BitReports | ShuffledBits:
-    """As the certificate states it."""
-    if "bits" in certificate.content("parameters"):
-        bits = read_section(certificate, "parameters", _BitParameters).bits
-        if bits.delta is None:
-            return BitReports(keep=bits.steps[0].keep)
-        return ShuffledBits(steps=tuple((each.among, each.keep) for each in bits.steps), delta=bits.delta)
-    if "own" in certificate.content("parameters"):
-        return _gaussian_event(read_section(certificate, "parameters", _GaussianParameters))
-    parameters = read_section(certificate, "parameters", _Parameters)
-    noise = parameters.noise
-    event = LaplaceBatches(
-        contexts=parameters.contexts,
-        least=parameters.least,
-        most=parameters.most,
-        scales=tuple((each.common, math.inf if each.personal is None else each.personal) for each in noise.scales),
-        descriptions=population.entries(parameters.contexts),
-        description_noise=noise.description,
-        earnings_scale=noise.earnings_scale,
-        live=True,
-        holdout_scale=noise.holdout_scale,
-    )
-    return event if certificate.content("parameters").get("trust") is None else aggregated(event)
-
-
-def _gaussian_event(parameters: _GaussianParameters) -> MomentBatches:
-    return MomentBatches(
-        scores=3 * (parameters.contexts + 1),
-        descriptions=population.entries(parameters.contexts),
-        largest=parameters.largest,
-        own=tuple(parameters.own),
-        noise=parameters.noise.score,
-        description_noise=parameters.noise.description,
-        earnings_noise=parameters.noise.earnings,
-        live=True,
-    )
-
-
 def read(certificate: Certificate) -> CautiousFacts:
     """The facts behind a certificate, each of its own type and within bounds, true or not."""
     mechanism = read_section(certificate, "mechanism", Mechanism)
-    parameters = read_section(certificate, "parameters", _Shared)
+    parameters = read_section(certificate, "parameters", Shared)
     prior = None if parameters.prior is None else _read_prior(parameters.prior)
     if prior is None or prior.paid is None:
         claimed = read_section(certificate, "result", StatedResult).claimed
@@ -335,14 +163,14 @@ def read(certificate: Certificate) -> CautiousFacts:
         horizon=parameters.horizon,
         delay=read_delay(certificate),
         contexts=parameters.contexts,
-        event=_event(certificate),
+        event=read_event(certificate),
         claimed=claimed,
         prior=prior,
         service=read_service(certificate),
     )
 
 
-def _read_prior(stated: _Prior) -> StatedPrior:
+def _read_prior(stated: PriorSection) -> StatedPrior:
     if stated.same_people != (stated.cost is not None):
         raise InvalidInput("parameters.prior.cost must be there where the same people are in both, and only there")
     cost = stated.cost
