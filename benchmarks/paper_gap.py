@@ -31,7 +31,7 @@ from hushprice.simulation import tally
 from hushprice.simulation.kernels.paper import run_paper
 from hushprice.simulation.run import prepare
 from hushprice.simulation.trial import plan_of
-from hushprice.simulation.world import Plan, TrialInput, TrialOutput, World
+from hushprice.simulation.world import KernelMarket, KernelPolicy, TrialInput, TrialOutput
 from hushprice.types import FloatArray
 
 PAPER_TRIALS = 20
@@ -103,7 +103,7 @@ def node_noise(node: str, epsilon: float, horizon: int) -> float | None:
     return {"rootlog": None, "root": scale / epsilon, "unsquared": scale / math.sqrt(epsilon)}[node]
 
 
-def plan(guess: Guess, cell: Cell) -> tuple[Plan, World]:
+def plan(guess: Guess, cell: Cell) -> tuple[KernelPolicy, KernelMarket]:
     """The policy and the market as the compiled trial takes them."""
     horizon, dimension = cell.horizon, cell.dimension
     limit = math.ceil((dimension if guess.limit == "dlog2" else 1) * math.log2(horizon))

@@ -17,7 +17,7 @@ import numpy as np
 
 from hushprice.logs.evaluation import Evaluation, evaluate_log
 from hushprice.logs.price_policy import PricePolicy
-from hushprice.logs.reading import Reader
+from hushprice.logs.reading import LogReader
 from hushprice.logs.richer import likeliest
 from hushprice.logs.rows import LogRows
 from hushprice.policies.cautious.pricing.shop_model import model_of
@@ -99,7 +99,7 @@ def halves(product: Product, rows: LogRows, runs: int) -> None:
         order = np.random.default_rng((run, 9)).permutation(len(rows.prices))
         first, second, third = np.split(order, [len(order) // 2, 3 * len(order) // 4])
         model = model_of(product)
-        fit = PricePolicy(label="fit", model=model, theta=likeliest(model, Reader(MemoryLog(part_of(rows, first)))))
+        fit = PricePolicy(label="fit", model=model, theta=likeliest(model, LogReader(MemoryLog(part_of(rows, first)))))
         found = [evaluate_log(MemoryLog(part_of(rows, part)), product, fit) for part in (second, third)]
         answerable += all(each.answerable for each in found)
         gains += [each.gain.value / each.logged.value for each in found if each.gain and each.logged]

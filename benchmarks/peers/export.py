@@ -16,13 +16,13 @@ from hushprice.numerics.jit import step
 from hushprice.simulation.kernels.customers import arrive
 from hushprice.simulation.market import paper_market
 from hushprice.simulation.scratch import STRETCH, Stretch, new_stretch
-from hushprice.simulation.world import World
+from hushprice.simulation.world import KernelMarket
 from hushprice.types import FloatArray
 
 
 @step
 def _fill(
-    world: World,
+    world: KernelMarket,
     seed: int,
     trial: int,
     horizon: int,

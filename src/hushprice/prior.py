@@ -138,7 +138,7 @@ class Prior:
         return plain
 
 
-class _Entry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class _PriorEntry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The entry of a fit.json."""
 
     theta: tuple[float, ...]
@@ -206,7 +206,7 @@ def _as_floats(value: Any) -> Any:
 
 def _read(entry: object, **beside: Any) -> Prior:
     try:
-        read = msgspec.convert(entry, _Entry)
+        read = msgspec.convert(entry, _PriorEntry)
     except msgspec.ValidationError as problem:
         what, _, place = str(problem).partition(" - at `$")
         raise InvalidInput(f"{ENTRY}{place.rstrip('`')}: {what}") from None

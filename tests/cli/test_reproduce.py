@@ -14,7 +14,7 @@ import pytest
 from hushprice.cli import run_reproduce
 from hushprice.errors import InvalidInput
 from hushprice.research.experiments.registry import chosen
-from hushprice.research.experiments.run import Outcome, ReproductionPlan
+from hushprice.research.experiments.run import MeasuredExperiment, ReproductionPlan
 
 SMALL = "--quick --trials 2 --workers 1"
 
@@ -70,7 +70,9 @@ def test_what_waits_to_be_drawn_is_not_drawn_once_it_is_stopped(
 
     def measure(plan: ReproductionPlan, *, on_done: Callable, **others: Any) -> list[Any]:
         for experiment in plan.experiments:
-            on_done(Outcome(experiment=experiment, rows=[], cells=0, new_cells=0, new_periods=0, seconds=0.0))
+            on_done(
+                MeasuredExperiment(experiment=experiment, rows=[], cells=0, new_cells=0, new_periods=0, seconds=0.0)
+            )
         if stopped:
             assert drawing.wait(60)
             raise KeyboardInterrupt
@@ -99,7 +101,9 @@ def test_what_cannot_be_written_ends_the_run_at_the_next_table(
 
     def measure(plan: ReproductionPlan, *, on_done: Callable, **others: Any) -> list[Any]:
         for experiment in plan.experiments:
-            on_done(Outcome(experiment=experiment, rows=[], cells=0, new_cells=0, new_periods=0, seconds=0.0))
+            on_done(
+                MeasuredExperiment(experiment=experiment, rows=[], cells=0, new_cells=0, new_periods=0, seconds=0.0)
+            )
             wait(begun)
         return []
 

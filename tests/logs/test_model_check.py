@@ -12,7 +12,7 @@ from tests.logs.drawn_logs import PRODUCT, SHOP, TRUE, currency, drawn, fit_of, 
 
 from hushprice.logs.calibration import Cells, names_of
 from hushprice.logs.model_check import check_model
-from hushprice.logs.reading import Reader
+from hushprice.logs.reading import LogReader
 from hushprice.logs.richer import extra_terms, richer_test
 from hushprice.types import FloatArray
 
@@ -52,7 +52,7 @@ def test_bins_and_segments_are_those_of_a_loop() -> None:
 def test_the_richer_test_is_quiet_under_the_model() -> None:
     """40 logs within the model: chances below 0.05 come 8 or more times of 40 once in 1,500 tests."""
     chances = [
-        richer_test(fit_of().model, Reader(log_of(drawn(1500, np.random.default_rng((seed, 33)), "even")))).chance
+        richer_test(fit_of().model, LogReader(log_of(drawn(1500, np.random.default_rng((seed, 33)), "even")))).chance
         for seed in range(40)
     ]
     assert sum(chance < 0.05 for chance in chances) < 8
@@ -73,7 +73,7 @@ def test_the_richer_test_finds_a_square_and_a_product() -> None:
         theta = np.zeros(6)
         theta[place] = 1.2
         log = log_of(drawn(6000, np.random.default_rng(34), "even", Bent(theta)))
-        assert richer_test(fit_of().model, Reader(log)).chance < 1e-6
+        assert richer_test(fit_of().model, LogReader(log)).chance < 1e-6
     assert "squares and products" in check_model(log, PRODUCT, fit_of()).verdict
 
 
@@ -81,7 +81,7 @@ def test_a_squared_yes_or_no_is_no_new_term() -> None:
     rows = drawn(2000, np.random.default_rng(35), "even")
     flags = np.sign(rows.contexts)
     bought = np.random.default_rng(36).random(2000) < SHOP.probabilities(0, flags, currency(rows.prices))
-    found = richer_test(fit_of().model, Reader(log_of(rows._replace(contexts=flags, demands=bought.astype(float)))))
+    found = richer_test(fit_of().model, LogReader(log_of(rows._replace(contexts=flags, demands=bought.astype(float)))))
     assert found.terms == 4  # z^2, z^2 x1, z^2 x2, x1 x2
     assert math.isfinite(found.statistic)
 

@@ -10,7 +10,7 @@ from tests.logs.drawn_logs import FEW, PRODUCT, TRUE, currency, drawn, fit_of, l
 
 from hushprice.errors import InvalidInput
 from hushprice.logs.model_check import release_check
-from hushprice.logs.private_sums import Share, open_sums, release_sum
+from hushprice.logs.private_sums import SumPrice, open_sums, release_sum
 from hushprice.logs.release_values import release_values
 from hushprice.logs.rows import LogRows
 from hushprice.mechanisms.whole_numbers import UNIT_BITS
@@ -66,7 +66,7 @@ def test_intervals_count_the_noise(kind: Any, given: dict[str, Any]) -> None:
 
 def test_what_is_released_is_the_sum_with_the_noise_that_was_paid_for() -> None:
     rows = LogRows(np.zeros((3, 0)), np.zeros(3), np.array([0.25, 0.5, 1.0]), None, None, 0)
-    ledger = open_sums(EpsilonDelta(1.0, 1e-6), (Share(2, 0.25), Share(1, 0.75)), rows=3)
+    ledger = open_sums(EpsilonDelta(1.0, 1e-6), (SumPrice(2, 0.25), SumPrice(1, 0.75)), rows=3)
     events = [entry.event for entry in ledger.allowance or ()]
     assert all(isinstance(event, LogSums) for event in events)
     assert events[0].noise / events[1].noise == pytest.approx(np.sqrt(3.0))  # type: ignore[union-attr]
@@ -143,8 +143,8 @@ def test_what_cannot_be_released_is_refused() -> None:
     with pytest.raises(InvalidInput, match="epsilon"):
         release_values(log, PRODUCT, fit_of(), epsilon=0.0, prices=PRICES)
     with pytest.raises(InvalidInput, match="out of reach"):
-        open_sums(EpsilonDelta(1e-9, 1e-12), (Share(1),), rows=1)
-    ledger = open_sums(EpsilonDelta(1.0, 1e-6), (Share(2),), rows=1)
+        open_sums(EpsilonDelta(1e-9, 1e-12), (SumPrice(1),), rows=1)
+    ledger = open_sums(EpsilonDelta(1.0, 1e-6), (SumPrice(2),), rows=1)
     with pytest.raises(InvalidInput, match="a row must add 2 numbers"):
         release_sum(log, lambda block: np.ones((50, 1)), ledger, 0, NoNoise())
 

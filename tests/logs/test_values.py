@@ -16,7 +16,7 @@ from hushprice.logs.evaluation import evaluate_log
 from hushprice.logs.kernel import kernel_weights
 from hushprice.logs.price_policy import common_price
 from hushprice.logs.propensities import fit_choices, fit_spread
-from hushprice.logs.reading import Reader
+from hushprice.logs.reading import LogReader
 from hushprice.logs.rows import LogRows
 from hushprice.logs.survey import survey
 from hushprice.product import Product
@@ -73,7 +73,7 @@ def test_estimates_equal_a_slow_reference(prices: Any, bandwidth: float | None) 
     log, fit = log_of(*(LogRows(*(each[part] for each in rows[:3]), None, rows[4][part], part.start)  # type: ignore[index]
                         for part in (slice(0, 120), slice(120, 300)))), fit_of()  # fmt: skip
     found = evaluate_log(log, PRODUCT, fit, bandwidth=None if bandwidth is None else bandwidth * 10.0)
-    slow = reference(rows, fit_crossed(fit.model, Reader(log)).thetas, bandwidth)
+    slow = reference(rows, fit_crossed(fit.model, LogReader(log)).thetas, bandwidth)
     assert found.inverse_propensity is not None
     assert found.inverse_propensity.value == pytest.approx(slow["wr"] / slow["n"], rel=1e-4)
     assert found.self_normalized is not None
@@ -196,9 +196,9 @@ def test_a_replay_of_even_chances_is_the_mean_of_matched_rows() -> None:
 def test_estimated_propensities_are_the_true_ones_within_error() -> None:
     rng = np.random.default_rng(9)
     few, moved = (drawn(20_000, rng, kind)._replace(propensities=None) for kind in ("few", "moved"))
-    made = fit_choices(survey(Reader(log_of(few)), 2), Reader(log_of(few)))
+    made = fit_choices(survey(LogReader(log_of(few)), 2), LogReader(log_of(few)))
     assert np.abs(made.chances(few.contexts) - chances_of(few.contexts)).max() < 0.03
-    spread = fit_spread(survey(Reader(log_of(moved)), 2), Reader(log_of(moved)))
+    spread = fit_spread(survey(LogReader(log_of(moved)), 2), LogReader(log_of(moved)))
     assert np.median(spread.of(moved)) == pytest.approx(1.0 / 1.2, rel=0.05)
     grid = np.linspace(-3.0, 3.0, 60_001)
     inside = np.abs(grid) <= 0.59
@@ -211,8 +211,8 @@ def test_multinomial_regression_equals_a_general_minimizer() -> None:
     from scipy.optimize import minimize
 
     rows = drawn(400, np.random.default_rng(10))
-    found = survey(Reader(log_of(rows)), 2)
-    made = fit_choices(found, Reader(log_of(rows)))
+    found = survey(LogReader(log_of(rows)), 2)
+    made = fit_choices(found, LogReader(log_of(rows)))
     which = np.searchsorted(np.array(FEW), rows.prices)
 
     def loss(flat: Any) -> float:

@@ -26,7 +26,7 @@ from hushprice.policies.newton import noise, rules
 from hushprice.policies.newton.private import scores
 from hushprice.privacy import gaussian
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.simulation.change import Change, world_of
+from hushprice.simulation.change import GivenCustomer, world_of
 from hushprice.simulation.kernels import newton
 from hushprice.simulation.market import Market
 from hushprice.simulation.tally import TOTALS
@@ -177,7 +177,7 @@ def settings(reference_price: float, *, trigger: bool = False) -> rules.NewtonRu
 
 def play(
     chosen: rules.NewtonRules,
-    change: Change | None = None,
+    change: GivenCustomer | None = None,
     *,
     follow: Played | None = None,
     market: Market = MARKET,
@@ -194,7 +194,7 @@ def play(
     return world
 
 
-def shares(chosen: rules.NewtonRules, one: Change, other: Change) -> tuple[float, float]:
+def shares(chosen: rules.NewtonRules, one: GivenCustomer, other: GivenCustomer) -> tuple[float, float]:
     """What scores and curvatures tell this pair apart by, as shares of the mu^2 that the claim stands for."""
     first = play(chosen, one)
     squares = play(chosen, other, follow=first).squares
@@ -220,14 +220,14 @@ def scores_keep_to_their_share() -> None:
 
     One of the two customers reports a demand that must be clipped.
     """
-    pair = [Change(period=1, context=[0.05], demand=demand) for demand in (-1.0, 1.0)]
+    pair = [GivenCustomer(period=1, context=[0.05], demand=demand) for demand in (-1.0, 1.0)]
     found = shares(settings(0.0), *pair)
     _within(found)
     assert found[0] > 0.97 * SCORES, found  # and it is reached
 
 
 def no_curvature_tells_what_was_bought() -> None:
-    pair = [Change(period=1, context=[0.05], demand=demand) for demand in (0.0, 1.0)]
+    pair = [GivenCustomer(period=1, context=[0.05], demand=demand) for demand in (0.0, 1.0)]
     score, curvature = shares(settings(0.5), *pair)
     assert score > 0.1
     assert curvature == 0.0
@@ -235,7 +235,7 @@ def no_curvature_tells_what_was_bought() -> None:
 
 def curvatures_keep_to_their_share() -> None:
     """At price 1 the contexts 1 and -1 have orthogonal features, both with all the curvature a record may have."""
-    pair = [Change(period=1, context=[context], demand=0.0) for context in (1.0, -1.0)]
+    pair = [GivenCustomer(period=1, context=[context], demand=0.0) for context in (1.0, -1.0)]
     found = shares(settings(1.0), *pair)
     _within(found)
     assert found[1] > 0.97 * CURVATURES, found
@@ -246,7 +246,10 @@ def batches_cut_by_releases_keep_to_their_share() -> None:
     chosen = settings(0.5, trigger=True)
     for period in (60, 500, 900):
         for one, other in ((0.0, 1.0), (1.0, -1.0), (-0.3, 0.4)):
-            pair = Change(period=period, context=[one], demand=0.0), Change(period=period, context=[other], demand=1.0)
+            pair = (
+                GivenCustomer(period=period, context=[one], demand=0.0),
+                GivenCustomer(period=period, context=[other], demand=1.0),
+            )
             _within(shares(chosen, *pair))
 
 

@@ -8,7 +8,7 @@ import pytest
 from hushprice.errors import BudgetExhausted
 from hushprice.logs import private_sums
 from hushprice.logs.price_policy import PricePolicy
-from hushprice.logs.private_sums import Share, open_sums, release_sum
+from hushprice.logs.private_sums import SumPrice, open_sums, release_sum
 from hushprice.logs.rows import LogRows
 from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.privacy.budget import EpsilonDelta
@@ -31,7 +31,7 @@ def log_sums_keep_to_what_is_charged() -> None:
 def a_sum_is_paid_for_once() -> None:
     """A second release is refused before anything is drawn."""
     rows = LogRows(np.zeros((1, 0)), np.zeros(1), np.ones(1), None, None, 0)
-    ledger = open_sums(EpsilonDelta(1.0, 1e-6), (Share(1),), rows=1)
+    ledger = open_sums(EpsilonDelta(1.0, 1e-6), (SumPrice(1),), rows=1)
     _, spent = release_sum(MemoryLog(rows), lambda block: np.ones((1, 1)), ledger, 0, NoNoise())
 
     class Forbidden(NoNoise):

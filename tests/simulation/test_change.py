@@ -11,7 +11,7 @@ from hushprice.demand import family
 from hushprice.errors import InvalidInput
 from hushprice.numerics import tape
 from hushprice.simulation import contexts
-from hushprice.simulation.change import Change
+from hushprice.simulation.change import GivenCustomer
 from hushprice.simulation.market import paper_market
 from hushprice.simulation.run import prepare, simulate
 from hushprice.types import FloatArray
@@ -50,28 +50,30 @@ def test_a_record_changed_to_what_it_was_changes_nothing(settings: dict[str, Any
     before = prices(**settings)
     for trial in range(3):
         context, demand = record(trial, float(before[trial, PERIOD - 1]))
-        after = prices(**settings, change=Change(period=PERIOD, context=context, demand=demand))
+        after = prices(**settings, change=GivenCustomer(period=PERIOD, context=context, demand=demand))
         np.testing.assert_array_equal(after[trial], before[trial])
 
 
 @pytest.mark.parametrize("settings", POLICIES, ids=lambda each: f"{each['policy']}-{each.get('calibration', '')}")
 def test_no_price_before_the_changed_record_moves(settings: dict[str, Any]) -> None:
     before = prices(**settings)
-    other = prices(**settings, change=Change(period=PERIOD, context=[-0.9, 0.9]))
+    other = prices(**settings, change=GivenCustomer(period=PERIOD, context=[-0.9, 0.9]))
     np.testing.assert_array_equal(other[:, : PERIOD - 1], before[:, : PERIOD - 1])
     if settings["policy"] == "clairvoyant":  # the others ask everybody the price of ignorance, 1, this early
         assert np.all(other[:, PERIOD - 1] != before[:, PERIOD - 1])
     else:
         assert np.any(other[:, PERIOD:] != before[:, PERIOD:])
-    bought, passed = (prices(**settings, change=Change(period=PERIOD, demand=y)) for y in (1.0, 0.0))
+    bought, passed = (prices(**settings, change=GivenCustomer(period=PERIOD, demand=y)) for y in (1.0, 0.0))
     np.testing.assert_array_equal(bought[:, :PERIOD], before[:, :PERIOD])
     np.testing.assert_array_equal(passed[:, :PERIOD], before[:, :PERIOD])
     assert np.any(bought != passed) == (settings["policy"] != "clairvoyant")
 
 
-@pytest.mark.parametrize("change", [None, Change(period=1, demand=1.0), Change(period=PERIOD, context=[1.0, 0.0])])
+@pytest.mark.parametrize(
+    "change", [None, GivenCustomer(period=1, demand=1.0), GivenCustomer(period=PERIOD, context=[1.0, 0.0])]
+)
 @pytest.mark.parametrize("customers", [None, 5])
-def test_both_backends_change_the_same_record(change: Change | None, customers: int | None) -> None:
+def test_both_backends_change_the_same_record(change: GivenCustomer | None, customers: int | None) -> None:
     settings: dict[str, Any] = {"policy": "paper", "epsilon": 200.0, "change": change, "customers": customers}
     np.testing.assert_array_equal(
         prices(**settings, engine="compiled", trials=2), prices(**settings, engine="python", trials=2)
@@ -90,15 +92,15 @@ def test_with_the_same_customers_noise_alone_differs() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (Change(period=0, demand=1.0), "period must be a whole number at or above 1, got 0"),
-        (Change(period=301, demand=1.0), r"period must lie in \[1, 300\], got 301"),
-        (Change(period=1, context=[0.5]), r"context must have 2 entries, got shape \(1,\)"),
-        (Change(period=1, context=[0.5, 2.0]), r"context\[1\] must lie in \[-1, 1\], got 2.0"),
-        (Change(period=1, demand=1.5), r"demand must lie in \[-1, 1\], got 1.5"),
-        (Change(period=1, demand=float("nan")), r"demand must lie in \[-1, 1\], got nan"),
+        (GivenCustomer(period=0, demand=1.0), "period must be a whole number at or above 1, got 0"),
+        (GivenCustomer(period=301, demand=1.0), r"period must lie in \[1, 300\], got 301"),
+        (GivenCustomer(period=1, context=[0.5]), r"context must have 2 entries, got shape \(1,\)"),
+        (GivenCustomer(period=1, context=[0.5, 2.0]), r"context\[1\] must lie in \[-1, 1\], got 2.0"),
+        (GivenCustomer(period=1, demand=1.5), r"demand must lie in \[-1, 1\], got 1.5"),
+        (GivenCustomer(period=1, demand=float("nan")), r"demand must lie in \[-1, 1\], got nan"),
     ],
 )
-def test_a_record_no_run_could_have_is_refused(change: Change, message: str) -> None:
+def test_a_record_no_run_could_have_is_refused(change: GivenCustomer, message: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{message}$"):
         prepare("nonprivate", horizon=HORIZON, dimension=3, change=change)
     with pytest.raises(InvalidInput, match=r"^customers must be a whole number at or above 0, got -1$"):

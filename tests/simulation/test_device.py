@@ -13,7 +13,7 @@ import pytest
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import by_name
 from hushprice.errors import InvalidInput, NotAvailable
-from hushprice.simulation.change import Change
+from hushprice.simulation.change import GivenCustomer
 from hushprice.simulation.device import CPU, choose, unfit
 from hushprice.simulation.gpu import device_facts
 from hushprice.simulation.market import Market
@@ -79,7 +79,7 @@ def test_auto_takes_a_gpu_that_can_run_the_jobs(gpu: Callable[[str | None], None
     [
         ({"keep_prices": True}, "keeps no prices"),
         ({"market": BARE}, "at least one attribute"),
-        ({"change": Change(period=3, demand=1.0)}, "takes no changed record"),
+        ({"change": GivenCustomer(period=3, demand=1.0)}, "takes no changed record"),
         ({"policy": Half}, "takes built-in policies, demand and features only"),
         ({"engine": "python"}, "takes built-in policies, demand and features only"),
     ],

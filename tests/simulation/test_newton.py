@@ -20,7 +20,7 @@ from hushprice.policies.newton.rules import DISPERSION
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.simulation import tally
-from hushprice.simulation.change import Change, world_of
+from hushprice.simulation.change import GivenCustomer, world_of
 from hushprice.simulation.kernels import newton
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.result import SimulationResult
@@ -180,7 +180,7 @@ def test_one_changed_record_changes_later_prices_alone() -> None:
     given: dict[str, Any] = {"horizon": 600, "keep_prices": True, "trials": 1, "epsilon": 50.0}
 
     def prices(demand: float) -> FloatArray:
-        found = run(change=Change(period=40, context=[0.5], demand=demand), **given).prices
+        found = run(change=GivenCustomer(period=40, context=[0.5], demand=demand), **given).prices
         assert found is not None
         return found[0]
 

@@ -11,11 +11,11 @@ from reproductions.settings import TRIALS, Found, slope
 from hushprice import simulate
 from hushprice.noise import Tape
 from hushprice.policies.rival_parts.private.gram import GramReleaser
-from hushprice.policies.rivals.shariff_sheffet.pricing import Belief
+from hushprice.policies.rivals.shariff_sheffet.pricing import Ellipsoid
 from hushprice.types import FloatArray
 
 
-class OpenBelief(Belief):
+class OpenBelief(Ellipsoid):
     """Without privacy, as in the published code: the shift is 1, and nothing is paid for noise."""
 
     def __init__(self, dimension: int, horizon: int) -> None:

@@ -8,7 +8,7 @@ from hushprice.cli import options
 
 if TYPE_CHECKING:
     from hushprice.policies.paper.report.quantities import Value
-    from hushprice.policies.paper.report.report import Report
+    from hushprice.policies.paper.report.report import SettingReport
 
 
 def privacy(
@@ -74,7 +74,7 @@ def privacy(
         _print(numbers)
 
 
-def _print(shown: Report) -> None:
+def _print(shown: SettingReport) -> None:
     from hushprice.cli import show
 
     out = show.console()

@@ -15,7 +15,7 @@ from hushprice.research.experiments.files import write_outcome, write_text
 from hushprice.research.experiments.registry import ALL, chosen
 from hushprice.research.experiments.report import report
 from hushprice.research.experiments.rows import frame
-from hushprice.research.experiments.run import QUICK_TRIALS, Outcome, ReproductionPlan, measure
+from hushprice.research.experiments.run import QUICK_TRIALS, MeasuredExperiment, ReproductionPlan, measure
 from hushprice.research.experiments.tables import cell_by_cell, in_the_papers_shape, notes
 from hushprice.research.sweeps.executors import open_executor
 from hushprice.research.sweeps.store import TrialStore
@@ -52,11 +52,11 @@ def run_reproduce(
         store.make()
         drawn: list[Future[None]] = []
 
-        def keep(outcome: Outcome) -> None:
+        def keep(outcome: MeasuredExperiment) -> None:
             files[outcome.experiment.label] = write_outcome(outcome, folder)
             say(f"[{len(files)}/{len(plan.experiments)}] {_progress(outcome, first=len(files) == 1)}")
 
-        def draw(outcome: Outcome) -> None:
+        def draw(outcome: MeasuredExperiment) -> None:
             for each in filter(Future.done, drawn):
                 each.result()  # a full disk is not news for the end of the day
             drawn.append(hand.submit(keep, outcome))
@@ -78,7 +78,7 @@ def run_reproduce(
         _print(outcomes, written)
 
 
-def _progress(outcome: Outcome, *, first: bool) -> str:
+def _progress(outcome: MeasuredExperiment, *, first: bool) -> str:
     """Experiments run side by side, so the seconds of one say nothing of its speed."""
     head = f"{outcome.experiment.label}: {outcome.cells} cells"
     if not outcome.new_periods:
@@ -87,7 +87,7 @@ def _progress(outcome: Outcome, *, first: bool) -> str:
     return f"{head}, {outcome.new_periods:.3g} periods run{seconds}"
 
 
-def _print(outcomes: Sequence[Outcome], written: Sequence[Path]) -> None:
+def _print(outcomes: Sequence[MeasuredExperiment], written: Sequence[Path]) -> None:
     for outcome in outcomes:
         experiment, rows = outcome.experiment, outcome.rows
         show.text(f"{experiment.label}: {experiment.title}\n{experiment.about}\nIn {experiment.measured}.\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from hushprice.service.shared.config import Settings
+    from hushprice.service.shared.config import ServiceSettings
 
 Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Settings (TOML).")]
 Store = Annotated[
@@ -88,7 +88,7 @@ def serve(
             _start_in_json(start)
 
 
-def _start(settings: Settings, say: Callable[[str], None], *, init: bool, accept_lost_notes: bool) -> None:
+def _start(settings: ServiceSettings, say: Callable[[str], None], *, init: bool, accept_lost_notes: bool) -> None:
     from hushprice.errors import InvalidInput
     from hushprice.service.shared import logs, service_links
 

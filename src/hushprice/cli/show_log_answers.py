@@ -9,7 +9,7 @@ from hushprice.cli import show
 from hushprice.logs.evaluation import Evaluation
 from hushprice.logs.model_check import ModelCheck
 from hushprice.logs.release_values import ReleasedValues
-from hushprice.logs.values import Estimate
+from hushprice.logs.values import EarningsEstimate
 from hushprice.privacy.ledger import Ledger
 from hushprice.research.experiments.tables import TextTable
 
@@ -73,7 +73,7 @@ def _beside(each: Any) -> list[str]:
     return [f"{each.believed:.4f}", f"{each.observed:.4f}", f"{each.error:.4f}"]
 
 
-def _estimates(answer: Evaluation | ReleasedValues) -> list[tuple[str, Estimate | None]]:
+def _estimates(answer: Evaluation | ReleasedValues) -> list[tuple[str, EarningsEstimate | None]]:
     made = [
         ("inverse propensity", answer.inverse_propensity),
         ("self-normalized", answer.self_normalized),
@@ -85,7 +85,7 @@ def _estimates(answer: Evaluation | ReleasedValues) -> list[tuple[str, Estimate 
     return [(name, each) for name, each in made if each is not None]
 
 
-def _line(name: str, each: Estimate | None) -> list[str]:
+def _line(name: str, each: EarningsEstimate | None) -> list[str]:
     assert each is not None
     return [name, f"{each.value:.4f}", f"{each.low:.4f} to {each.high:.4f}", f"{each.error:.4f}"]
 

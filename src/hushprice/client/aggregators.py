@@ -8,7 +8,7 @@ import msgspec
 
 from hushprice.client.answers import Outcome
 from hushprice.client.calls import read, until_answered
-from hushprice.client.connection import Connections
+from hushprice.client.connection import ThreadConnections
 from hushprice.client.device import DeviceShares
 from hushprice.client.problems import ServiceAway, refusal
 from hushprice.errors import InvalidInput
@@ -24,7 +24,7 @@ class Aggregators:
         for url in (first, second):
             if not is_safe(url):
                 raise InvalidInput(f"an aggregator must be at https://..., or on this machine, got {url!r}")
-        self._both = Connections(first), Connections(second)
+        self._both = ThreadConnections(first), ThreadConnections(second)
         self._timeout = timeout
         self._deadline = deadline
 
@@ -50,10 +50,10 @@ class Aggregators:
         for each in self._both:
             each.close()
 
-    def _send(self, connections: Connections, share: bytes, end: float) -> Outcome:
+    def _send(self, connections: ThreadConnections, share: bytes, end: float) -> Outcome:
         return until_answered(lambda: self._send_once(connections, share), end - time.monotonic())
 
-    def _send_once(self, connections: Connections, body: bytes) -> Outcome:
+    def _send_once(self, connections: ThreadConnections, body: bytes) -> Outcome:
         headers = {"Content-Type": "application/json"}
         answer = connections.send("POST", "/v1/shares", body=body, headers=headers, timeout=self._timeout)
         if answer.status >= 500 or answer.status == 429:

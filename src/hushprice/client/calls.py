@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from hushprice.client.connection import Connections, HttpAnswer
+from hushprice.client.connection import HttpAnswer, ThreadConnections
 from hushprice.client.problems import ServiceAway, refusal
 from hushprice.errors import InvalidInput
 
@@ -42,7 +42,7 @@ class Calls:
             raise InvalidInput(f"timeout must be positive and finite, got {timeout!r}")
         if not (key and key.isascii() and key.isprintable()):
             raise InvalidInput("key must be printable ASCII; its value is not shown")
-        self._connections = Connections(url)
+        self._connections = ThreadConnections(url)
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         self._timeout = timeout
 

@@ -26,7 +26,7 @@ class HttpAnswer(NamedTuple):
     retry_after: float
 
 
-class Connections:
+class ThreadConnections:
     """Where the service is, and each thread's connection to it."""
 
     def __init__(self, url: str) -> None:

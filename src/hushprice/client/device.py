@@ -69,7 +69,7 @@ class DeviceReport(msgspec.Struct, frozen=True):
     up: bool
 
 
-class _Priced:
+class _PricedCustomer:
     """What a customer is like, and the price that follows from it.
 
     With `price_epsilon` the price is drawn, once a quote and for `reports` quotes at most, since k draws tell k times
@@ -119,7 +119,7 @@ class _Priced:
         return f"{type(self).__name__}(<sensitive>)"
 
 
-class Device(_Priced):
+class Device(_PricedCustomer):
     """One customer's device. It trusts nobody: whatever belief it is handed, a report tells no more than `epsilon`.
 
     `reports` is how many it ever sends: each costs `epsilon`, so k of them tell k times as much. A quote gets one, and
@@ -175,7 +175,7 @@ class DeviceShares(msgspec.Struct, frozen=True, kw_only=True):
         return "DeviceShares(<sensitive>)"
 
 
-class SharingDevice(_Priced):
+class SharingDevice(_PricedCustomer):
     """One customer's device where two aggregators add up shares, of which it trusts that one is honest.
 
     It needs to know no more than who they are: what its numbers are bounded and rounded by goes with its shares, and an

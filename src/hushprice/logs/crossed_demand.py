@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from hushprice.logs.buckets import folds_of
-from hushprice.logs.reading import Reader
+from hushprice.logs.reading import LogReader
 from hushprice.logs.rows import LogRows
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray
@@ -37,7 +37,7 @@ class CrossedDemand:
         return "CrossedDemand(<sensitive>)"
 
 
-def fit_crossed(model: ShopModel, reader: Reader) -> CrossedDemand:
+def fit_crossed(model: ShopModel, reader: LogReader) -> CrossedDemand:
     """Penalized maximum likelihood for both halves, by Newton steps, a pass over the log each."""
     thetas = np.zeros((2, model.size))
     for _ in range(_STEPS):

@@ -19,10 +19,10 @@ from hushprice.logs.propensities import (
     fit_choices,
     fit_spread,
 )
-from hushprice.logs.reading import Progress, Reader, silent
+from hushprice.logs.reading import LogReader, Progress, silent
 from hushprice.logs.rows import Log
 from hushprice.logs.survey import Survey, survey
-from hushprice.logs.values import Estimate, Overlap, ValueSums
+from hushprice.logs.values import EarningsEstimate, Overlap, ValueSums
 from hushprice.logs.weighting import Way, Weighting
 from hushprice.product import Product
 
@@ -43,12 +43,12 @@ class Evaluation:
     bandwidth: float | None  # of the kernel, in the shop's currency
     propensities: str
     level: float  # of the intervals
-    logged: Estimate | None  # what the log's own prices earned
-    inverse_propensity: Estimate | None
-    self_normalized: Estimate | None
-    doubly_robust: Estimate | None
-    gain: Estimate | None  # doubly robust, over the log's own prices
-    replay: Estimate | None
+    logged: EarningsEstimate | None  # what the log's own prices earned
+    inverse_propensity: EarningsEstimate | None
+    self_normalized: EarningsEstimate | None
+    doubly_robust: EarningsEstimate | None
+    gain: EarningsEstimate | None  # doubly robust, over the log's own prices
+    replay: EarningsEstimate | None
     replayed: int  # rows that a replay kept
     overlap: Overlap
     answerable: bool
@@ -75,7 +75,7 @@ def evaluate_log(
     checks.probability(level=level)
     if bandwidth is not None:
         checks.positive(bandwidth=bandwidth)
-    reader = Reader(log, progress)
+    reader = LogReader(log, progress)
     found = survey(reader, product.contexts)
     weighting = _weighting(found, product, propensity, bandwidth, reader)
     held = policy.among(weighting.choices)
@@ -88,7 +88,9 @@ def evaluate_log(
     return _answer(product, held, weighting, sums, level)
 
 
-def _weighting(found: Survey, product: Product, propensity: str, bandwidth: float | None, reader: Reader) -> Weighting:
+def _weighting(
+    found: Survey, product: Product, propensity: str, bandwidth: float | None, reader: LogReader
+) -> Weighting:
     kind: Kind = "probability" if found.choices else "density"
     if propensity in ("probability", "density"):
         kind = "probability" if propensity == "probability" else "density"
@@ -116,7 +118,7 @@ def _end(charged: float, bound: float, width: float) -> float:
     return bound if abs(bound - charged) < _ALMOST * width else charged
 
 
-def _least(reader: Reader, policy: PricePolicy, weighting: Weighting) -> float:
+def _least(reader: LogReader, policy: PricePolicy, weighting: Weighting) -> float:
     """The least propensity of a row that was charged the policy's price: every replayed row is as rare as that one."""
     largest = 1.0
     for rows in reader.rows():

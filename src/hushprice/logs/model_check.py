@@ -13,8 +13,8 @@ from hushprice.logs.buckets import BucketSums, buckets_of
 from hushprice.logs.calibration import BINS, CELLS, Bin, Cells, Segment, names_of
 from hushprice.logs.evaluation import EXACT
 from hushprice.logs.price_policy import PricePolicy
-from hushprice.logs.private_sums import Integers, Share, noise_of, open_sums, release_sum
-from hushprice.logs.reading import Progress, Reader, silent
+from hushprice.logs.private_sums import Integers, SumPrice, noise_of, open_sums, release_sum
+from hushprice.logs.reading import LogReader, Progress, silent
 from hushprice.logs.richer import RicherTest, richer_test
 from hushprice.logs.rows import Log, LogRows
 from hushprice.noise import System
@@ -57,7 +57,7 @@ class _CellSums:
 
 def check_model(log: Log, product: Product, fit: PricePolicy, *, progress: Progress = silent) -> ModelCheck:
     """The fit held against a log. Exact: for the operator alone."""
-    reader, cells = Reader(log, progress), Cells(fit, product.contexts)
+    reader, cells = LogReader(log, progress), Cells(fit, product.contexts)
     sums = BucketSums(3 * cells.count)
     for rows in reader.rows():
         sums.add(buckets_of(rows), _numbers(cells, rows, residual=True))
@@ -81,7 +81,7 @@ def release_check(
     """The fit held against noisy sums of a log, for anybody; whether a richer model says more is not asked."""
     checks.whole(1, rows_per_customer=rows_per_customer)
     cells = Cells(fit, product.contexts)
-    ledger = open_sums(EpsilonDelta(epsilon, delta), (Share(3 * cells.count),), rows=rows_per_customer)
+    ledger = open_sums(EpsilonDelta(epsilon, delta), (SumPrice(3 * cells.count),), rows=rows_per_customer)
     adding = CellCounts(cells)
     sums, ledger = release_sum(log, adding, ledger, 0, source or System())
     noise = noise_of(ledger, 0) / adding.scale

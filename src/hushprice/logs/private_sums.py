@@ -41,14 +41,14 @@ class Integers(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class SumPrice:
     """One sum: how many numbers it has, and its part of the mu^2 that the budget buys."""
 
     entries: int
     part: float = 1.0
 
 
-def open_sums(claimed: EpsilonDelta, shares: tuple[Share, ...], *, rows: int) -> Ledger:
+def open_sums(claimed: EpsilonDelta, shares: tuple[SumPrice, ...], *, rows: int) -> Ledger:
     """A ledger that allows these sums of a log, once each, with the least noise that the claim pays for."""
     checks.positive(epsilon=claimed.epsilon)
     checks.probability(delta=claimed.delta)
@@ -57,7 +57,7 @@ def open_sums(claimed: EpsilonDelta, shares: tuple[Share, ...], *, rows: int) ->
 
 
 @functools.lru_cache(maxsize=64)
-def _calibrated(claimed: EpsilonDelta, shares: tuple[Share, ...], rows: int) -> tuple[Entry, ...]:
+def _calibrated(claimed: EpsilonDelta, shares: tuple[SumPrice, ...], rows: int) -> tuple[Entry, ...]:
     moved = sensitivity.of_log_sums(rows, Adjacency.REPLACE_ONE)
 
     def entries(log_mu: float) -> tuple[Entry, ...]:

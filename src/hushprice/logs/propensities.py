@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import softmax
 
 from hushprice.errors import InvalidInput
-from hushprice.logs.reading import Reader
+from hushprice.logs.reading import LogReader
 from hushprice.logs.rows import LogRows
 from hushprice.logs.survey import Survey, rounded
 from hushprice.policies.cautious.pricing.shop_model import with_constant
@@ -83,7 +83,7 @@ class ChosenPropensities:
         return np.searchsorted(self.choices, rounded(prices))
 
 
-def fit_choices(found: Survey, reader: Reader) -> ChosenPropensities:
+def fit_choices(found: Survey, reader: LogReader) -> ChosenPropensities:
     """Penalized maximum likelihood, by Newton steps, a pass over the log each."""
     entries, prices = found.mean_price.size, len(found.choices)
     size = entries * (prices - 1)
@@ -136,7 +136,7 @@ class SpreadPropensities:
         return np.asarray(self._density[_bins(left, self._edges)])
 
 
-def fit_spread(found: Survey, reader: Reader) -> SpreadPropensities:
+def fit_spread(found: Survey, reader: LogReader) -> SpreadPropensities:
     """Two more passes: how far prices are from the line, and how often how far."""
     low, high = np.inf, -np.inf
     for rows in reader.rows():

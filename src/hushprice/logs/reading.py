@@ -15,7 +15,7 @@ def silent(rows: int, whole: int) -> None:
 
 
 @dataclass(frozen=True)
-class Reader:
+class LogReader:
     """A log, and who watches its passes."""
 
     log: Log

@@ -19,10 +19,10 @@ from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.logs.bounded import bounded
 from hushprice.logs.price_policy import PricePolicy
-from hushprice.logs.private_sums import Integers, Share, noise_of, open_sums, release_sum
+from hushprice.logs.private_sums import Integers, SumPrice, noise_of, open_sums, release_sum
 from hushprice.logs.propensities import Kind, LoggedPropensities, Propensities
 from hushprice.logs.rows import Log, LogRows
-from hushprice.logs.values import Estimate
+from hushprice.logs.values import EarningsEstimate
 from hushprice.logs.weighting import Way, Weighting
 from hushprice.noise import System
 from hushprice.privacy.budget import EpsilonDelta
@@ -48,9 +48,9 @@ class ReleasedValues:
     level: float
     most_weight: float  # larger weights are cut
     rows: float  # noisy
-    inverse_propensity: Estimate
-    self_normalized: Estimate | None
-    doubly_robust: Estimate
+    inverse_propensity: EarningsEstimate
+    self_normalized: EarningsEstimate | None
+    doubly_robust: EarningsEstimate
     ledger: Ledger
     verdict: str
     label: str = "RELEASE: noise is added and charged, for anybody"
@@ -108,9 +108,9 @@ def release_values(
         raise InvalidInput("prices must be named where propensities are probabilities")
     choices = tuple(sorted(product.relative_of(each) for each in prices))
     shares = (
-        (Share(len(choices) or _CELLS, _PRICES), Share(len(_SCALES), 1.0 - _PRICES))
+        (SumPrice(len(choices) or _CELLS, _PRICES), SumPrice(len(_SCALES), 1.0 - _PRICES))
         if randomized
-        else (Share(len(_SCALES)),)
+        else (SumPrice(len(_SCALES)),)
     )
     ledger = open_sums(EpsilonDelta(epsilon, delta), shares, rows=rows_per_customer)
     held, noise = bounded(log, most=rows_per_customer), source or System()
@@ -204,10 +204,12 @@ class _Sums:
         """The variance of a mean of numbers with this mean square: rows of one customer may all agree."""
         return max(square, 0.0) * self._rows / self.count
 
-    def estimate(self, value: float, variance: float) -> Estimate:
+    def estimate(self, value: float, variance: float) -> EarningsEstimate:
         error = math.sqrt(variance) * self.unit
         value = float(value) * self.unit
-        return Estimate(value=value, error=error, low=value - self._away * error, high=value + self._away * error)
+        return EarningsEstimate(
+            value=value, error=error, low=value - self._away * error, high=value + self._away * error
+        )
 
     def square(self, place: int) -> float:
         """A mean square, raised by two deviations of its noise: an interval may be too wide, not too narrow."""

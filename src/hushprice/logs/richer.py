@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, gammaincc
 
 from hushprice.logs.buckets import BucketSums, buckets_of
-from hushprice.logs.reading import Reader
+from hushprice.logs.reading import LogReader
 from hushprice.logs.rows import LogRows
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray
@@ -43,7 +43,7 @@ def extra_terms(contexts: FloatArray, prices: FloatArray) -> FloatArray:
     return np.hstack(terms)
 
 
-def richer_test(model: ShopModel, reader: Reader) -> RicherTest:
+def richer_test(model: ShopModel, reader: LogReader) -> RicherTest:
     """The model is fitted to the log first, without noise, so that a noisy fit is not blamed on it."""
     theta = likeliest(model, reader)
     size, extras = model.size, 0
@@ -72,7 +72,7 @@ def _tested(moved: FloatArray, extras: int) -> RicherTest:
     return RicherTest(terms=terms, statistic=statistic, chance=chance)
 
 
-def likeliest(model: ShopModel, reader: Reader) -> FloatArray:
+def likeliest(model: ShopModel, reader: LogReader) -> FloatArray:
     """Maximum likelihood, by Newton steps, a pass over the log each."""
     theta = np.zeros(model.size)
     for _ in range(_STEPS):

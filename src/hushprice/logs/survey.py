@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushprice.errors import InvalidInput
-from hushprice.logs.reading import Reader
+from hushprice.logs.reading import LogReader
 from hushprice.policies.cautious.pricing.shop_model import with_constant
 from hushprice.types import FloatArray
 
@@ -32,7 +32,7 @@ class Survey:
         return "Survey(<sensitive>)"
 
 
-def survey(reader: Reader, contexts: int) -> Survey:
+def survey(reader: LogReader, contexts: int) -> Survey:
     """The first pass; a log without a row, or with one price throughout, can still be asked about that price."""
     size, count, kept = contexts + 1, 0, True
     low, high, seen = np.inf, -np.inf, np.array([])

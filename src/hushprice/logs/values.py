@@ -30,7 +30,7 @@ _MIX = np.uint64(0xD1342543DE82EF95)  # an odd multiplier (Steele and Vigna, 202
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class EarningsEstimate:
     """Earnings of a visit in the shop's currency, with an interval."""
 
     value: float
@@ -98,13 +98,13 @@ class ValueSums:
             never=never,
         )
 
-    def estimate(self, top: int, bottom: int, level: float) -> Estimate | None:
+    def estimate(self, top: int, bottom: int, level: float) -> EarningsEstimate | None:
         """One column's sum over another's; None where there is nothing to divide by."""
         if not self.sums.total[bottom] > 0.0 or self.sums.used < 2:
             return None
         value, error = self.sums.ratio(top, bottom)
         away = self.sums.quantile(level) * error
-        return Estimate(value=value, error=error, low=value - away, high=value + away)
+        return EarningsEstimate(value=value, error=error, low=value - away, high=value + away)
 
     def __repr__(self) -> str:
         return "ValueSums(<sensitive>)"

@@ -24,7 +24,7 @@ from hushprice.policies.protocol import Policy
 from hushprice.slots import Pending, Slots
 
 
-class Pricer(Protocol):
+class SavablePricer(Protocol):
     """A live pricer, as far as its saved form asks."""
 
     policy: Any
@@ -71,7 +71,7 @@ class SavedPricer(Sensitive, kw_only=True, forbid_unknown_fields=True, tag_field
     by_hand: int = 0  # records that the engine learned and no quote was given for
 
 
-def common(pricer: Pricer, clipped: tuple[int, int, int], learned: int) -> dict[str, Any]:
+def common(pricer: SavablePricer, clipped: tuple[int, int, int], learned: int) -> dict[str, Any]:
     """The fields of `SavedPricer`, where the engine has learned so many records."""
     slots = pricer.slots
     return {
@@ -119,7 +119,7 @@ def is_finite(numbers: np.ndarray, *shape: int) -> bool:
     return numbers.shape == shape and bool(np.isfinite(numbers).all())
 
 
-def sound_slots(state: SavedPricer, pricer: Pricer, learned: int) -> dict[str, bool]:
+def sound_slots(state: SavedPricer, pricer: SavablePricer, learned: int) -> dict[str, bool]:
     """Do the slots fit each other, `learned` records, those learned by hand with them, being learned? By field."""
     waiting = state.outcomes.size
     learned -= state.by_hand
@@ -135,7 +135,7 @@ def sound_slots(state: SavedPricer, pricer: Pricer, learned: int) -> dict[str, b
     }
 
 
-def restore_slots(state: SavedPricer, pricer: Pricer, learned: int) -> None:
+def restore_slots(state: SavedPricer, pricer: SavablePricer, learned: int) -> None:
     """Take up after `learned` records were learned."""
     slots = pricer.slots
     learned -= state.by_hand

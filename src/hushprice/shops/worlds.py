@@ -45,7 +45,7 @@ def mixed(start: int, count: int, rng: np.random.Generator) -> FloatArray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Priced:
+class _PricedFrom:
     """Customers, and a price that demand is measured from."""
 
     reference_price: float
@@ -62,7 +62,7 @@ class _Priced:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Logit(_Priced):
+class Logit(_PricedFrom):
     """Log-odds fall along a line in price; `elasticity` is that of the customer x = 0 at the reference price."""
 
     elasticity: float
@@ -80,7 +80,7 @@ class Logit(_Priced):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Probit(_Priced):
+class Probit(_PricedFrom):
     """The same with normal instead of logistic tails."""
 
     steepness: float  # deviations of taste that a doubling of the price is worth
@@ -95,7 +95,7 @@ class Probit(_Priced):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogNormal(_Priced):
+class LogNormal(_PricedFrom):
     """Willingness to pay is log-normal: who would pay the price buys."""
 
     deviation: float  # of the logarithm of willingness to pay

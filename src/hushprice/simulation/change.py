@@ -11,11 +11,11 @@ import numpy as np
 from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.simulation.market import Market
-from hushprice.simulation.world import World
+from hushprice.simulation.world import KernelMarket
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class GivenCustomer:
     """What the customer of `period` is like and buys, given instead of drawn; None leaves that part to the tape.
 
     Every other draw stays where it is on the tape, so two runs differ by this record and by what follows from it.
@@ -38,7 +38,7 @@ class Change:
             checks.within(-market.demand.bound, market.demand.bound, demand=self.demand)
 
 
-def world_of(market: Market, horizon: int, change: Change | None, customers: int | None) -> World:
+def world_of(market: Market, horizon: int, change: GivenCustomer | None, customers: int | None) -> KernelMarket:
     """The market as the kernels take it, with the one record changed and the customers of one trial for all."""
     world = market.world(horizon)
     if change is not None:

@@ -11,7 +11,7 @@ from hushprice.numerics.jit import step
 from hushprice.price_search import coefficients
 from hushprice.simulation import contexts
 from hushprice.simulation.scratch import STRETCH, Stretch, new_stretch
-from hushprice.simulation.world import TrialInput, World
+from hushprice.simulation.world import KernelMarket, TrialInput
 from hushprice.types import FloatArray
 
 PRICES = 33  # of a grid
@@ -33,12 +33,12 @@ def narrow_many(totals: Callable[[FloatArray], FloatArray], trials: int) -> Floa
     return best
 
 
-def best_fixed_price(world: World, given: TrialInput) -> float:
+def best_fixed_price(world: KernelMarket, given: TrialInput) -> float:
     """The one price that would have earned most on the customers of this trial."""
     return narrow(lambda prices: revenue_curve(world, given, prices))
 
 
-def revenue_curve(world: World, given: TrialInput, prices: FloatArray) -> FloatArray:
+def revenue_curve(world: KernelMarket, given: TrialInput, prices: FloatArray) -> FloatArray:
     """Total expected revenue of each of the given fixed prices over the whole horizon."""
     stretch, sums = new_stretch(world.stream.size, world.theta.size), np.zeros((prices.size, STRETCH))
     if not _earn(world, given, prices, stretch, sums):
@@ -47,7 +47,7 @@ def revenue_curve(world: World, given: TrialInput, prices: FloatArray) -> FloatA
 
 
 @step
-def _earn(world: World, given: TrialInput, prices: FloatArray, stretch: Stretch, sums: FloatArray) -> bool:
+def _earn(world: KernelMarket, given: TrialInput, prices: FloatArray, stretch: Stretch, sums: FloatArray) -> bool:
     """What the prices, a row each, bring in, into one of STRETCH sums in turn; False when the trial was stopped."""
     a, b = stretch.line[0], stretch.line[1]
     for start in range(1, given.horizon + 1, STRETCH):

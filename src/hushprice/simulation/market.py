@@ -16,7 +16,7 @@ from hushprice.demand.features import FeatureMap, main_effects
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.simulation.contexts import KINDS, Stream
-from hushprice.simulation.world import World
+from hushprice.simulation.world import KernelMarket
 from hushprice.types import FloatArray
 
 Rows = Sequence[Sequence[float]] | FloatArray
@@ -64,9 +64,9 @@ class Market:
         """The contexts of a run of that length."""
         return Stream(KINDS[self.contexts], self.features.contexts, horizon, self._table, self._cumulative)
 
-    def world(self, horizon: int) -> World:
+    def world(self, horizon: int) -> KernelMarket:
         """The market as the kernels take it."""
-        return World(
+        return KernelMarket(
             self.demand.family,
             float(self.demand.slope),
             float(self.demand.bound),

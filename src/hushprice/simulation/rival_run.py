@@ -11,12 +11,12 @@ from hushprice.simulation.kernels.baselines import add_up
 from hushprice.simulation.kernels.customers import arrive, respond
 from hushprice.simulation.scratch import new_stretch
 from hushprice.simulation.tally import REGRET
-from hushprice.simulation.world import TrialInput, TrialOutput, World
+from hushprice.simulation.world import KernelMarket, TrialInput, TrialOutput
 
 _STREAM = 0x7269  # sets a rival's own randomness apart from other generators with the same seed
 
 
-def run_rival(world: World, policy: RivalPolicy, given: TrialInput, output: TrialOutput) -> bool:
+def run_rival(world: KernelMarket, policy: RivalPolicy, given: TrialInput, output: TrialOutput) -> bool:
     """Run one trial; False when it was stopped meanwhile. A rival's randomness depends on (seed, trial) alone.
 
     Stretches end where the rival says, and not at checkpoints, so that how often regret is noted changes no digit.

@@ -27,7 +27,7 @@ from hushprice.shops.trials import DEFAULT as DEFAULT_STRATEGY
 from hushprice.shops.trials import run_shop
 from hushprice.shops.world import World
 from hushprice.simulation import tally
-from hushprice.simulation.change import Change
+from hushprice.simulation.change import GivenCustomer
 from hushprice.simulation.device import CPU, ChosenDevice, choose
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.plain_run import run_plain
@@ -125,7 +125,7 @@ def prepare(
     seed: int = 0,
     engine: str = "auto",
     keep_prices: bool = False,
-    change: Change | None = None,
+    change: GivenCustomer | None = None,
     customers: int | None = None,
     **asked: Unpack[Settings],
 ) -> Job:

@@ -23,7 +23,7 @@ from hushprice.policies.protocol import Policy
 from hushprice.policies.rival_parts.rival_policy import KERNEL as RIVALS
 from hushprice.privacy.budget import PrivacyBudget
 from hushprice.simulation import tally
-from hushprice.simulation.change import Change, world_of
+from hushprice.simulation.change import GivenCustomer, world_of
 from hushprice.simulation.hindsight import best_fixed_price
 from hushprice.simulation.kernels.baselines import run_baseline
 from hushprice.simulation.kernels.newton import run_newton
@@ -31,7 +31,16 @@ from hushprice.simulation.kernels.newton_prices import NewtonPlan
 from hushprice.simulation.kernels.paper import run_paper
 from hushprice.simulation.market import Market
 from hushprice.simulation.rival_run import run_rival
-from hushprice.simulation.world import CLAIRVOYANT, FIXED, LEARNING, RANDOM, Plan, TrialInput, TrialOutput, World
+from hushprice.simulation.world import (
+    CLAIRVOYANT,
+    FIXED,
+    LEARNING,
+    RANDOM,
+    KernelMarket,
+    KernelPolicy,
+    TrialInput,
+    TrialOutput,
+)
 from hushprice.types import FloatArray, IntArray
 
 CHECKPOINTS = 200
@@ -103,7 +112,7 @@ class Job:
     seed: int
     engine: str = "compiled"
     keep_prices: bool = False
-    change: Change | None = None  # one record given instead of drawn
+    change: GivenCustomer | None = None  # one record given instead of drawn
     customers: int | None = None  # the trial whose customers come in every trial, so that noise alone differs
 
     def customer_trial(self, number: int) -> int:
@@ -129,12 +138,12 @@ def run_compiled(job: Job, policy: Policy, number: int, control: IntArray, count
     return Trial(output.totals, output.regret_at, output.estimate_periods, output.prices)
 
 
-def _run_newton(job: Job, policy: Any, world: World, given: TrialInput) -> tuple[bool, TrialOutput]:
+def _run_newton(job: Job, policy: Any, world: KernelMarket, given: TrialInput) -> tuple[bool, TrialOutput]:
     output = _output(job, EARLY + DOUBLINGS)
     return run_newton(world, newton_plan(policy.rules, job.market), given, output), output
 
 
-def _run_paper(job: Job, policy: Policy, world: World, given: TrialInput) -> tuple[bool, TrialOutput]:
+def _run_paper(job: Job, policy: Policy, world: KernelMarket, given: TrialInput) -> tuple[bool, TrialOutput]:
     plan = plan_of(policy, job.horizon, job.market.dimension)
     if isinstance(policy, FixedPrice) and policy.price is None:
         plan = plan._replace(price=best_fixed_price(world, given._replace(trial=job.customer_trial(given.trial))))
@@ -142,7 +151,7 @@ def _run_paper(job: Job, policy: Policy, world: World, given: TrialInput) -> tup
     return (run_paper if isinstance(policy, PaperPolicy) else run_baseline)(world, plan, given, output), output
 
 
-def _run_rival(job: Job, policy: Any, world: World, given: TrialInput) -> tuple[bool, TrialOutput]:
+def _run_rival(job: Job, policy: Any, world: KernelMarket, given: TrialInput) -> tuple[bool, TrialOutput]:
     output = _output(job, 1)
     return run_rival(world, policy, given, output), output
 
@@ -161,7 +170,7 @@ def _output(job: Job, estimates: int) -> TrialOutput:
     )
 
 
-def plan_of(policy: Policy, horizon: int, dimension: int) -> Plan:
+def plan_of(policy: Policy, horizon: int, dimension: int) -> KernelPolicy:
     """The policy as the kernels take it."""
     learns, price, input_noise = isinstance(policy, PaperPolicy), None, 0.0
     noise, rules = without_noise(1.0), PaperRules(exploration_periods=0, ridge=1.0, width=0.0, max_estimates=1)
@@ -170,7 +179,7 @@ def plan_of(policy: Policy, horizon: int, dimension: int) -> Plan:
     if isinstance(policy, FixedPrice):
         price = policy.price
     strategy = strategy_of(noise.strategy, horizon)
-    return Plan(
+    return KernelPolicy(
         _CODES[type(policy)],
         min(rules.exploration_periods, horizon),
         float(rules.ridge),

@@ -9,7 +9,7 @@ from hushprice.simulation.contexts import Stream
 from hushprice.types import FloatArray, IntArray
 
 
-class World(NamedTuple):
+class KernelMarket(NamedTuple):
     """A market as the kernels take it."""
 
     family: int
@@ -27,7 +27,7 @@ class World(NamedTuple):
 RANDOM, FIXED, CLAIRVOYANT, LEARNING = range(4)  # how a period's price is found; the last is alg:framework
 
 
-class Plan(NamedTuple):
+class KernelPolicy(NamedTuple):
     """alg:framework or a baseline as the kernels take it."""
 
     code: int

@@ -19,7 +19,7 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.paper.calibration import CALIBRATIONS
 from hushprice.policies.paper.report import worked
 from hushprice.policies.paper.report.quantities import QUANTITIES, guessed_right, odds_factor
-from hushprice.policies.paper.report.report import Report, Row, report
+from hushprice.policies.paper.report.report import Row, SettingReport, report
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import split
 
@@ -36,7 +36,7 @@ def make(
     ridge: float = 10.0,
     demand: Demand | None = None,
     adjacency: Adjacency = Adjacency.REPLACE_ONE,
-) -> Report:
+) -> SettingReport:
     return report(
         split(epsilon, delta),
         horizon=horizon,

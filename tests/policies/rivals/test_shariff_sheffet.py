@@ -15,7 +15,7 @@ from hushprice.noise import Tape
 from hushprice.policies.rival_parts.private import gram as private
 from hushprice.policies.rival_parts.private.gram import GramReleaser
 from hushprice.policies.rivals.shariff_sheffet.policy import published, rival, tight
-from hushprice.policies.rivals.shariff_sheffet.pricing import Belief, LinearDemand, LinearRevenue
+from hushprice.policies.rivals.shariff_sheffet.pricing import Ellipsoid, LinearDemand, LinearRevenue
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.loss import loss_of
@@ -116,7 +116,7 @@ def test_the_belief_is_ridge_regression_and_its_width_the_sources() -> None:
     rng = np.random.default_rng(5)
     psi, y = rng.normal(size=(400, 3)) / 4.0, rng.random(400)
     rows = np.column_stack([psi, y]) / math.sqrt(2.0)
-    belief = Belief(3, 1000, 1.0, 0.5, size=2.0)
+    belief = Ellipsoid(3, 1000, 1.0, 0.5, size=2.0)
     packed = (rows.T @ rows)[np.triu_indices(4)]
     belief.accept(CovarianceRelease(packed, 400, rival(asked(NAMES[0]), frame()).events[0]))  # type: ignore[arg-type]
     v = psi.T @ psi + 2.0 * np.eye(3)

@@ -10,7 +10,7 @@ import pytest
 
 from hushprice.research.experiments.registry import chosen
 from hushprice.research.experiments.report import report
-from hushprice.research.experiments.run import Outcome, ReproductionPlan, measure
+from hushprice.research.experiments.run import MeasuredExperiment, ReproductionPlan, measure
 from hushprice.research.sweeps.executors import Advance, Ended, LocalExecutor
 from hushprice.research.sweeps.store import TrialStore
 from hushprice.research.sweeps.trial_range import TrialRange
@@ -42,10 +42,10 @@ def plan_of(*names: str, trials: int = 2, seed: int = 3) -> ReproductionPlan:
 
 
 @pytest.fixture
-def quick(tmp_path: Path) -> Callable[..., list[Outcome]]:
+def quick(tmp_path: Path) -> Callable[..., list[MeasuredExperiment]]:
     """Measure experiments small, into this test's folder."""
 
-    def run(*names: str, executor: LocalExecutor | None = None, **told: Any) -> list[Outcome]:
+    def run(*names: str, executor: LocalExecutor | None = None, **told: Any) -> list[MeasuredExperiment]:
         place = executor or LocalExecutor(workers=1)
         return measure(plan_of(*names), store=TrialStore(tmp_path / "trials"), executor=place, **told)
 
@@ -53,7 +53,7 @@ def quick(tmp_path: Path) -> Callable[..., list[Outcome]]:
 
 
 @pytest.fixture(scope="session")
-def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReproductionPlan, list[Outcome]]:
+def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReproductionPlan, list[MeasuredExperiment]]:
     """All experiments, small, once."""
     plan = plan_of("all")
     store = TrialStore(tmp_path_factory.mktemp("everything") / "trials")
@@ -61,6 +61,6 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReproductionPl
 
 
 @pytest.fixture(scope="session")
-def whole_report(everything: tuple[ReproductionPlan, list[Outcome]]) -> str:
+def whole_report(everything: tuple[ReproductionPlan, list[MeasuredExperiment]]) -> str:
     """report.html of all of it, once: its pictures take seconds."""
     return report(*everything, seconds=1.0)

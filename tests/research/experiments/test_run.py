@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hushprice.research.experiments.registry import chosen
-from hushprice.research.experiments.run import Outcome, ReproductionPlan
+from hushprice.research.experiments.run import MeasuredExperiment, ReproductionPlan
 from hushprice.research.sweeps import trial_range
 from hushprice.research.sweeps.executors import Advance, Ended, LocalExecutor
 from hushprice.research.sweeps.trial_range import TrialRange
@@ -46,7 +46,7 @@ class Backwards(LocalExecutor):
 @pytest.mark.usefixtures("in_order")
 def test_experiments_are_told_in_order_and_progress_is_of_all_of_them(quick: Callable) -> None:
     executor = Backwards(workers=1)
-    told: list[tuple[Outcome, int]] = []
+    told: list[tuple[MeasuredExperiment, int]] = []
     at: list[tuple[int, int]] = []
     found = quick(
         "diffeps",
@@ -71,7 +71,7 @@ def test_experiments_are_told_in_order_and_progress_is_of_all_of_them(quick: Cal
 def test_a_table_does_not_wait_for_those_after_it(quick: Callable, counting: type) -> None:
     alone = ReproductionPlan(experiments=tuple(chosen(["diffeps"])), trials=2, seed=3, quick=True)
     cells = len({cell.key for cell in alone.cells(alone.experiments[0])})
-    told: list[Outcome] = []
+    told: list[MeasuredExperiment] = []
     with pytest.raises(KeyboardInterrupt):
         quick("diffeps", "input-perturbation", executor=counting(stop_after=cells + 3), on_done=told.append)
     assert [outcome.experiment.name for outcome in told] == ["diffeps"]

@@ -28,7 +28,7 @@ from hushprice.research.experiments.input_perturbation import AT_EPSILON
 from hushprice.research.experiments.registry import EXPERIMENTS, chosen
 from hushprice.research.experiments.report import report
 from hushprice.research.experiments.rows import ReproducedEntry, reasons
-from hushprice.research.experiments.run import Outcome
+from hushprice.research.experiments.run import MeasuredExperiment
 from hushprice.research.experiments.tables import cell_by_cell, in_the_papers_shape
 from hushprice.simulation.result import Mean
 
@@ -154,7 +154,7 @@ def test_the_report_loads_nothing_and_names_everything(everything: tuple, whole_
 
 def test_the_report_escapes_what_it_shows(everything: tuple) -> None:
     plan, outcomes = everything
-    some: Outcome = outcomes[0]
+    some: MeasuredExperiment = outcomes[0]
     entry = replace(some.rows[0].entry, group="<b>T & d</b>")
     odd = replace(some, rows=[replace(some.rows[0], entry=entry), *some.rows[1:]])
     text = report(plan, [odd], seconds=1.0)
@@ -169,7 +169,7 @@ def test_the_report_lists_each_cell_that_should_match_and_does_not(everything: t
         row(10e-4, 1e-4, "44.7", epsilon=5.0, column="ε = 5"),
         row(300e-4, 1e-4, "74.6", contender=PRINTED),
     ]
-    table: Outcome = next(each for each in outcomes if each.experiment.label == "tab:non-private")
+    table: MeasuredExperiment = next(each for each in outcomes if each.experiment.label == "tab:non-private")
     yardsticks = [each for each in table.rows if not each.entry.contender.reads_budget]
     text = report(plan, [replace(table, rows=[*rows, *yardsticks])], seconds=1.0)
     listed = text.partition("What did not, and why")[2].partition("Known before any run")[0]

@@ -22,7 +22,7 @@ from hushprice.research.theory import (
 )
 from hushprice.research.theory.finding import CheckSize
 from hushprice.research.theory.registry import CHECKS
-from hushprice.research.theory.statistics import Interval
+from hushprice.research.theory.statistics import MeanInterval
 from hushprice.simulation.market import paper_market
 
 EXPECTED = dict.fromkeys(CHECKS, True) | {
@@ -102,9 +102,9 @@ def test_a_wrong_closed_form_of_kappa_is_caught(found, monkeypatch):
 def test_what_came_out_false_would_have_come_out_true_the_other_way_round(found, monkeypatch):
     monkeypatch.setattr(surplus_reason, "SIGN", 1.0)
     assert found("surplus-reason").holds is True
-    rising = Interval(1.0, 0.9, 1.1)
+    rising = MeanInterval(1.0, 0.9, 1.1)
     monkeypatch.setattr(information_value, "regret_in_dimension", lambda *_: {"paper's market": rising})
-    monkeypatch.setattr(information_value, "privacy_cost_at_scaled_epsilon", lambda *_: Interval(-0.2, -0.3, -0.1))
+    monkeypatch.setattr(information_value, "privacy_cost_at_scaled_epsilon", lambda *_: MeanInterval(-0.2, -0.3, -0.1))
     assert found("information-value").holds is True
 
 

@@ -24,7 +24,7 @@ from hushprice.research.theory.finding import CheckSize
 from hushprice.research.theory.information_value import best_revenue, market_using
 from hushprice.research.theory.period_cost import nanoseconds
 from hushprice.research.theory.regret_bounds import EXAMPLE, INSTANCE, binding_horizon, promise
-from hushprice.research.theory.statistics import Interval, all_of, at_most, first_horizon, mean_interval, power
+from hushprice.research.theory.statistics import MeanInterval, all_of, at_most, first_horizon, mean_interval, power
 from hushprice.simulation.market import paper_market
 
 
@@ -158,9 +158,9 @@ def test_intervals_and_answers():
     interval = mean_interval(np.array([1.0, 2.0, 3.0]))
     assert interval.value == 2.0
     assert interval.high - 2.0 == pytest.approx(9.9248 / math.sqrt(3.0), rel=1e-4)  # Student, 2 degrees, 99 %
-    assert at_most(Interval(0.0, -1.0, 1.0), 2.0) is True
-    assert at_most(Interval(0.0, -1.0, 1.0), 0.5) is None
-    assert at_most(Interval(0.0, -1.0, 1.0), -2.0) is False
+    assert at_most(MeanInterval(0.0, -1.0, 1.0), 2.0) is True
+    assert at_most(MeanInterval(0.0, -1.0, 1.0), 0.5) is None
+    assert at_most(MeanInterval(0.0, -1.0, 1.0), -2.0) is False
     assert all_of([True, None, False]) is False
     assert all_of([True, None]) is None
     assert all_of([True]) is True

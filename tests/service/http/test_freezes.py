@@ -17,13 +17,13 @@ from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
 from hushprice.service.quoting import freezes
-from hushprice.service.quoting.freezes import Asked, FreezeFile
+from hushprice.service.quoting.freezes import FreezeAsked, FreezeFile
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.store.sqlite import SqliteStore
 
 YOUNG, OLD = ({"age": age, "member": True, "region": "north"} for age in (18, 98))
-ASKED = Asked(1_700_000_000.0, "boss 0123")
+ASKED = FreezeAsked(1_700_000_000.0, "boss 0123")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from tests.service.http.running import CUSTOMER, KEYS, Running, ask, running
 
 from hushprice.service.http.routes.table import READS
-from hushprice.service.learning.operator_port import Clips, FitTimes, Revenue
+from hushprice.service.learning.operator_port import Clips, FitTimes, MeanRevenue
 from hushprice.service.store import open_store
 from hushprice.service.store.values import Figures
 
@@ -23,7 +23,7 @@ RAW = {
     *Figures.__struct_fields__,
     *Clips.__struct_fields__,
     *FitTimes.__struct_fields__,
-    *Revenue.__struct_fields__,
+    *MeanRevenue.__struct_fields__,
     "clipped",
     "fit_seconds",
 } - {"features", "attributes"}  # of a product as declared

@@ -25,13 +25,13 @@ from hushprice.service.learning import child, learner_main
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.shared import setup
 from hushprice.service.shared.child_settings import STORE_AWAY, ChildSettings, encode
-from hushprice.service.shared.config import Settings, build
+from hushprice.service.shared.config import ServiceSettings, build
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+def settings(tmp_path: Path) -> ServiceSettings:
     chosen = build({"store": str(tmp_path / "shop.db"), "operator_port": 0})
     setup.customer_secret(chosen, lambda line: None)
     with setup.opened(chosen) as store:
@@ -74,11 +74,11 @@ def beside(run: Callable[[], None], use: Callable[[], None]) -> None:
     assert not failed
 
 
-def admin(settings: Settings) -> dict[str, str]:
+def admin(settings: ServiceSettings) -> dict[str, str]:
     return {"x-api-key": tomllib.loads(setup.keys_file(settings).read_text())["keys"]["admin"]}
 
 
-def test_a_learner_of_its_own_learns_until_a_signal_ends_it(settings: Settings) -> None:
+def test_a_learner_of_its_own_learns_until_a_signal_ends_it(settings: ServiceSettings) -> None:
     said: list[str] = []
 
     def use() -> None:
@@ -120,7 +120,7 @@ class Pipe:
 
 
 def test_a_child_serves_raw_figures_and_ends_with_its_parent(
-    settings: Settings, exits: list[int], monkeypatch: pytest.MonkeyPatch
+    settings: ServiceSettings, exits: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listening = sockets.listen("127.0.0.1", 0, "operator_port")
     url, key = sockets.address(listening), admin(settings)
@@ -181,7 +181,7 @@ def test_a_child_without_a_store_says_so_in_one_line(
 
 
 def test_a_child_that_cannot_sign_says_so_in_one_line(
-    settings: Settings, exits: list[int], caplog: pytest.LogCaptureFixture
+    settings: ServiceSettings, exits: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.beside_store(".signing.pem").write_text("no key")
     listening = sockets.listen("127.0.0.1", 0, "operator_port")
@@ -191,7 +191,9 @@ def test_a_child_that_cannot_sign_says_so_in_one_line(
     assert re.fullmatch(r"[^\n]*signing[^\n]*", caplog.messages[-1])
 
 
-def test_a_learner_of_its_own_without_a_store_says_so(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_learner_of_its_own_without_a_store_says_so(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def away(address: str, role: str) -> None:
         raise StoreUnavailable("the store is gone since")
 
@@ -201,7 +203,7 @@ def test_a_learner_of_its_own_without_a_store_says_so(settings: Settings, monkey
 
 
 def test_a_learner_that_hangs_is_left_behind_when_its_process_ends(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     begun, goes_on, left = threading.Event(), threading.Event(), []
 
@@ -224,7 +226,7 @@ def test_a_learner_that_hangs_is_left_behind_when_its_process_ends(
 
 
 def test_a_child_that_is_started_again_looks_for_damage_first(
-    settings: Settings, exits: list[int], caplog: pytest.LogCaptureFixture
+    settings: ServiceSettings, exits: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
     path = Path(settings.store.reveal())
     content = path.read_bytes()
@@ -237,7 +239,7 @@ def test_a_child_that_is_started_again_looks_for_damage_first(
 
 
 def test_a_loop_that_fails_ends_the_process_and_tells_no_record(
-    settings: Settings, exits: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    settings: ServiceSettings, exits: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(self: LearningLoop) -> bool:
         raise ValueError("a record of 0.4177")

@@ -8,7 +8,7 @@ import pytest
 
 from hushprice.errors import InvalidInput
 from hushprice.service.shared.child_settings import ChildSettings, decode, encode
-from hushprice.service.shared.config import NAMES, Settings, build, read, variable
+from hushprice.service.shared.config import NAMES, ServiceSettings, build, read, variable
 from hushprice.service.shared.secret import Secret
 
 
@@ -57,7 +57,7 @@ def test_a_bad_setting_is_refused_by_name(tmp_path: Path, text: str, said: str) 
 def test_a_variable_that_nobody_declared_is_refused_by_name() -> None:
     with pytest.raises(InvalidInput, match="'HUSHPRICE_PROT'; did you mean 'HUSHPRICE_PORT'"):
         read(None, {"HUSHPRICE_PROT": "1"}, {})
-    assert read(None, {"HUSHPRICE_URL": "http://x", "HUSHPRICE_KEY": "y", "OTHER": "z"}, {}) == Settings()
+    assert read(None, {"HUSHPRICE_URL": "http://x", "HUSHPRICE_KEY": "y", "OTHER": "z"}, {}) == ServiceSettings()
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 def test_every_setting_has_a_variable() -> None:
     assert {variable(name) for name in NAMES} >= {"HUSHPRICE_STORE", "HUSHPRICE_QUOTES_DURABLE"}
-    fields = set(Settings.__struct_fields__) - {"quotes"} | {"quotes.durable"}
+    fields = set(ServiceSettings.__struct_fields__) - {"quotes"} | {"quotes.durable"}
     assert fields == set(NAMES)
 
 

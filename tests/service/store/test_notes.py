@@ -15,13 +15,13 @@ from tests.service.store.samples import HOLDER, PRODUCT, given, learn, pass_time
 
 from hushprice.errors import InvalidInput
 from hushprice.service.shared import seen_releases, setup
-from hushprice.service.shared.config import Settings, build
+from hushprice.service.shared.config import ServiceSettings, build
 from hushprice.service.store import open_store, sqlite_file
 from hushprice.service.store.lost_releases import digest
 from hushprice.service.store.values import SeenRelease
 
 
-def settings_of(uri: str, state: Path, **more: Any) -> Settings:
+def settings_of(uri: str, state: Path, **more: Any) -> ServiceSettings:
     return build({"store": uri, "state_dir": str(state), **more})
 
 

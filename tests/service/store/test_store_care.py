@@ -18,7 +18,7 @@ from tests.service.store.test_notes import changes, settings_of, sold
 from hushprice.cli import main
 from hushprice.errors import InvalidInput
 from hushprice.service.shared import setup, store_care
-from hushprice.service.shared.config import Settings
+from hushprice.service.shared.config import ServiceSettings
 from hushprice.service.store import consistency, open_store, postgres_backup, postgres_setup, sqlite_backup, sqlite_file
 from hushprice.service.store.lost_releases import lineage_of, mark_of
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
@@ -26,7 +26,7 @@ from hushprice.service.store.values import SeenRelease
 
 
 @pytest.fixture
-def shop(store_uri: str, tmp_path: Path) -> Settings:
+def shop(store_uri: str, tmp_path: Path) -> ServiceSettings:
     """A store with a release, and this machine's note."""
     settings = settings_of(store_uri, tmp_path)
     setup.prepare_learning(settings)
@@ -34,7 +34,7 @@ def shop(store_uri: str, tmp_path: Path) -> Settings:
     return settings
 
 
-def note_of(settings: Settings) -> Any:
+def note_of(settings: ServiceSettings) -> Any:
     return setup.quoters_seen_file(settings)
 
 
@@ -42,7 +42,7 @@ def content_of(store: LearnerStore) -> list[Any]:
     return [store.identity(), store.products(), *(f(PRODUCT) for f in (store.releases, store.figures, store.state))]
 
 
-def used(settings: Settings) -> SeenRelease:
+def used(settings: ServiceSettings) -> SeenRelease:
     """One more release, which a price has used: noted."""
     store = open_store(settings.store.reveal(), "learner")
     learn(store, 4, release(2, 4, batch=2))
@@ -53,7 +53,9 @@ def used(settings: Settings) -> SeenRelease:
     return seen
 
 
-def test_a_sound_store_has_nothing_wrong_and_a_note_that_is_ahead_is_told(shop: Settings, tmp_path: Path) -> None:
+def test_a_sound_store_has_nothing_wrong_and_a_note_that_is_ahead_is_told(
+    shop: ServiceSettings, tmp_path: Path
+) -> None:
     used(shop)
     assert store_care.check(shop) == []
     note_of(shop).note([SeenRelease(PRODUCT, 5, 9), SeenRelease("gone", 1, 1)])
@@ -66,13 +68,13 @@ def test_a_sound_store_has_nothing_wrong_and_a_note_that_is_ahead_is_told(shop: 
     assert "seen-file" in missing
 
 
-def test_another_release_of_the_same_number_is_told(shop: Settings) -> None:
+def test_another_release_of_the_same_number_is_told(shop: ServiceSettings) -> None:
     note_of(shop).note([SeenRelease(PRODUCT, 1, 2, b"another")])
     (line,) = store_care.check(shop)
     assert "another release 1 was used" in line
 
 
-def test_what_was_charged_is_no_news(shop: Settings) -> None:
+def test_what_was_charged_is_no_news(shop: ServiceSettings) -> None:
     store = open_store(shop.store.reveal(), "learner")
     seen = SeenRelease(PRODUCT, 7, 9, b"seven")
     store.report_seen([seen])
@@ -82,7 +84,7 @@ def test_what_was_charged_is_no_news(shop: Settings) -> None:
     assert store_care.check(shop) == []
 
 
-def test_a_copy_is_of_one_moment_and_put_back_it_is_noticed(shop: Settings, tmp_path: Path) -> None:
+def test_a_copy_is_of_one_moment_and_put_back_it_is_noticed(shop: ServiceSettings, tmp_path: Path) -> None:
     uri, copy = shop.store.reveal(), tmp_path / "copy"
     busy = open_store(uri, "learner")
     store_care.back_up(shop, copy)
@@ -116,7 +118,7 @@ def test_a_copy_is_of_one_moment_and_put_back_it_is_noticed(shop: Settings, tmp_
     back.close()
 
 
-def test_a_copy_tried_out_elsewhere_is_a_store_of_its_own(shop: Settings, tmp_path: Path, bare_uri: str) -> None:
+def test_a_copy_tried_out_elsewhere_is_a_store_of_its_own(shop: ServiceSettings, tmp_path: Path, bare_uri: str) -> None:
     copy = tmp_path / "copy"
     store_care.back_up(shop, copy)
     drill = settings_of(bare_uri if shop.postgres else str(tmp_path / "drill.db"), tmp_path)
@@ -131,7 +133,7 @@ def test_a_copy_tried_out_elsewhere_is_a_store_of_its_own(shop: Settings, tmp_pa
     assert store_care.check(shop) == []
 
 
-def test_a_store_in_use_is_not_replaced(shop: Settings, tmp_path: Path) -> None:
+def test_a_store_in_use_is_not_replaced(shop: ServiceSettings, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     store_care.back_up(shop, copy)
     held, store = note_of(shop), open_store(shop.store.reveal(), "learner")
@@ -155,7 +157,7 @@ def test_a_store_that_took_anothers_place_says_so(tmp_path: Path) -> None:
         setup.prepare_learning(first)
 
 
-def test_files_that_are_no_backup_are_refused_and_nothing_is_changed(shop: Settings, tmp_path: Path) -> None:
+def test_files_that_are_no_backup_are_refused_and_nothing_is_changed(shop: ServiceSettings, tmp_path: Path) -> None:
     text, empty = tmp_path / "text", tmp_path / "empty.db"
     text.write_text("something else")
     sqlite3.connect(empty).close()

@@ -26,7 +26,7 @@ from hushprice.policies.cautious.pricing.shop_model import ShopModel
 from hushprice.policies.cautious.pricing.warm import TRUST, WarmStart
 from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.policies.saved_pricer import (
-    Pricer,
+    SavablePricer,
     SavedPricer,
     Sensitive,
     common,
@@ -222,7 +222,7 @@ def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
         learner.last = MomentRelease(*sums, last.records, learner.event, last.priced)
 
 
-def state_of(pricer: Pricer) -> State:
+def state_of(pricer: SavablePricer) -> State:
     """The pricer's state as it is written."""
     state, policy = engine_state(pricer.engine), pricer.policy
     product = {name: value for name, value in asdict(policy.product).items() if name != "schema"}
@@ -248,7 +248,7 @@ def policy_of(state: State) -> CautiousPolicy:
     )
 
 
-def restore(state: State, pricer: Pricer) -> None:
+def restore(state: State, pricer: SavablePricer) -> None:
     """Make a pricer that nothing happened to the one that was saved."""
     learned = state.cautious.learned
     fits = sound_slots(state, pricer, learned)

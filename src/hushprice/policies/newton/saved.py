@@ -15,7 +15,7 @@ from hushprice.policies.newton.pricing.quoter import NewtonQuoter
 from hushprice.policies.newton.rules import NewtonRules
 from hushprice.policies.protocol import Basis
 from hushprice.policies.saved_pricer import (
-    Pricer,
+    SavablePricer,
     SavedPricer,
     Sensitive,
     common,
@@ -124,7 +124,7 @@ def restore_engine(state: EngineState, engine: NewtonEngine) -> None:
         learner.last_score = ScoreRelease(state.score.numbers, state.score.records, learner.event)
 
 
-def state_of(pricer: Pricer) -> State:
+def state_of(pricer: SavablePricer) -> State:
     """The pricer's state as it is written."""
     state, policy = engine_state(pricer.engine), pricer.policy
     saved = _Policy(
@@ -154,7 +154,7 @@ def policy_of(state: State) -> NewtonPolicy:
     )
 
 
-def restore(state: State, pricer: Pricer) -> None:
+def restore(state: State, pricer: SavablePricer) -> None:
     """Make a pricer that nothing happened to the one that was saved."""
     learned = state.newton.learned
     fits = sound_slots(state, pricer, learned) | {

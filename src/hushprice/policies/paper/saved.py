@@ -15,7 +15,14 @@ from hushprice.policies.paper.private.estimate import PrivateMLE
 from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.paper.rules import PaperRules
 from hushprice.policies.protocol import Basis
-from hushprice.policies.saved_pricer import Pricer, SavedPricer, common, refuse_unsound, restore_slots, sound_slots
+from hushprice.policies.saved_pricer import (
+    SavablePricer,
+    SavedPricer,
+    common,
+    refuse_unsound,
+    restore_slots,
+    sound_slots,
+)
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.releases import CovarianceRelease, EstimateRelease
@@ -60,7 +67,7 @@ class State(SavedPricer, kw_only=True, forbid_unknown_fields=True, tag="framewor
     accepted: _Accepted | None
 
 
-def state_of(pricer: Pricer) -> State:
+def state_of(pricer: SavablePricer) -> State:
     """The pricer's state as it is written."""
     engine: Framework = pricer.engine
     learner, quoter = engine.learner, engine.quoter
@@ -110,7 +117,7 @@ def _saved(policy: PaperPolicy) -> _Policy:
     )
 
 
-def restore(state: State, pricer: Pricer) -> None:
+def restore(state: State, pricer: SavablePricer) -> None:
     """Make a pricer that nothing happened to the one that was saved."""
     engine: Framework = pricer.engine
     learner, quoter = engine.learner, engine.quoter
@@ -131,7 +138,7 @@ def restore(state: State, pricer: Pricer) -> None:
     restore_slots(state, pricer, state.demands.size)
 
 
-def _check(state: State, pricer: Pricer, allowed: int) -> None:
+def _check(state: State, pricer: SavablePricer, allowed: int) -> None:
     """What types cannot say. A file that fails this was written by something else than `save`."""
     learned = state.demands.size
     spent = allowed - state.estimates_left

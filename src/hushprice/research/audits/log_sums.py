@@ -16,7 +16,7 @@ import numpy as np
 from hushprice.logs import model_check, release_values
 from hushprice.logs.calibration import Cells
 from hushprice.logs.price_policy import PricePolicy
-from hushprice.logs.private_sums import Contribution, Share, noise_of, open_sums, release_sum
+from hushprice.logs.private_sums import Contribution, SumPrice, noise_of, open_sums, release_sum
 from hushprice.logs.propensities import LoggedPropensities
 from hushprice.logs.rows import LogRows
 from hushprice.logs.weighting import Weighting
@@ -92,7 +92,7 @@ def audit_log_sums(epsilon: float = 1.0, delta: float = 1e-6) -> list[LogAudit]:
 
 
 def _worst(name: str, entries: int, add: Contribution, claimed: EpsilonDelta) -> LogAudit:
-    ledger = open_sums(claimed, (Share(entries),), rows=ROWS)
+    ledger = open_sums(claimed, (SumPrice(entries),), rows=ROWS)
     ((event, _),) = [(each.event, each.count) for each in ledger.allowance or ()]
     sums = []
     for person in _people():

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hushprice.errors import InvalidInput
-from hushprice.simulation.change import Change
+from hushprice.simulation.change import GivenCustomer
 from hushprice.simulation.market import Market
 
 
@@ -20,8 +20,8 @@ class Story:
     """A question a watcher of later prices asks, as two worlds."""
 
     name: str
-    first: Change
-    second: Change
+    first: GivenCustomer
+    second: GivenCustomer
 
     @property
     def period(self) -> int:
@@ -33,8 +33,8 @@ def purchase(market: Market, period: int) -> Story:
     corner = [1.0] * market.features.contexts
     return Story(
         "purchase",
-        Change(period=period, context=corner, demand=market.demand.bound),
-        Change(period=period, context=corner, demand=0.0),
+        GivenCustomer(period=period, context=corner, demand=market.demand.bound),
+        GivenCustomer(period=period, context=corner, demand=0.0),
     )
 
 
@@ -42,7 +42,9 @@ def attribute(market: Market, period: int) -> Story:
     """Which kind of customer was it? One corner of the cube or the opposite one; the customer answers as ever."""
     corner = [1.0] * market.features.contexts
     opposite = [-1.0] * market.features.contexts
-    return Story("attribute", Change(period=period, context=corner), Change(period=period, context=opposite))
+    return Story(
+        "attribute", GivenCustomer(period=period, context=corner), GivenCustomer(period=period, context=opposite)
+    )
 
 
 STORIES: dict[str, Callable[[Market, int], Story]] = {"purchase": purchase, "attribute": attribute}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from hushprice.research.experiments.rows import frame
-from hushprice.research.experiments.run import Outcome
+from hushprice.research.experiments.run import MeasuredExperiment
 from hushprice.research.experiments.tables import cell_by_cell, in_the_papers_shape, notes
 from hushprice.simulation.atomic_file import whole_file, write_figure, write_parquet
 
 
-def write_outcome(outcome: Outcome, folder: Path) -> list[Path]:
+def write_outcome(outcome: MeasuredExperiment, folder: Path) -> list[Path]:
     """The files of one experiment: NAME.md, NAME.parquet, and every picture as SVG and PNG."""
     experiment, rows = outcome.experiment, outcome.rows
     files = [folder / f"{experiment.name}.md", folder / f"{experiment.name}.parquet"]
@@ -23,7 +23,7 @@ def write_outcome(outcome: Outcome, folder: Path) -> list[Path]:
     return files
 
 
-def page(outcome: Outcome) -> str:
+def page(outcome: MeasuredExperiment) -> str:
     """The tables of one experiment as Markdown."""
     experiment, rows = outcome.experiment, outcome.rows
     parts = [f"# {experiment.label}: {experiment.title}\n", f"{experiment.about}\n"]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hushprice import __version__
-from hushprice.research.experiments.run import Outcome, ReproductionPlan
+from hushprice.research.experiments.run import MeasuredExperiment, ReproductionPlan
 from hushprice.research.experiments.tables import (
     NOT_MEANT_TO_MATCH,
     TextTable,
@@ -63,7 +63,7 @@ KNOWN = (
 )
 
 
-def report(plan: ReproductionPlan, outcomes: Sequence[Outcome], *, seconds: float) -> str:
+def report(plan: ReproductionPlan, outcomes: Sequence[MeasuredExperiment], *, seconds: float) -> str:
     """The page of all experiments as HTML."""
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>The paper's numbers, run again</title>",
@@ -87,7 +87,7 @@ def report(plan: ReproductionPlan, outcomes: Sequence[Outcome], *, seconds: floa
     return "\n".join(parts) + "\n"
 
 
-def _what_was_run(plan: ReproductionPlan, outcomes: Sequence[Outcome], seconds: float) -> list[str]:
+def _what_was_run(plan: ReproductionPlan, outcomes: Sequence[MeasuredExperiment], seconds: float) -> list[str]:
     results = {row.cell: row.result for outcome in outcomes for row in outcome.rows}
     periods = sum(result.trials * result.horizon for result in results.values())
     work, (some, *_) = sum(result.seconds for result in results.values()), results.values()
@@ -105,7 +105,7 @@ def _what_was_run(plan: ReproductionPlan, outcomes: Sequence[Outcome], seconds: 
     ]
 
 
-def _summary(outcomes: Sequence[Outcome]) -> TextTable:
+def _summary(outcomes: Sequence[MeasuredExperiment]) -> TextTable:
     lines = []
     for outcome in outcomes:
         compared = [row for row in outcome.rows if row.matches is not None]
@@ -116,7 +116,7 @@ def _summary(outcomes: Sequence[Outcome]) -> TextTable:
     return TextTable(["label", "what it shows", "cells", "matched"], lines)
 
 
-def _differing(outcomes: Sequence[Outcome]) -> list[str]:
+def _differing(outcomes: Sequence[MeasuredExperiment]) -> list[str]:
     """Every cell that should match and does not, under its reason."""
     lines = []
     for outcome in outcomes:
@@ -129,7 +129,7 @@ def _differing(outcomes: Sequence[Outcome]) -> list[str]:
     return lines or ["No cell that can be compared differs."]
 
 
-def _section(outcome: Outcome) -> str:
+def _section(outcome: MeasuredExperiment) -> str:
     experiment, rows = outcome.experiment, outcome.rows
     parts = [f"<h2>{html.escape(experiment.label)}: {html.escape(experiment.title)}</h2>"]
     parts += [_paragraph(experiment.about), _list(experiment.findings(rows))]

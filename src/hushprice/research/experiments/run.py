@@ -35,7 +35,7 @@ class ReproductionPlan:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Outcome:
+class MeasuredExperiment:
     """One experiment, measured."""
 
     experiment: Experiment
@@ -46,7 +46,7 @@ class Outcome:
     seconds: float  # since the outcome before, or the start: other experiments may have run in them too
 
 
-Done = Callable[[Outcome], None]
+Done = Callable[[MeasuredExperiment], None]
 
 
 def measure(
@@ -56,7 +56,7 @@ def measure(
     executor: Executor,
     progress: Progress | None = None,
     on_done: Done | None = None,
-) -> list[Outcome]:
+) -> list[MeasuredExperiment]:
     """Every experiment of the plan. `on_done` is called with each as soon as it and those before it are complete.
 
     All cells are one run, in the order of the experiments, so no worker waits for the last cells of a table. While
@@ -85,7 +85,7 @@ class _Outcomes:
     """Results as they come, and the outcomes of those experiments that are complete."""
 
     def __init__(self, plan: ReproductionPlan, on_done: Done | None) -> None:
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[MeasuredExperiment] = []
         self.first: dict[Cell, int] = {}  # every cell, in order, and the first experiment that has it
         for number, experiment in enumerate(plan.experiments):
             # The longest first, or workers would wait for them in the end.
@@ -112,10 +112,10 @@ class _Outcomes:
             if self._on_done is not None:
                 self._on_done(self.outcomes[-1])
 
-    def _outcome(self, number: int) -> Outcome:
+    def _outcome(self, number: int) -> MeasuredExperiment:
         plan, experiment = self._plan, self._plan.experiments[number]
         before, self._last = self._last, time.perf_counter()
-        return Outcome(
+        return MeasuredExperiment(
             experiment=experiment,
             rows=reproduced_entries(experiment, self._results, quick=plan.quick, seed=plan.seed),
             cells=len(plan.cells(experiment)),

@@ -25,7 +25,7 @@ from hushprice.simulation.kernels.customers import arrive, draw_coins, respond
 from hushprice.simulation.kernels.newton import NewtonTrial
 from hushprice.simulation.kernels.newton_prices import NewtonPlan, quote
 from hushprice.simulation.scratch import Stretch, new_stretch
-from hushprice.simulation.world import TrialInput, TrialOutput, World, customer_trial
+from hushprice.simulation.world import KernelMarket, TrialInput, TrialOutput, customer_trial
 from hushprice.types import FloatArray
 
 SAMPLE = 256  # customers looked at in a batch; at most STRETCH
@@ -35,7 +35,7 @@ TOTALS = 3  # releases made; records before the first personal price, or -1; reg
 RELEASES, PERSONAL, START = range(TOTALS)
 
 
-def forecast(world: World, plan: NewtonPlan, given: TrialInput, output: TrialOutput) -> None:
+def forecast(world: KernelMarket, plan: NewtonPlan, given: TrialInput, output: TrialOutput) -> None:
     """Expected cumulative regret at the checkpoints, the records before each release, and these TOTALS."""
     stretch, state = new_stretch(world.stream.size, world.theta.size), newton.new_trial(plan)
     newton.begin_trial(plan, state)
@@ -44,7 +44,7 @@ def forecast(world: World, plan: NewtonPlan, given: TrialInput, output: TrialOut
 
 @step
 def _play(
-    world: World,
+    world: KernelMarket,
     plan: NewtonPlan,
     given: TrialInput,
     output: TrialOutput,
@@ -81,7 +81,7 @@ def _play(
 
 @step
 def _batch(
-    world: World, plan: NewtonPlan, given: TrialInput, stretch: Stretch, state: NewtonTrial, noise: FloatArray
+    world: KernelMarket, plan: NewtonPlan, given: TrialInput, stretch: Stretch, state: NewtonTrial, noise: FloatArray
 ) -> tuple[int, float]:
     """How many customers the batch has and what each loses; its score and its released curvature into `state`."""
     records, length = state.progress[BATCH], state.progress[END] - state.progress[BATCH]
@@ -111,7 +111,7 @@ def _batch(
 
 
 @step
-def _calm(world: World, stretch: Stretch, count: int, share: float) -> None:
+def _calm(world: KernelMarket, stretch: Stretch, count: int, share: float) -> None:
     """Multiply each customer's surprise y - f*. With 1 / sqrt(m), m times the score deviates as m customers' do."""
     z, demand = stretch.out[1], stretch.out[4]
     for i in range(count):
@@ -120,7 +120,7 @@ def _calm(world: World, stretch: Stretch, count: int, share: float) -> None:
 
 
 @step
-def _sum(world: World, plan: NewtonPlan, count: int, stretch: Stretch, state: NewtonTrial) -> None:
+def _sum(world: KernelMarket, plan: NewtonPlan, count: int, stretch: Stretch, state: NewtonTrial) -> None:
     """The sampled customers' score and curvature."""
     for j in range(state.score.size):
         state.score[j] = 0.0

@@ -11,7 +11,7 @@ from hushprice.simulation.hindsight import narrow, revenue_curve
 from hushprice.simulation.kernels.customers import arrive
 from hushprice.simulation.market import Market
 from hushprice.simulation.scratch import STRETCH, Stretch, new_stretch
-from hushprice.simulation.world import TrialInput, World
+from hushprice.simulation.world import KernelMarket, TrialInput
 from hushprice.types import FloatArray
 
 CUSTOMERS = 8 * STRETCH  # drawn to know what a customer is worth on average
@@ -40,7 +40,7 @@ def yardsticks(market: Market, reference_price: float, seed: int, index: int) ->
 
 
 @step
-def most(world: World, seed: int, trial: int, stretch: Stretch) -> float:
+def most(world: KernelMarket, seed: int, trial: int, stretch: Stretch) -> float:
     """What the customers would bring in at the prices best for each."""
     total = 0.0
     for start in range(1, CUSTOMERS + 1, STRETCH):

@@ -36,7 +36,7 @@ class _Array(msgspec.Struct):
     data: bytes
 
 
-class _Body(msgspec.Struct):
+class _BlockBody(msgspec.Struct):
     key: str
     first: int
     seconds: float
@@ -86,7 +86,7 @@ class Block:
         arrays["cumulative_regret"] = self.regret_at
         arrays["estimate_periods"] = np.concatenate(list(self.estimate_periods))  # `estimates` of them for each trial
         packed = {name: _Array(array.dtype.str, array.shape, array.tobytes()) for name, array in arrays.items()}
-        body = _Body(key=key, first=self.first, seconds=self.seconds, setting=setting, arrays=packed)
+        body = _BlockBody(key=key, first=self.first, seconds=self.seconds, setting=setting, arrays=packed)
         content = msgspec.msgpack.encode(body)
         return MAGIC + hashlib.sha256(content).digest() + content
 
@@ -99,7 +99,7 @@ class Block:
         if hashlib.sha256(content).digest() != checksum:
             raise Damaged("its checksum does not match")
         try:
-            body = msgspec.msgpack.decode(content, type=_Body)
+            body = msgspec.msgpack.decode(content, type=_BlockBody)
             arrays = {name: _array(packed) for name, packed in body.arrays.items()}
             totals = np.zeros((len(arrays["regret"]), tally.TOTALS))
             for name, column in COLUMNS.items():

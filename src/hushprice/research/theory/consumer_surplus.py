@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
-from hushprice.research.theory.statistics import MISS, Interval, all_of, mean_interval
+from hushprice.research.theory.statistics import MISS, MeanInterval, all_of, mean_interval
 from hushprice.simulation import contexts
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.run import simulate
@@ -100,7 +100,7 @@ def epsilons_of(size: CheckSize) -> tuple[float, ...]:
     return size.pick((0.2, 1.0, 4.0), (0.2, 0.4, 1.0, 2.0, 4.0))
 
 
-def changes(size: CheckSize, runs_by_policy: dict[str, list[SurplusRun]], field: str) -> list[Interval]:
+def changes(size: CheckSize, runs_by_policy: dict[str, list[SurplusRun]], field: str) -> list[MeanInterval]:
     """Each policy's change over all epsilons, along a line in ln(epsilon) that is fitted trial by trial."""
     logs = np.log(np.array(epsilons_of(size)))
     centred = logs - logs.mean()
@@ -120,7 +120,7 @@ def table(size: CheckSize, runs_by_policy: dict[str, list[SurplusRun]]) -> tuple
     return (*rows, *(_row(each, "-", runs_by_policy[each][0]) for each in YARDSTICKS))
 
 
-def shown(intervals: list[Interval]) -> str:
+def shown(intervals: list[MeanInterval]) -> str:
     """The changes in words, with sign and interval."""
     return " and ".join(f"{each.value:+.3f} [{each.low:+.3f}, {each.high:+.3f}]" for each in intervals)
 

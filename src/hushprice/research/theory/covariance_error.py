@@ -9,7 +9,7 @@ import numpy as np
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.research.theory import material
 from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
-from hushprice.research.theory.statistics import MISS, Interval, all_of, first_horizon, from_horizon, power
+from hushprice.research.theory.statistics import MISS, MeanInterval, all_of, first_horizon, from_horizon, power
 from hushprice.simulation.market import paper_market
 from hushprice.types import FloatArray
 
@@ -51,7 +51,7 @@ def check(size: CheckSize) -> TheoryFinding:
     rows: list[FindingRow] = []
     answers: list[bool | None] = []
     worst, alarm = 0.0, 0.0
-    powers: dict[str, Interval] = {}
+    powers: dict[str, MeanInterval] = {}
     for name in material.STREAMS:
         samples = []
         for index, (horizon, dimension) in enumerate(
@@ -96,7 +96,7 @@ def check(size: CheckSize) -> TheoryFinding:
     )
 
 
-def _explain(powers: dict[str, Interval], worst: float, binding: float) -> str:
+def _explain(powers: dict[str, MeanInterval], worst: float, binding: float) -> str:
     shown = ", ".join(f"{name} {value}" for name, value in powers.items())
     return (
         f"True with much to spare (largest ratio {worst:.4f}); the measured power of ln(T/delta) is {shown}, not 4.5. "

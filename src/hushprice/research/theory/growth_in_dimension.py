@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hushprice.research.theory import material, runs
 from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
-from hushprice.research.theory.statistics import MISS, Interval, all_of, at_most, power
+from hushprice.research.theory.statistics import MISS, MeanInterval, all_of, at_most, power
 from hushprice.simulation.market import paper_market
 
 NAME, LABEL = "growth-in-dimension", "thm:main-regret-adversarial-context, thm:main-regret-stochastic-context (in d)"
@@ -17,8 +17,8 @@ def check(size: CheckSize) -> TheoryFinding:
     horizon, trials = size.pick(20_000, 100_000), size.pick(6, 12)
     rows: list[FindingRow] = []
     curves: list[GrowthCurve] = []
-    same: dict[str, Interval] = {}
-    paper: dict[str, Interval] = {}
+    same: dict[str, MeanInterval] = {}
+    paper: dict[str, MeanInterval] = {}
     for policy in ("paper@tight", "nonprivate"):
         cells = [{"horizon": horizon, "epsilon": 2.0, "market": material.plain_market(each)} for each in dimensions]
         samples = runs.totals(runs.results(policy, cells, size, trials=trials))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hushprice.research.theory import runs
 from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
-from hushprice.research.theory.statistics import MISS, Interval, all_of, at_most, power
+from hushprice.research.theory.statistics import MISS, MeanInterval, all_of, at_most, power
 
 NAME, LABEL = "growth-in-horizon", "thm:main-regret-adversarial-context, thm:main-regret-stochastic-context (in T)"
 RATE = 0.5
@@ -17,8 +17,8 @@ def check(size: CheckSize) -> TheoryFinding:
     trials = size.pick(12, 20)
     rows: list[FindingRow] = []
     curves: list[GrowthCurve] = []
-    early: dict[str, Interval] = {}
-    late: dict[str, Interval] = {}
+    early: dict[str, MeanInterval] = {}
+    late: dict[str, MeanInterval] = {}
     for policy in runs.POLICIES:
         cells = [{"horizon": each, "dimension": 2, "epsilon": 2.0} for each in horizons]
         samples = runs.totals(runs.results(policy, cells, size, trials=trials))

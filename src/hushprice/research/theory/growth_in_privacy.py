@@ -8,7 +8,7 @@ import numpy as np
 
 from hushprice.research.theory import runs
 from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
-from hushprice.research.theory.statistics import MISS, Interval, all_of, at_most, mean_interval, power
+from hushprice.research.theory.statistics import MISS, MeanInterval, all_of, at_most, mean_interval, power
 
 NAME, LABEL = (
     "growth-in-privacy",
@@ -23,7 +23,7 @@ def check(size: CheckSize) -> TheoryFinding:
     horizon, trials = size.pick(50_000, 300_000), size.pick(12, 20)
     rows: list[FindingRow] = []
     curves: list[GrowthCurve] = []
-    powers: dict[str, Interval] = {}
+    powers: dict[str, MeanInterval] = {}
     monotone = True
     for policy in ("paper@published", "paper@tight"):
         cells = [{"horizon": horizon, "dimension": 2, "epsilon": each} for each in epsilons]

@@ -10,7 +10,7 @@ from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
 from hushprice.research.theory import material, runs
 from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
-from hushprice.research.theory.statistics import MISS, Interval, all_of, mean_interval, power
+from hushprice.research.theory.statistics import MISS, MeanInterval, all_of, mean_interval, power
 from hushprice.simulation.market import Market, paper_market
 from hushprice.types import FloatArray
 
@@ -101,7 +101,7 @@ def check(size: CheckSize) -> TheoryFinding:
     )
 
 
-def regret_in_dimension(size: CheckSize, horizon: int, trials: int) -> dict[str, Interval]:
+def regret_in_dimension(size: CheckSize, horizon: int, trials: int) -> dict[str, MeanInterval]:
     """Powers of d in regret, epsilon fixed: the paper's market, and one whose demand does not change with d."""
     dimensions = (2, 3, 5, 8)
     powers = {}
@@ -111,7 +111,7 @@ def regret_in_dimension(size: CheckSize, horizon: int, trials: int) -> dict[str,
     return powers
 
 
-def privacy_cost_at_scaled_epsilon(size: CheckSize, horizon: int, trials: int) -> Interval:
+def privacy_cost_at_scaled_epsilon(size: CheckSize, horizon: int, trials: int) -> MeanInterval:
     """Power of d in regret beyond the non-private policy's, with epsilon = d, demand unchanged."""
     dimensions = (2, 3, 5, 8)
     cells = [{"horizon": horizon, "epsilon": float(each), "market": material.plain_market(each)} for each in dimensions]
@@ -121,7 +121,7 @@ def privacy_cost_at_scaled_epsilon(size: CheckSize, horizon: int, trials: int) -
     return power(dimensions, extra)
 
 
-def _rises(interval: Interval) -> bool | None:
+def _rises(interval: MeanInterval) -> bool | None:
     if SIGN * interval.value > 0 and interval.low * interval.high > 0:
         return True
     return False if interval.low * interval.high > 0 else None

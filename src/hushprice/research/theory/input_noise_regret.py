@@ -8,7 +8,7 @@ import numpy as np
 
 from hushprice.research.theory import runs
 from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
-from hushprice.research.theory.statistics import MISS, Interval, all_of, at_most, power
+from hushprice.research.theory.statistics import MISS, MeanInterval, all_of, at_most, power
 from hushprice.simulation.market import paper_market
 from hushprice.types import FloatArray
 
@@ -44,14 +44,14 @@ def regrets(policy: str, epsilons: Sequence[float], size: CheckSize, *, horizon:
     return runs.totals(runs.results(policy, cells, size, trials=trials))
 
 
-def exponential(epsilons: Sequence[float], samples: Sequence[FloatArray]) -> Interval:
+def exponential(epsilons: Sequence[float], samples: Sequence[FloatArray]) -> MeanInterval:
     """The r of mean(y) ~ exp(r/epsilon)."""
     return power([float(np.exp(1.0 / each)) for each in epsilons], samples)
 
 
-def at_least(interval: Interval, least: float) -> bool | None:
+def at_least(interval: MeanInterval, least: float) -> bool | None:
     """Does the truth lie at or above `least`? None where the interval reaches across."""
-    return at_most(Interval(-interval.value, -interval.high, -interval.low), -least)
+    return at_most(MeanInterval(-interval.value, -interval.high, -interval.low), -least)
 
 
 def check(size: CheckSize) -> TheoryFinding:

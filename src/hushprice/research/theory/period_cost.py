@@ -8,7 +8,7 @@ import numpy as np
 
 from hushprice.research.theory import material
 from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
-from hushprice.research.theory.statistics import MISS, Interval, all_of, at_most, power
+from hushprice.research.theory.statistics import MISS, MeanInterval, all_of, at_most, power
 from hushprice.simulation.run import prepare, run
 from hushprice.types import FloatArray
 
@@ -47,7 +47,7 @@ def check(size: CheckSize) -> TheoryFinding:
     horizons = (horizon, 4 * horizon, 16 * horizon)
     in_time = [nanoseconds(2, each, repeats=repeats, seed=size.seed) for each in horizons]
     in_horizon = power(horizons, in_time)
-    answers = [at_most(slope, RATE), at_most(Interval(in_horizon.value, in_horizon.low, in_horizon.value), 0.5)]
+    answers = [at_most(slope, RATE), at_most(MeanInterval(in_horizon.value, in_horizon.low, in_horizon.value), 0.5)]
     rows: list[FindingRow] = [
         {"d": d, "T": t, "ns a period": round(float(np.median(each)), 1), "fastest": round(float(each.min()), 1)}
         for d, t, each in [

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hushprice.policies.paper.rules import Theorem
 from hushprice.research.theory.finding import CheckSize, FindingRow
-from hushprice.research.theory.statistics import Interval, first_horizon, mean_interval
+from hushprice.research.theory.statistics import MeanInterval, first_horizon, mean_interval
 from hushprice.simulation.market import Market
 from hushprice.simulation.run import simulate
 
@@ -78,7 +78,7 @@ def vacuity_rows(theorem: Promise) -> list[FindingRow]:
 
 def measured(
     theorem: Promise, market: Market, horizon: int, size: CheckSize, *, trials: int
-) -> tuple[FindingRow, Interval, float]:
+) -> tuple[FindingRow, MeanInterval, float]:
     """A run with the theorem's own parameters: a row, average regret, and the bound it is held to, per period."""
     at = promise(theorem, horizon, market.dimension, INSTANCE, 1.0)
     result = simulate(

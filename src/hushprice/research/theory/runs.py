@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve
-from hushprice.research.theory.statistics import Interval, power
+from hushprice.research.theory.statistics import MeanInterval, power
 from hushprice.simulation.result import SimulationResult
 from hushprice.simulation.run import simulate
 from hushprice.types import FloatArray
@@ -56,6 +56,6 @@ def curve(policy: str, axis: str, x: Sequence[float], samples: Sequence[FloatArr
     )
 
 
-def shown(powers: dict[str, Interval]) -> str:
+def shown(powers: dict[str, MeanInterval]) -> str:
     """The powers in one line: 'paper@tight 0.21 [0.10, 0.32], ...'."""
     return ", ".join(f"{name} {value}" for name, value in powers.items())

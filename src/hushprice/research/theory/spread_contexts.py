@@ -11,7 +11,7 @@ from hushprice.demand.features import MAPS
 from hushprice.policies.paper.rules import kappa_threshold
 from hushprice.research.theory import material
 from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
-from hushprice.research.theory.statistics import Interval
+from hushprice.research.theory.statistics import MeanInterval
 from hushprice.simulation.contexts import KINDS
 from hushprice.simulation.market import Market
 
@@ -27,7 +27,7 @@ def market_of(kind: str, map_name: str, contexts: int) -> Market:
     return Market(demand=Logistic(), features=features, theta=np.zeros(features.dimension), contexts=kind)
 
 
-def spread(market: Market, count: int, seed: int) -> Interval:
+def spread(market: Market, count: int, seed: int) -> MeanInterval:
     """Smallest eigenvalue of the average phi phi' over `count` customers at random prices.
 
     The interval is for the mean of (v'phi)^2 along the eigenvector v of one half of the customers, measured on the
@@ -40,7 +40,7 @@ def spread(market: Market, count: int, seed: int) -> Interval:
     squares = (direction @ second) ** 2
     reach = DEVIATIONS * float(squares.std()) / math.sqrt(count)
     centre = float(squares.mean())
-    return Interval(centre, centre - reach, centre + reach)
+    return MeanInterval(centre, centre - reach, centre + reach)
 
 
 def closed_form(kind: str, map_name: str, dimension: int) -> float | None:

@@ -15,7 +15,7 @@ MISS = 0.01  # two-sided chance that an interval does not hold the truth
 FARTHEST = 1e18  # customers; no bound is followed past this
 
 
-class Interval(NamedTuple):
+class MeanInterval(NamedTuple):
     """An estimate and its confidence interval."""
 
     value: float
@@ -26,14 +26,14 @@ class Interval(NamedTuple):
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-def mean_interval(values: FloatArray, miss: float = MISS) -> Interval:
+def mean_interval(values: FloatArray, miss: float = MISS) -> MeanInterval:
     """Student's interval for a mean."""
     centre, count = float(values.mean()), values.size
     reach = float(student.ppf(1 - miss / 2, count - 1)) * float(values.std(ddof=1)) / math.sqrt(count)
-    return Interval(centre, centre - reach, centre + reach)
+    return MeanInterval(centre, centre - reach, centre + reach)
 
 
-def power(x: Sequence[float], samples: Sequence[FloatArray], miss: float = MISS) -> Interval:
+def power(x: Sequence[float], samples: Sequence[FloatArray], miss: float = MISS) -> MeanInterval:
     """The b of mean(y) ~ x^b: least squares on logarithms of the means.
 
     Samples at different x must be independent. The slope is linear in the ln(mean), whose errors are se/mean to first
@@ -47,10 +47,10 @@ def power(x: Sequence[float], samples: Sequence[FloatArray], miss: float = MISS)
     value = float(weights @ np.log(means))
     spread = math.sqrt(float(np.sum((weights * errors / means) ** 2)))
     reach = float(student.ppf(1 - miss / 2, min(sample.size for sample in samples) - 1)) * spread
-    return Interval(value, value - reach, value + reach)
+    return MeanInterval(value, value - reach, value + reach)
 
 
-def at_most(interval: Interval, most: float) -> bool | None:
+def at_most(interval: MeanInterval, most: float) -> bool | None:
     """Does the truth lie at or below `most`? None where the interval reaches across."""
     if interval.high <= most:
         return True

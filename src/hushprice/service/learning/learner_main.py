@@ -30,7 +30,7 @@ from hushprice.service.learning.trail_call import TRAIL
 from hushprice.service.quoting import service_state
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import child_settings, logs, setup
-from hushprice.service.shared.config import Settings
+from hushprice.service.shared.config import ServiceSettings
 from hushprice.service.shared.leaving import leave
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
@@ -40,7 +40,7 @@ _FAREWELL = 10.0  # seconds to end cleanly after the parent is gone
 _FAREWELL_OF_LOOP = 3.0  # seconds for a chunk at hand: what is not stored by then is learned again
 
 
-def run(settings: Settings, say: Callable[[str], None], *, accept_lost_notes: bool = False) -> None:
+def run(settings: ServiceSettings, say: Callable[[str], None], *, accept_lost_notes: bool = False) -> None:
     """Learn until a signal ends it: role learner."""
     with sockets.listen(settings.operator_host, settings.operator_port, "operator_port") as listening:
         setup.customer_secret(settings, say)
@@ -52,7 +52,7 @@ def run(settings: Settings, say: Callable[[str], None], *, accept_lost_notes: bo
 
 
 def _run(
-    settings: Settings, listening: socket.socket, started: Callable[[], None], parent: Parent | None = None
+    settings: ServiceSettings, listening: socket.socket, started: Callable[[], None], parent: Parent | None = None
 ) -> None:
     logs.set_up(settings.log_format, "learner")
     address, key = settings.learner_address.reveal(), _signing_key(settings)
@@ -98,7 +98,7 @@ def _run(
         leave()
 
 
-def _signing_key(settings: Settings) -> Ed25519PrivateKey:
+def _signing_key(settings: ServiceSettings) -> Ed25519PrivateKey:
     """What certificates are signed with; made at the first start."""
     file = settings.beside_store(".signing.pem")
     if not file.exists():

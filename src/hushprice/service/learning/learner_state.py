@@ -45,7 +45,7 @@ class SavedLearner(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         return "SavedLearner(<sensitive>)"
 
 
-class _Laid(msgspec.Struct):
+class _LaidState(msgspec.Struct):
     cautious: Layout | None = None
 
 
@@ -76,7 +76,7 @@ def unpack(state: bytes) -> SavedLearner:
 def _is_outdated(body: bytes) -> bool:
     """Asked before the state is read, since its fields are others. What is no state at all is not outdated."""
     try:
-        laid = msgspec.msgpack.decode(body, type=_Laid).cautious
+        laid = msgspec.msgpack.decode(body, type=_LaidState).cautious
     except (msgspec.DecodeError, ValueError):
         return False
     return laid is not None and laid.outdated

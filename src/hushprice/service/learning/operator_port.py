@@ -49,7 +49,7 @@ class FitTimes(msgspec.Struct, frozen=True):
     largest: float
 
 
-class Revenue(msgspec.Struct, frozen=True):
+class MeanRevenue(msgspec.Struct, frozen=True):
     """In currency a quote; the holdout pays the reference price. null where there are too few quotes to say."""
 
     personal_per_quote: float | None
@@ -66,7 +66,7 @@ class OperatorFigures(msgspec.Struct, frozen=True):
     daily: list[Daily]
     clipped: Clips
     fit_seconds: FitTimes
-    revenue: Revenue
+    revenue: MeanRevenue
 
 
 def operator_calls(
@@ -115,14 +115,14 @@ def operator_calls(
     )
 
 
-def revenue_of(figures: Figures, ceiling: float) -> Revenue:
+def revenue_of(figures: Figures, ceiling: float) -> MeanRevenue:
     """Revenue a quote, personal prices against the holdout. The error takes quotes as independent of each other."""
     personal, holdout = revenue_by_group(figures, ceiling)
     if personal.mean is None or holdout.mean is None:
-        return Revenue(personal.mean, holdout.mean, None, None)
+        return MeanRevenue(personal.mean, holdout.mean, None, None)
     unsure = personal.error is None or holdout.error is None
     error = None if unsure else math.hypot(personal.error or 0.0, holdout.error or 0.0)
-    return Revenue(personal.mean, holdout.mean, personal.mean - holdout.mean, error)
+    return MeanRevenue(personal.mean, holdout.mean, personal.mean - holdout.mean, error)
 
 
 def daily_of(day: str, figures: Figures, ceiling: float) -> Daily:

@@ -52,7 +52,7 @@ _SAVED: dict[type, tuple[str, Any]] = {
 _ENGINES = {LOCAL: ReportEngine, AGGREGATED: JoinedEngine}  # of policy cautious, where records do not come here
 
 
-class _Released(NamedTuple):
+class _ReleaseMade(NamedTuple):
     """A release as it is stored."""
 
     kind: ReleaseKind
@@ -60,10 +60,10 @@ class _Released(NamedTuple):
     records: int
 
 
-def _moments(made: MomentRelease | None) -> list[_Released]:
+def _moments(made: MomentRelease | None) -> list[_ReleaseMade]:
     if made is None:
         return []
-    return [_Released("moments", np.concatenate([made.score, made.descriptions, made.earnings]), made.records)]
+    return [_ReleaseMade("moments", np.concatenate([made.score, made.descriptions, made.earnings]), made.records)]
 
 
 class ProductLearner:
@@ -245,7 +245,7 @@ class ProductLearner:
         self._unreadable += records.unreadable
         return records
 
-    def _step(self, engine: NewtonEngine | CautiousEngine, taken: Sequence[Slot]) -> list[_Released]:
+    def _step(self, engine: NewtonEngine | CautiousEngine, taken: Sequence[Slot]) -> list[_ReleaseMade]:
         """Learn the slots taken, with those that contribute nothing; returns what is released after them."""
         if isinstance(engine, ReportEngine):
             reports, unreadable = read_reports(taken, engine.quoter.version)
@@ -262,13 +262,13 @@ class ProductLearner:
             made = engine.steps(priced_records(records, engine.product, self.product.ceiling), skipped, apart)
             return _moments(made)
         return [
-            _Released("curvature", each.packed, each.records)
+            _ReleaseMade("curvature", each.packed, each.records)
             if isinstance(each, CurvatureRelease)
-            else _Released("score", each.score, each.records)
+            else _ReleaseMade("score", each.score, each.records)
             for each in engine.steps(features_at(records, self._features), records.demands, skipped)
         ]
 
-    def _note_releases(self, releases: list[_Released], batch: int, before: tuple[int, bytes], now: float) -> None:
+    def _note_releases(self, releases: list[_ReleaseMade], batch: int, before: tuple[int, bytes], now: float) -> None:
         """Note what was released, each with version and belief after it; a curvature alone leaves them as before."""
         assert self._engine is not None
         after = self._engine.quoter.version, belief_json(self._engine.quoter)

@@ -16,7 +16,7 @@ import msgspec
 
 from hushprice.errors import InvalidInput, first_line
 from hushprice.service.quoting.product_table import ProductTable
-from hushprice.service.quoting.reader import Reader
+from hushprice.service.quoting.reader import StoreReader
 from hushprice.service.quoting.writer import Writer
 from hushprice.service.shared.durable_file import locked, replace_file
 from hushprice.service.store.protocol import StoreUnavailable, UnknownProduct
@@ -25,7 +25,7 @@ log = logging.getLogger("hushprice.service")
 RETRY = 1.0  # seconds between two tries to tell the store
 
 
-class Asked(NamedTuple):
+class FreezeAsked(NamedTuple):
     """When a freeze was asked for, and by whom: the store lists it so, also when it hears of it later."""
 
     at: float  # wall-clock
@@ -38,16 +38,16 @@ class FreezeFile:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def read(self) -> dict[str, Asked]:
+    def read(self) -> dict[str, FreezeAsked]:
         """The freezes in the file, by product."""
         if not self._path.exists():
             return {}
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=dict[str, Asked])
+            return msgspec.json.decode(self._path.read_bytes(), type=dict[str, FreezeAsked])
         except (OSError, msgspec.DecodeError, UnicodeError) as problem:
             raise InvalidInput(f"file {str(self._path)!r} cannot be read: {first_line(problem)}") from None
 
-    def set(self, name: str, freeze: Asked | None) -> None:
+    def set(self, name: str, freeze: FreezeAsked | None) -> None:
         """Write down one freeze, or with None that the store has it."""
         with locked(self._path):
             asked = {each: known for each, known in self.read().items() if each != name}
@@ -57,9 +57,9 @@ class FreezeFile:
 class Freezes:
     """Freezes asked for while the store is away, brought to it later; for one event loop."""
 
-    def __init__(self, product_table: ProductTable, reader: Reader, writer: Writer, file: FreezeFile) -> None:
+    def __init__(self, product_table: ProductTable, reader: StoreReader, writer: Writer, file: FreezeFile) -> None:
         self._product_table, self._reader, self._writer, self._file = product_table, reader, writer, file
-        self._asked: dict[str, Asked] = {}  # what the store may not know
+        self._asked: dict[str, FreezeAsked] = {}  # what the store may not know
         self._task: asyncio.Task[None] | None = None
 
     def recover(self) -> None:
@@ -72,7 +72,7 @@ class Freezes:
 
     async def freeze(self, name: str, by: str) -> bool:
         """Freeze a product here, now; then tell the store. Returns whether that knows."""
-        self._asked.setdefault(name, Asked(time.time(), by))
+        self._asked.setdefault(name, FreezeAsked(time.time(), by))
         self._hold()
         if await self._tell(name):
             return True
@@ -122,7 +122,7 @@ class Freezes:
         if name in self._file.read():
             self._note(name, None)
 
-    def _note(self, name: str, freeze: Asked | None) -> None:
+    def _note(self, name: str, freeze: FreezeAsked | None) -> None:
         try:
             self._file.set(name, freeze)
         except OSError as problem:

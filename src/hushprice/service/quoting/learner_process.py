@@ -20,7 +20,7 @@ from collections import deque
 import msgspec
 
 from hushprice.service.shared.child_settings import STORE_AWAY, ChildSettings, encode
-from hushprice.service.shared.config import Settings
+from hushprice.service.shared.config import ServiceSettings
 
 log = logging.getLogger("hushprice.service")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds before a failed child is started again
@@ -63,7 +63,7 @@ _STAYS_DOWN = (
 class LearnerProcess:
     """Keeps a learner's process running."""
 
-    def __init__(self, settings: Settings, listening: socket.socket) -> None:
+    def __init__(self, settings: ServiceSettings, listening: socket.socket) -> None:
         self._child = ChildSettings(settings, listening.fileno())
         self._process: asyncio.subprocess.Process | None = None
         self._task: asyncio.Task[None] | None = None

@@ -20,7 +20,7 @@ from hushprice.service.quoting.learner_process import LearnerProcess
 from hushprice.service.quoting.precompile import precompile
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import setup
-from hushprice.service.shared.config import Settings
+from hushprice.service.shared.config import ServiceSettings
 from hushprice.service.shared.leaving import leave
 from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
@@ -30,7 +30,7 @@ _REPORT = 1.0  # seconds between two reports to the learner's process
 _NOTICEABLE = 2.0  # seconds of compiling that are worth a line
 
 
-def run(settings: Settings, say: Callable[[str], None], *, accept_lost_notes: bool = False) -> None:
+def run(settings: ServiceSettings, say: Callable[[str], None], *, accept_lost_notes: bool = False) -> None:
     """Serve until a signal ends it."""
     with contextlib.ExitStack() as sockets_open:
         public = sockets_open.enter_context(sockets.listen(settings.host, settings.port, "port"))
@@ -67,7 +67,11 @@ class Sockets(NamedTuple):
 
 
 async def _serve(
-    settings: Settings, listening: Sockets, secret: bytes, seen_file: SeenReleasesFile, say: Callable[[str], None]
+    settings: ServiceSettings,
+    listening: Sockets,
+    secret: bytes,
+    seen_file: SeenReleasesFile,
+    say: Callable[[str], None],
 ) -> bool:
     """Returns whether everything that was started has ended."""
     public, operator = listening

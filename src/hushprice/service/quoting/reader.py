@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 _AT_ONCE, _PAUSE = 4, 0.01  # products opened in one go, and seconds until the next
 
 
-class Reader:
+class StoreReader:
     """Belongs to one event loop; the thread alone uses the store."""
 
     def __init__(self, store: QuoterStore, product_table: ProductTable, every: float = POLL) -> None:

@@ -15,10 +15,10 @@ from hushprice.service.quoting.learner_process import LearnerProcess
 from hushprice.service.quoting.learning_health import LearnerStatus
 from hushprice.service.quoting.map_cache import MapCache
 from hushprice.service.quoting.product_table import POLL, ProductTable
-from hushprice.service.quoting.reader import Reader
+from hushprice.service.quoting.reader import StoreReader
 from hushprice.service.quoting.recent_keys import RecentKeys
 from hushprice.service.quoting.writer import Writer
-from hushprice.service.shared.config import Settings
+from hushprice.service.shared.config import ServiceSettings
 from hushprice.service.shared.rate_limits import Allowances
 from hushprice.service.store.protocol import QuoterStore
 
@@ -27,10 +27,10 @@ from hushprice.service.store.protocol import QuoterStore
 class Service:
     """One process's side of the service, between start and stop."""
 
-    settings: Settings
+    settings: ServiceSettings
     customer_secret: bytes
     product_table: ProductTable
-    reader: Reader
+    reader: StoreReader
     writer: Writer
     allowances: Allowances
     latencies: Latencies
@@ -63,7 +63,7 @@ class Service:
 
 
 async def start(
-    settings: Settings,
+    settings: ServiceSettings,
     open_store: Callable[[], QuoterStore],
     customer_secret: bytes,
     product_table: ProductTable,
@@ -72,7 +72,9 @@ async def start(
 ) -> Service:
     """Open the store for reading, for quotes and for outcomes, and look at it once. `quotes`: does this one quote?"""
     writer = Writer(open_store(), open_store(), beats=quotes)
-    reader = Reader(open_store(), product_table, POLL if quotes else 2 * POLL)  # no price waits for one that only shows
+    reader = StoreReader(
+        open_store(), product_table, POLL if quotes else 2 * POLL
+    )  # no price waits for one that only shows
     await reader.start()
     freezes = Freezes(product_table, reader, writer, FreezeFile(product_table.freeze_file))
     if quotes:

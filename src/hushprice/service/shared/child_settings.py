@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from hushprice.service.shared.config import Settings
+from hushprice.service.shared.config import ServiceSettings
 from hushprice.service.shared.secret import Secret
 
 STORE_AWAY = 75  # the code a child ends with where it found no store, before it read anything (EX_TEMPFAIL)
@@ -13,7 +13,7 @@ STORE_AWAY = 75  # the code a child ends with where it found no store, before it
 class ChildSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings, sent over a pipe: arguments and environment can be read by others."""
 
-    settings: Settings
+    settings: ServiceSettings
     listening: int | None  # the operator's socket
     again: bool = False  # did one before it fail? Then the store may be damaged
 

@@ -39,7 +39,7 @@ class Quotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     durable: bool = True  # answer a quote after it is stored; otherwise at once, and store it a moment later
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ServiceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that can be set. Names are those of the TOML file; HUSHPRICE_QUOTES_DURABLE is quotes.durable."""
 
     store: Secret = Secret("hushprice.db")  # a PostgreSQL address may hold a password
@@ -105,7 +105,7 @@ _NAMES = {
 NAMES = frozenset({*_NAMES, *_ENVIRONMENT_ONLY, "quotes.durable"})
 
 
-def read(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
+def read(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]) -> ServiceSettings:
     """The settings of this run. Flags that are None were not given.
 
     >>> read(None, {"HUSHPRICE_PORT": "9000"}, {"role": "quoter"}).port
@@ -116,14 +116,14 @@ def read(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, 
     return build(merged)
 
 
-def build(flat: Mapping[str, Any]) -> Settings:
+def build(flat: Mapping[str, Any]) -> ServiceSettings:
     """Settings from names such as quotes.durable; texts are read as what the setting needs."""
     nested: dict[str, Any] = {}
     for name, value in flat.items():
         table, _, key = name.rpartition(".")
         (nested.setdefault(table, {}) if table else nested)[key] = value
     try:
-        settings = msgspec.convert(nested, Settings, strict=False, dec_hook=_wrap)
+        settings = msgspec.convert(nested, ServiceSettings, strict=False, dec_hook=_wrap)
     except msgspec.ValidationError as problem:
         raise InvalidInput(_complaint(problem, flat)) from None  # the cause would show the value, of a secret too
     if not settings.postgres and is_address(settings.store.reveal()):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hushprice.errors import InvalidInput, first_line
 from hushprice.service.shared import keys
-from hushprice.service.shared.config import Settings
+from hushprice.service.shared.config import ServiceSettings
 from hushprice.service.shared.seen_releases import NoteOwner, SeenReleasesFile
 from hushprice.service.store import open_store, sqlite_file
 from hushprice.service.store.protocol import LEASE, LearnerStore, QuoterStore, StoreUnavailable
@@ -19,12 +19,12 @@ from hushprice.service.store.values import SeenRelease
 Say = Callable[[str], None]
 
 
-def keys_file(settings: Settings) -> Path:
+def keys_file(settings: ServiceSettings) -> Path:
     """The path of the keys file."""
     return settings.beside_store(".keys.toml").resolve()
 
 
-def beside(settings: Settings, ending: str) -> Path:
+def beside(settings: ServiceSettings, ending: str) -> Path:
     """The path of a file beside the store; its folder must be there."""
     path = settings.beside_store(ending)
     if not path.parent.is_dir():
@@ -32,17 +32,17 @@ def beside(settings: Settings, ending: str) -> Path:
     return path
 
 
-def path_of_note(settings: Settings, identity: bytes) -> Path:
+def path_of_note(settings: ServiceSettings, identity: bytes) -> Path:
     """The path where this machine notes what it has seen of a store of this identity."""
     return settings.own_dir / f"seen-{hashlib.sha256(identity).hexdigest()[:32]}.json"
 
 
-def seen_path(settings: Settings, store: QuoterStore) -> Path:
+def seen_path(settings: ServiceSettings, store: QuoterStore) -> Path:
     """The path where this machine notes what it has seen of a store, by what a restored backup has too."""
     return path_of_note(settings, store.identity())
 
 
-def seen_file(settings: Settings, store: QuoterStore, *, moved: bool = False) -> SeenReleasesFile:
+def seen_file(settings: ServiceSettings, store: QuoterStore, *, moved: bool = False) -> SeenReleasesFile:
     """The file at `seen_path`, claimed for this store, in a folder that is made where it is missing."""
     path = seen_path(settings, store)
     folder = path.parent
@@ -57,7 +57,7 @@ def seen_file(settings: Settings, store: QuoterStore, *, moved: bool = False) ->
     return file
 
 
-def quoters_seen_file(settings: Settings) -> SeenReleasesFile:
+def quoters_seen_file(settings: ServiceSettings) -> SeenReleasesFile:
     """The file of seen releases, for a process that quotes and has not opened the store. It is begun if missing.
 
     A process that quotes draws nothing, so it may know nothing yet: a machine that joins has shown nothing.
@@ -74,7 +74,7 @@ def quoters_seen_file(settings: Settings) -> SeenReleasesFile:
         raise InvalidInput(f"store: {first_line(problem)}") from None
 
 
-def prepare_learning(settings: Settings, *, accept_lost_notes: bool = False) -> None:
+def prepare_learning(settings: ServiceSettings, *, accept_lost_notes: bool = False) -> None:
     """Refuse to learn where this machine should know what it has seen, and does not.
 
     docs/proofs/operation.md, section 9, says why a machine that only quotes, or that joins another learner, need not.
@@ -88,7 +88,7 @@ def prepare_learning(settings: Settings, *, accept_lost_notes: bool = False) -> 
         file.begin(whole=True)
 
 
-def check_undamaged(settings: Settings) -> None:
+def check_undamaged(settings: ServiceSettings) -> None:
     """Refuse a SQLite file that is damaged, before anything is written to it. A PostgreSQL server looks after its own.
 
     Cheap enough for every start, so for every start after a crash.
@@ -108,7 +108,7 @@ _LOST = (
 )
 
 
-def missing_note(settings: Settings, store: QuoterStore) -> str:
+def missing_note(settings: ServiceSettings, store: QuoterStore) -> str:
     """What is said where this machine should have a note and has none."""
     return _LOST.format(seen_path(settings, store))
 
@@ -127,7 +127,7 @@ def _another_learns(store: QuoterStore) -> bool:
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[LearnerStore]:
+def opened(settings: ServiceSettings) -> Iterator[LearnerStore]:
     """The store, with everything that may be done to it; a failure is one line."""
     try:
         store = open_store(settings.learner_address.reveal(), "learner")
@@ -139,7 +139,7 @@ def opened(settings: Settings) -> Iterator[LearnerStore]:
         raise InvalidInput(f"store: {first_line(problem)}") from None
 
 
-def customer_secret(settings: Settings, say: Say) -> bytes:
+def customer_secret(settings: ServiceSettings, say: Say) -> bytes:
     """The secret for customer keys. On a first start all keys are made, which a quoter's role on PostgreSQL cannot."""
     file = beside(settings, ".keys.toml")
     if settings.postgres and settings.role == "quoter":
@@ -156,7 +156,7 @@ def customer_secret(settings: Settings, say: Say) -> bytes:
     return keys.read_secret(file, settings.customer_secret)
 
 
-def report_seen(settings: Settings, seen: Sequence[SeenRelease]) -> None:
+def report_seen(settings: ServiceSettings, seen: Sequence[SeenRelease]) -> None:
     """Tell the store what this machine has priced by, before the learner starts.
 
     A store restored from an older backup would otherwise let it learn slots again, before it is told that they were.
@@ -166,7 +166,7 @@ def report_seen(settings: Settings, seen: Sequence[SeenRelease]) -> None:
             store.report_seen(seen)
 
 
-def prepare_database(settings: Settings, say: Say) -> None:
+def prepare_database(settings: ServiceSettings, say: Say) -> None:
     """Tables, functions and roles of a PostgreSQL database, and the keys."""
     if not settings.postgres:
         raise InvalidInput("--init prepares a PostgreSQL database; a SQLite file needs no preparation")

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from hushprice.errors import InvalidInput, first_line
 from hushprice.service.shared import setup
-from hushprice.service.shared.config import Settings
+from hushprice.service.shared.config import ServiceSettings
 from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import consistency, sqlite_backup, sqlite_file
 from hushprice.service.store.protocol import StoreUnavailable
 
 
-def check(settings: Settings) -> list[str]:
+def check(settings: ServiceSettings) -> list[str]:
     """What is wrong with a store, a line each: its pages, its ledger against its releases, this machine's note."""
     path = Path(settings.store.reveal())
     if not settings.postgres:
@@ -29,7 +29,7 @@ def check(settings: Settings) -> list[str]:
         return [*consistency.problems(store, file.all()), *missing]
 
 
-def back_up(settings: Settings, to: Path) -> None:
+def back_up(settings: ServiceSettings, to: Path) -> None:
     """Copy a store while it is used."""
     try:
         if settings.postgres:
@@ -42,7 +42,7 @@ def back_up(settings: Settings, to: Path) -> None:
         raise InvalidInput(f"store: {first_line(problem)}") from None
 
 
-def restore(settings: Settings, backup: Path, *, replace: bool, as_copy: bool) -> None:
+def restore(settings: ServiceSettings, backup: Path, *, replace: bool, as_copy: bool) -> None:
     """Put a copy in a store's place; this machine's note stays, so that the service notices. Nobody may use the store.
 
     `as_copy`: the store goes on elsewhere, and what is put back becomes a store of its own.
@@ -65,13 +65,13 @@ def restore(settings: Settings, backup: Path, *, replace: bool, as_copy: bool) -
             setup.seen_file(settings, store).begin(whole=True)
 
 
-def moved(settings: Settings) -> None:
+def moved(settings: ServiceSettings) -> None:
     """Say that a store has taken the place of the one that this machine's note is of."""
     with setup.opened(settings) as store:
         setup.seen_file(settings, store, moved=True)
 
 
-def _check_unused(settings: Settings) -> None:
+def _check_unused(settings: ServiceSettings) -> None:
     """Refuse where a service on this machine has the store open; a damaged one cannot say whose note to look at."""
     identity = sqlite_file.identity_at(Path(settings.store.reveal()))
     if identity and SeenReleasesFile(setup.path_of_note(settings, identity)).in_use:

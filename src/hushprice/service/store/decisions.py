@@ -256,7 +256,7 @@ def figures_of(counted: Sequence[float]) -> Figures:
     return Figures(waiting=waiting, **named)
 
 
-class Tally:
+class DayCounts:
     """Counts of one transaction by product and day, added to the stored ones at its end."""
 
     def __init__(self) -> None:

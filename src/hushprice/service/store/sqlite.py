@@ -162,7 +162,7 @@ class SqliteStore:
     def _write(
         self, quotes: Sequence[NewQuote], outcomes: Sequence[NewOutcome], *, repeated: bool
     ) -> tuple[list[QuoteAnswer], list[OutcomeAnswer]]:
-        tally = decisions.Tally()
+        tally = decisions.DayCounts()
         with self._writing() as connection:
             clock = sqlite_quotes.clock(connection)
             stored = sqlite_quotes.stored_already(connection, quotes) if repeated else set()
@@ -190,7 +190,7 @@ class SqliteStore:
             connection.executemany("INSERT OR IGNORE INTO key_use VALUES (?, ?, 0, 0)", [(key, day) for key in keys])
 
     def forget(self, customer: bytes, by: str = UNSIGNED) -> None:
-        tally = decisions.Tally()
+        tally = decisions.DayCounts()
         with self._writing() as connection:
             sqlite_quotes.forget(connection, customer, sqlite_quotes.clock(connection), tally)
             connection.executemany(decisions.TALLY, tally.rows())
@@ -261,7 +261,7 @@ class SqliteStore:
             return sqlite_learner.due(connection, product, after, limit)
 
     def commit(self, holder: str, state: LearnerState, releases: Sequence[StoredRelease], now: float) -> None:
-        tally = decisions.Tally()
+        tally = decisions.DayCounts()
         with self._writing() as connection:
             sqlite_learner.commit(connection, holder, state, releases, tally)
             connection.executemany(decisions.TALLY, tally.rows())

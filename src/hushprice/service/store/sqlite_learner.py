@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from hushprice.service.store import decisions, lost_releases
-from hushprice.service.store.decisions import LATE, RECORDED, WAITING, Outdated, Progress, Tally
+from hushprice.service.store.decisions import LATE, RECORDED, WAITING, DayCounts, Outdated, Progress
 from hushprice.service.store.lost_releases import Charge, Mark, Skipped, StoreHistory
 from hushprice.service.store.protocol import LEASE, LeaseLost, UnknownProduct
 from hushprice.service.store.values import (
@@ -85,7 +85,11 @@ def _progress(connection: sqlite3.Connection, product: str) -> Progress:
 
 
 def commit(
-    connection: sqlite3.Connection, holder: str, state: LearnerState, releases: Sequence[StoredRelease], tally: Tally
+    connection: sqlite3.Connection,
+    holder: str,
+    state: LearnerState,
+    releases: Sequence[StoredRelease],
+    tally: DayCounts,
 ) -> None:
     """Store a state with its releases, and erase the contexts of the slots learned; all is checked first."""
     check_lease(connection, holder)

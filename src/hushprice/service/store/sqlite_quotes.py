@@ -10,7 +10,7 @@ from typing import Any
 
 from hushprice.errors import InvalidInput
 from hushprice.service.store import decisions
-from hushprice.service.store.decisions import FORGOTTEN, LATE, RECORDED, WAITING, Tally
+from hushprice.service.store.decisions import FORGOTTEN, LATE, RECORDED, WAITING, DayCounts
 from hushprice.service.store.protocol import UnknownProduct
 from hushprice.service.store.values import NewOutcome, NewQuote, OutcomeAnswer, QuoteAnswer
 
@@ -65,7 +65,7 @@ class SlotCounter:
 
 
 def store_quotes(
-    connection: sqlite3.Connection, quotes: Sequence[NewQuote], clock: float, day: int, tally: Tally
+    connection: sqlite3.Connection, quotes: Sequence[NewQuote], clock: float, day: int, tally: DayCounts
 ) -> list[QuoteAnswer]:
     """Give slots, count caps and answer repeated keys; sqlite3.IntegrityError where an id is stored already."""
     slots, rows, records, answers = SlotCounter(connection), [], [], []
@@ -148,13 +148,15 @@ def stored_already(connection: sqlite3.Connection, quotes: Sequence[NewQuote]) -
 
 
 def store_outcomes(
-    connection: sqlite3.Connection, outcomes: Sequence[NewOutcome], clock: float, tally: Tally
+    connection: sqlite3.Connection, outcomes: Sequence[NewOutcome], clock: float, tally: DayCounts
 ) -> list[OutcomeAnswer]:
     """The answer to each outcome. Only a first one is stored, and only one in time is ever learned."""
     return [_store_outcome(connection, outcome, clock, tally) for outcome in outcomes]
 
 
-def _store_outcome(connection: sqlite3.Connection, outcome: NewOutcome, clock: float, tally: Tally) -> OutcomeAnswer:
+def _store_outcome(
+    connection: sqlite3.Connection, outcome: NewOutcome, clock: float, tally: DayCounts
+) -> OutcomeAnswer:
     row = connection.execute(_FIND_QUOTE, (decisions.quote_id(outcome.quote),)).fetchone()
     if row is None or row[2] != outcome.key or row[3] == FORGOTTEN:
         return OutcomeAnswer("unknown")
@@ -182,7 +184,7 @@ def _store_outcome(connection: sqlite3.Connection, outcome: NewOutcome, clock: f
 
 
 def _count_outcome(
-    tally: Tally, product: int, day: int, *, holdout: bool, price: float, demand: float, times: int = 1
+    tally: DayCounts, product: int, day: int, *, holdout: bool, price: float, demand: float, times: int = 1
 ) -> None:
     told = not decisions.is_unpriced(price)  # a report is no outcome
     tally.add(product, day, "bought" if told and demand > 0.0 else "declined", times)
@@ -191,7 +193,7 @@ def _count_outcome(
     tally.add(product, day, "holdout_squares" if holdout else "personal_squares", times * revenue * revenue)
 
 
-def forget(connection: sqlite3.Connection, customer: bytes, clock: float, tally: Tally) -> None:
+def forget(connection: sqlite3.Connection, customer: bytes, clock: float, tally: DayCounts) -> None:
     """Leave tombstones, and the number of records that a release may hold, so that nobody gets a second cap."""
     rows = connection.execute(
         """SELECT quote.product, slot, status, demand, price, holdout, day, counts, deadline, ifnull(learned, 0)

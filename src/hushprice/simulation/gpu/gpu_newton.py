@@ -15,7 +15,7 @@ from numba import float64, int64
 from hushprice.numerics.linear import packed_size
 from hushprice.policies.newton.policy import NewtonPolicy
 from hushprice.policies.newton.pricing.probe import work_shape
-from hushprice.policies.newton.pricing.transition import Believed
+from hushprice.policies.newton.pricing.transition import TiltedBelief
 from hushprice.policies.newton.private import scores
 from hushprice.policies.newton.rules import DOUBLINGS, EARLY
 from hushprice.price_search.certified import STACK
@@ -73,7 +73,7 @@ def begin_kernel(shape: KernelShape) -> KernelDefinition:
             return
         progress, score, exact, running, theta, precision, inverse, tilt = state
         none, blank = cuda.local.array(1, float64), cuda.local.array((1, 1), float64)
-        believed = Believed(theta[t], precision[t], inverse[t], tilt[t])
+        believed = TiltedBelief(theta[t], precision[t], inverse[t], tilt[t])
         trial = NewtonTrial(progress[t], believed, score[t], exact[t], none, none, running[t], blank, blank, blank)
         begin_one(plan, trial)
         progress[t, ENTRIES] = runs
@@ -115,7 +115,7 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
         copy(state.exact[t], exact)
         copy(outputs.totals[t], totals)
         trial = NewtonTrial(
-            progress, Believed(theta, double_blank, inverse, tilt), score, exact, double_none, double_none,
+            progress, TiltedBelief(theta, double_blank, inverse, tilt), score, exact, double_none, double_none,
             double_blank, local((d, 1), number), local((rows, 1), number), double_blank,
         )  # fmt: skip
         nobody, nothing = local(1, int64)[1:], local(1, float64)[1:]  # empty, and the compiler knows it
@@ -148,7 +148,7 @@ def release_kernel(shape: KernelShape) -> KernelDefinition:
             return
         progress, score, exact, running, theta, precision, inverse, tilt = state
         local, blank = cuda.local.array, cuda.local.array((1, 1), float64)
-        believed = Believed(theta[t], precision[t], inverse[t], tilt[t])
+        believed = TiltedBelief(theta[t], precision[t], inverse[t], tilt[t])
         trial = NewtonTrial(
             progress[t], believed, score[t], exact[t], local(d, float64), local(size, float64), running[t], blank,
             blank, local((small, d), float64),

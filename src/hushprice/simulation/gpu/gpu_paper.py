@@ -46,7 +46,7 @@ from hushprice.simulation.kernels.paper_covariance import PERIOD, PROGRESS, Pape
 from hushprice.simulation.scratch import Stretch
 from hushprice.simulation.tally import FAILED, TOTALS
 from hushprice.simulation.trial import Job, plan_of
-from hushprice.simulation.world import DUE, Plan, TrialInput, TrialOutput
+from hushprice.simulation.world import DUE, KernelPolicy, TrialInput, TrialOutput
 from hushprice.types import FloatArray
 
 _HOT = ("width", "input_noise", "price")  # of the plan, read in every period
@@ -77,7 +77,7 @@ class PaperState(NamedTuple):
 
 def begin_kernel(shape: KernelShape) -> KernelDefinition:
     """Puts trials before their first period."""
-    begin_one, plan_at = device_steps(False)(steps.begin_trial), row_of(Plan)
+    begin_one, plan_at = device_steps(False)(steps.begin_trial), row_of(KernelPolicy)
 
     def begin(plans, each, trials, runs, outputs, state):  # type: ignore[no-untyped-def]
         t = cuda.grid(1)
@@ -100,7 +100,7 @@ def begin_kernel(shape: KernelShape) -> KernelDefinition:
 def advance_kernel(shape: KernelShape) -> KernelDefinition:
     """Lets trials go on for a stretch, or until an estimate is due."""
     d, k, number, size = shape.dimension, shape.contexts, shape.number, packed_size(shape.dimension)
-    padded, small, plan_at, constant = 4 * ((size + 3) // 4), 2 * d + 1, row_of(Plan), with_constants(shape)
+    padded, small, plan_at, constant = 4 * ((size + 3) // 4), 2 * d + 1, row_of(KernelPolicy), with_constants(shape)
     known = {"world": world_constants(shape), "stretch": {"out": ONE_CUSTOMER}, "pauses": 1}
     advance_one = device_steps(shape.single)(steps.advance, known)
 
@@ -112,7 +112,7 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
         truth, scales, plan = local(d, number), local(size, float64), plan_at(plans, job)
         copy(jobs.theta[job], truth)
         copy(plan.scales, scales)
-        mine = Plan(
+        mine = KernelPolicy(
             plan.code, plan.exploration, plan.ridge, plan.width, plan.max_estimates, scales, plan.estimate_noise,
             plan.estimate_ridge, plan.output_noise, plan.repair, plan.input_noise, state.price[t], plan.exact,
             plan.running, plan.poles, plan.zeros,
@@ -154,7 +154,7 @@ def advance_kernel(shape: KernelShape) -> KernelDefinition:
 def estimate_kernel(shape: KernelShape) -> KernelDefinition:
     """Makes the estimate of every trial that waits for one, each by a team of threads."""
     d, small, rows = shape.dimension, 2 * shape.dimension + 1, 5 * shape.dimension + 6
-    plan_at, constant = row_of(Plan), with_constants(shape._replace(single=False))
+    plan_at, constant = row_of(KernelPolicy), with_constants(shape._replace(single=False))
     estimate_one = device_steps(False, {solver.minimize: minimize(d)})(steps.estimate)
 
     def estimate(world, plans, jobs, first, each, outputs, state):  # type: ignore[no-untyped-def]
@@ -277,7 +277,7 @@ class PaperBatch:
         return 32_768 if isinstance(built_policy(job), PaperPolicy) else 131_072
 
 
-def _plan(job: Job) -> Plan:
+def _plan(job: Job) -> KernelPolicy:
     return plan_of(built_policy(job), job.horizon, job.market.dimension)
 
 

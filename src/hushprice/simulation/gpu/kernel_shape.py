@@ -14,7 +14,7 @@ from hushprice.simulation.contexts import Stream
 from hushprice.simulation.gpu.constant_folding import Constants
 from hushprice.simulation.gpu.cuda import device_step
 from hushprice.simulation.trial import Job
-from hushprice.simulation.world import World
+from hushprice.simulation.world import KernelMarket
 
 ONE_CUSTOMER: Constants = {"shape": {"[1]": 1}}  # of an array with a column a customer
 
@@ -35,13 +35,13 @@ class KernelShape(NamedTuple):
         return float32 if self.single else float64
 
 
-def shape_of(world: World, single: bool) -> KernelShape:
+def shape_of(world: KernelMarket, single: bool) -> KernelShape:
     """The kernels that this market needs."""
     d, k = int(world.theta.size), int(world.stream.size)
     return KernelShape(d, k, int(world.family), int(world.map), int(world.stream.kind), single)
 
 
-def job_world(job: Job) -> World:
+def job_world(job: Job) -> KernelMarket:
     """The job's market as kernels take it; no record of it is changed."""
     return world_of(job.market, job.horizon, None, job.customers)
 
@@ -60,7 +60,7 @@ def with_constants(shape: KernelShape) -> Any:
     @device_step()
     def replace(world, theta):  # type: ignore[no-untyped-def]
         stream = Stream(kind, k, world.stream.horizon, world.stream.table, world.stream.weights)
-        return World(
+        return KernelMarket(
             family, world.slope, world.bound, feature_map, theta, stream, 0, world.changed_x, nan, world.customers
         )
 

@@ -11,23 +11,23 @@ from hushprice.simulation.world import (
     FIXED,
     OVER,
     STOPPED,
-    Plan,
+    KernelMarket,
+    KernelPolicy,
     TrialInput,
     TrialOutput,
-    World,
     customer_trial,
 )
 from hushprice.types import FloatArray
 
 
-def run_baseline(world: World, plan: Plan, given: TrialInput, output: TrialOutput) -> bool:
+def run_baseline(world: KernelMarket, plan: KernelPolicy, given: TrialInput, output: TrialOutput) -> bool:
     """Run one trial; False when it was stopped meanwhile."""
     stretch = new_stretch(world.stream.size, world.theta.size)
     return bool(_play(world, plan, given, output, stretch) == OVER)
 
 
 @step
-def _play(world: World, plan: Plan, given: TrialInput, output: TrialOutput, stretch: Stretch) -> int:
+def _play(world: KernelMarket, plan: KernelPolicy, given: TrialInput, output: TrialOutput, stretch: Stretch) -> int:
     """From the first period to the horizon, or until the trial is stopped: says which."""
     period, width = 1, stretch.out.shape[1]
     for at in range(output.checkpoints.size):
@@ -50,7 +50,9 @@ def _play(world: World, plan: Plan, given: TrialInput, output: TrialOutput, stre
 
 
 @merged
-def quote_blindly(world: World, plan: Plan, seed: int, trial: int, start: int, count: int, stretch: Stretch) -> None:
+def quote_blindly(
+    world: KernelMarket, plan: KernelPolicy, seed: int, trial: int, start: int, count: int, stretch: Stretch
+) -> None:
     """Prices that depend on nothing learned; alg:framework explores by random ones."""
     price = stretch.out[0]
     if plan.code == FIXED:

@@ -10,12 +10,12 @@ from hushprice.numerics.jit import step
 from hushprice.price_search import coefficients
 from hushprice.simulation import contexts
 from hushprice.simulation.scratch import Stretch
-from hushprice.simulation.world import World, customer_trial
+from hushprice.simulation.world import KernelMarket, customer_trial
 from hushprice.types import FloatArray
 
 
 @step
-def arrive(world: World, seed: int, trial: int, start: int, count: int, stretch: Stretch) -> None:
+def arrive(world: KernelMarket, seed: int, trial: int, start: int, count: int, stretch: Stretch) -> None:
     """Customers come; what a clairvoyant would charge them and earn.
 
     Where one number decides what a customer does it is drawn now, into the row of demands: a GPU draws all numbers of a
@@ -39,7 +39,7 @@ def arrive(world: World, seed: int, trial: int, start: int, count: int, stretch:
 
 
 @step
-def respond(world: World, seed: int, trial: int, start: int, count: int, stretch: Stretch) -> None:
+def respond(world: KernelMarket, seed: int, trial: int, start: int, count: int, stretch: Stretch) -> None:
     """Customers answer the prices; what that is worth."""
     whose = customer_trial(world.customers, trial)
     a, b = stretch.line[0], stretch.line[1]

@@ -15,14 +15,14 @@ from hushprice.numerics import tape
 from hushprice.numerics.jit import merged, step
 from hushprice.numerics.linear import packed_size
 from hushprice.policies.newton.pricing import probe, transition
-from hushprice.policies.newton.pricing.transition import LEARNED, LEVEL, LOOK, READY, Believed
+from hushprice.policies.newton.pricing.transition import LEARNED, LEVEL, LOOK, READY, TiltedBelief
 from hushprice.policies.newton.private import scores
 from hushprice.records import hold_to_unit_ball
 from hushprice.simulation.kernels.customers import arrive, draw_coins, respond
 from hushprice.simulation.kernels.newton_prices import NewtonPlan, quote
 from hushprice.simulation.scratch import STRETCH, Stretch, new_stretch
 from hushprice.simulation.tally import CLIPPED, ESTIMATES, REGRET, REVENUE, START, SURPLUS
-from hushprice.simulation.world import DUE, OVER, STOPPED, TrialInput, TrialOutput, World, customer_trial
+from hushprice.simulation.world import DUE, OVER, STOPPED, KernelMarket, TrialInput, TrialOutput, customer_trial
 from hushprice.types import FloatArray, IntArray
 
 # Progress has transition.py's entries, and behind them the period at hand and the checkpoints passed.
@@ -34,7 +34,7 @@ class NewtonTrial(NamedTuple):
     """Where one trial is: the batch at hand, the belief, and scratch."""
 
     progress: IntArray
-    believed: Believed
+    believed: TiltedBelief
     score: FloatArray  # the batch's exact sums
     exact: FloatArray
     noisy_score: FloatArray  # the batch's releases
@@ -45,7 +45,7 @@ class NewtonTrial(NamedTuple):
     work: FloatArray
 
 
-def run_newton(world: World, plan: NewtonPlan, given: TrialInput, output: TrialOutput) -> bool:
+def run_newton(world: KernelMarket, plan: NewtonPlan, given: TrialInput, output: TrialOutput) -> bool:
     """Run one trial; False when it was stopped meanwhile."""
     stretch, state = new_stretch(world.stream.size, world.theta.size), new_trial(plan)
     begin_trial(plan, state)
@@ -58,7 +58,7 @@ def new_trial(plan: NewtonPlan) -> NewtonTrial:
     size = packed_size(d)
     return NewtonTrial(
         np.empty(ENTRIES, dtype=np.int64),
-        Believed(np.empty(d), np.empty((d, d)), np.empty((d, d)), np.empty(d)),
+        TiltedBelief(np.empty(d), np.empty((d, d)), np.empty((d, d)), np.empty(d)),
         np.empty(d),
         np.empty(size),
         np.empty(d),
@@ -92,7 +92,7 @@ def _empty(score: FloatArray, exact: FloatArray, running: FloatArray) -> None:
 
 @step
 def advance(
-    world: World,
+    world: KernelMarket,
     plan: NewtonPlan,
     given: TrialInput,
     output: TrialOutput,
@@ -147,9 +147,9 @@ def advance(
 
 @merged
 def learn(
-    world: World,
+    world: KernelMarket,
     plan: NewtonPlan,
-    believed: Believed,
+    believed: TiltedBelief,
     count: int,
     stretch: Stretch,
     phi: FloatArray,

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from hushprice.numerics.jit import merged
 from hushprice.policies.newton.pricing import dispersion as spread
 from hushprice.policies.newton.pricing import probe
-from hushprice.policies.newton.pricing.transition import BatchRules, Believed
+from hushprice.policies.newton.pricing.transition import BatchRules, TiltedBelief
 from hushprice.price_search import coefficients, many
 from hushprice.simulation.scratch import Stretch
-from hushprice.simulation.world import World
+from hushprice.simulation.world import KernelMarket
 from hushprice.types import FloatArray
 
 
@@ -31,7 +31,9 @@ class NewtonPlan(NamedTuple):
 
 
 @merged
-def quote(world: World, plan: NewtonPlan, believed: Believed, ready: bool, count: int, stretch: Stretch) -> None:
+def quote(
+    world: KernelMarket, plan: NewtonPlan, believed: TiltedBelief, ready: bool, count: int, stretch: Stretch
+) -> None:
     """Prices from the belief, or around the reference price where it is not worth using yet.
 
     The coins that disperse them are in the first row of stretch.test.

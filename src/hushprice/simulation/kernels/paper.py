@@ -29,11 +29,11 @@ from hushprice.simulation.kernels.paper_covariance import (
 from hushprice.simulation.kernels.paper_prices import quote, remember
 from hushprice.simulation.scratch import Stretch, new_stretch
 from hushprice.simulation.tally import CLIPPED, ESTIMATES, FAILED, REGRET
-from hushprice.simulation.world import DUE, LEARNING, OVER, STOPPED, Plan, TrialInput, TrialOutput, World
+from hushprice.simulation.world import DUE, LEARNING, OVER, STOPPED, KernelMarket, KernelPolicy, TrialInput, TrialOutput
 from hushprice.types import FloatArray, IntArray
 
 
-def run_paper(world: World, plan: Plan, given: TrialInput, output: TrialOutput) -> bool:
+def run_paper(world: KernelMarket, plan: KernelPolicy, given: TrialInput, output: TrialOutput) -> bool:
     """Run one trial; False when it was stopped meanwhile or an estimate failed."""
     d = world.theta.size
     state = PaperTrial(
@@ -55,7 +55,7 @@ def run_paper(world: World, plan: Plan, given: TrialInput, output: TrialOutput) 
 
 
 @step
-def begin_trial(plan: Plan, state: PaperTrial) -> None:
+def begin_trial(plan: KernelPolicy, state: PaperTrial) -> None:
     """Before the first period: theta = 0, Lambda = rho I, an empty covariance stream."""
     progress, d = state.progress, state.theta.size
     progress[PERIOD], progress[MADE], progress[PASSED], progress[LAST] = 1, 0, 0, 0
@@ -70,8 +70,8 @@ def begin_trial(plan: Plan, state: PaperTrial) -> None:
 
 @step
 def advance(
-    world: World,
-    plan: Plan,
+    world: KernelMarket,
+    plan: KernelPolicy,
     given: TrialInput,
     output: TrialOutput,
     stretch: Stretch,
@@ -125,7 +125,7 @@ def advance(
 
 @merged
 def learn(
-    plan: Plan,
+    plan: KernelPolicy,
     seed: int,
     trial: int,
     period: int,
@@ -148,8 +148,8 @@ def learn(
 
 @merged
 def estimate(
-    world: World,
-    plan: Plan,
+    world: KernelMarket,
+    plan: KernelPolicy,
     seed: int,
     trial: int,
     state: PaperTrial,
@@ -169,7 +169,9 @@ def estimate(
 
 
 @step
-def settle(plan: Plan, seed: int, trial: int, state: PaperTrial, estimate_periods: IntArray, gap: float) -> bool:
+def settle(
+    plan: KernelPolicy, seed: int, trial: int, state: PaperTrial, estimate_periods: IntArray, gap: float
+) -> bool:
     """Take the minimizer found as the estimate, with its output noise; False where its gap is too wide."""
     theta, tilt, progress = state.theta, state.small[0], state.progress
     period, d = progress[PERIOD], theta.size

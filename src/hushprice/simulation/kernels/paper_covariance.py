@@ -10,7 +10,7 @@ from hushprice.numerics.linear import log_determinants
 from hushprice.policies.paper.pricing import refresh
 from hushprice.simulation.scratch import Stretch
 from hushprice.simulation.tally import INDEFINITE
-from hushprice.simulation.world import Plan
+from hushprice.simulation.world import KernelPolicy
 from hushprice.types import FloatArray, IntArray
 
 PROGRESS = 4  # period, estimates made, checkpoints passed, period of the last estimate
@@ -35,7 +35,7 @@ class PaperTrial(NamedTuple):
 
 
 @step
-def absorb(plan: Plan, period: int, count: int, stretch: Stretch, state: PaperTrial, totals: FloatArray) -> int:
+def absorb(plan: KernelPolicy, period: int, count: int, stretch: Stretch, state: PaperTrial, totals: FloatArray) -> int:
     """Add the stretch's records to the covariance stream; returns how many, up to the one that asks for an estimate."""
     exact, running, d = state.exact, state.running, state.theta.size
     if count > 1:
@@ -61,7 +61,13 @@ def absorb(plan: Plan, period: int, count: int, stretch: Stretch, state: PaperTr
 
 @step
 def _first_doubling(
-    plan: Plan, current: float, asked: bool, count: int, stretch: Stretch, square: FloatArray, totals: FloatArray
+    plan: KernelPolicy,
+    current: float,
+    asked: bool,
+    count: int,
+    stretch: Stretch,
+    square: FloatArray,
+    totals: FloatArray,
 ) -> tuple[int, float]:
     """How many periods of the stretch pass before one asks for an estimate (`count` if none does), and its ln det.
 
@@ -79,7 +85,13 @@ def _first_doubling(
 
 @step
 def _sum_up(
-    plan: Plan, exact: FloatArray, running: FloatArray, period: int, count: int, stretch: Stretch, released: FloatArray
+    plan: KernelPolicy,
+    exact: FloatArray,
+    running: FloatArray,
+    period: int,
+    count: int,
+    stretch: Stretch,
+    released: FloatArray,
 ) -> None:
     """Add `count` records to the covariance stream; `released` gets what was known before each."""
     if plan.poles.size > 0:
@@ -91,7 +103,7 @@ def _sum_up(
 
 
 @step
-def _add_one(plan: Plan, exact: FloatArray, running: FloatArray, period: int, stretch: Stretch) -> None:
+def _add_one(plan: KernelPolicy, exact: FloatArray, running: FloatArray, period: int, stretch: Stretch) -> None:
     """`_sum_up` for one record."""
     summand, noise = stretch.summands[:, 0], stretch.pivots[:, 0]
     for k in range(noise.size):

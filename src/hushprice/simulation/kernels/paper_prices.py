@@ -9,14 +9,14 @@ from hushprice.records import hold_to_unit_ball
 from hushprice.simulation import contexts
 from hushprice.simulation.kernels.baselines import quote_blindly
 from hushprice.simulation.scratch import Stretch
-from hushprice.simulation.world import LEARNING, Plan, World
+from hushprice.simulation.world import LEARNING, KernelMarket, KernelPolicy
 from hushprice.types import FloatArray
 
 
 @merged
 def quote(
-    world: World,
-    plan: Plan,
+    world: KernelMarket,
+    plan: KernelPolicy,
     theta: FloatArray,
     inverse: FloatArray,
     seed: int,
@@ -44,7 +44,7 @@ def quote(
 
 
 @merged
-def remember(plan: Plan, start: int, count: int, stretch: Stretch, phi: FloatArray, demand: FloatArray) -> None:
+def remember(plan: KernelPolicy, start: int, count: int, stretch: Stretch, phi: FloatArray, demand: FloatArray) -> None:
     """Write the stretch's records into columns start - 1, ..., each held to the unit ball.
 
     They are made in stretch.seen_u, which nobody needs any more: what comes next reads them there. A GPU would wait for
@@ -68,7 +68,7 @@ def remember(plan: Plan, start: int, count: int, stretch: Stretch, phi: FloatArr
 
 
 @step
-def _hold(plan: Plan, count: int, stretch: Stretch) -> None:
+def _hold(plan: KernelPolicy, count: int, stretch: Stretch) -> None:
     """Hold the records in stretch.seen_u to the unit ball."""
     norm2, clipped, made = stretch.curve[5], stretch.clipped, stretch.seen_u
     for i in range(count):

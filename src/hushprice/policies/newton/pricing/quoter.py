@@ -15,7 +15,7 @@ from hushprice.errors import InvalidInput
 from hushprice.numerics.linear import packed_size
 from hushprice.policies.newton.pricing import customer_price, transition
 from hushprice.policies.newton.pricing.probe import work_shape
-from hushprice.policies.newton.pricing.transition import Believed
+from hushprice.policies.newton.pricing.transition import TiltedBelief
 from hushprice.policies.newton.rules import NewtonRules
 from hushprice.price_search import plain
 from hushprice.price_search.certified import STACK
@@ -23,7 +23,7 @@ from hushprice.releases import CurvatureRelease, ScoreRelease
 from hushprice.types import FloatArray, IntArray
 
 
-class _Entry:
+class _WholeNumber:
     """One of transition.py's whole numbers, as an attribute."""
 
     def __init__(self, entry: int) -> None:
@@ -39,13 +39,13 @@ class _Entry:
 class NewtonQuoter:
     """Prices from the belief after the last batch. Slots are counted as they are learned."""
 
-    batch = _Entry(transition.BATCH)  # the slot that the batch at hand follows
-    end = _Entry(transition.END)  # the slot after which it ends at the latest
-    level = _Entry(transition.LEVEL)
-    block = _Entry(transition.BLOCK)
-    look = _Entry(transition.LOOK)  # the slot after which a curvature is released next
-    version = _Entry(transition.LEARNED)  # batches accepted
-    ended_early = _Entry(transition.ENDED_EARLY)  # of these
+    batch = _WholeNumber(transition.BATCH)  # the slot that the batch at hand follows
+    end = _WholeNumber(transition.END)  # the slot after which it ends at the latest
+    level = _WholeNumber(transition.LEVEL)
+    block = _WholeNumber(transition.BLOCK)
+    look = _WholeNumber(transition.LOOK)  # the slot after which a curvature is released next
+    version = _WholeNumber(transition.LEARNED)  # batches accepted
+    ended_early = _WholeNumber(transition.ENDED_EARLY)  # of these
 
     def __init__(self, *, demand: Demand, features: FeatureMap, rules: NewtonRules) -> None:
         d = features.dimension
@@ -148,8 +148,8 @@ class NewtonQuoter:
         return float(min(max(moved, rules.unit_cost), 1.0))
 
     @property
-    def _believed(self) -> Believed:
-        return Believed(self.theta, self.precision, self.inverse, self.tilt)
+    def _believed(self) -> TiltedBelief:
+        return TiltedBelief(self.theta, self.precision, self.inverse, self.tilt)
 
     def _packed(self, curvature: CurvatureRelease) -> FloatArray:
         """The curvature as the compiled steps take it; it must be the one due."""

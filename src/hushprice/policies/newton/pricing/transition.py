@@ -95,7 +95,7 @@ def batch_rules(rules: NewtonRules, demand: Demand, features: FeatureMap) -> Bat
     )
 
 
-class Believed(NamedTuple):
+class TiltedBelief(NamedTuple):
     """The belief N(theta, inverse(precision)), and the batch's tilt: zeros unless it is a probe."""
 
     theta: FloatArray
@@ -105,7 +105,7 @@ class Believed(NamedTuple):
 
 
 @merged
-def start(rules: BatchRules, center: FloatArray, progress: IntArray, believed: Believed) -> None:
+def start(rules: BatchRules, center: FloatArray, progress: IntArray, believed: TiltedBelief) -> None:
     """Before the first slot: the first belief, and the first batch."""
     for j in range(center.size):
         believed.theta[j] = center[j]
@@ -119,7 +119,7 @@ def start(rules: BatchRules, center: FloatArray, progress: IntArray, believed: B
 
 
 @merged
-def begin_batch(rules: BatchRules, progress: IntArray, believed: Believed, records: int, work: FloatArray) -> None:
+def begin_batch(rules: BatchRules, progress: IntArray, believed: TiltedBelief, records: int, work: FloatArray) -> None:
     """A batch begins after this many slots: its latest end, its tilt, its blocks and its first look."""
     end = schedule.batch_end(records, rules.first, GROWTH)
     if progress[READY] > 0:
@@ -158,7 +158,7 @@ def _settle(blocks: float, levels: int, progress: IntArray, records: int, end: i
 
 @merged
 def ends(
-    rules: BatchRules, progress: IntArray, believed: Believed, curvature: FloatArray, records: int, work: FloatArray
+    rules: BatchRules, progress: IntArray, believed: TiltedBelief, curvature: FloatArray, records: int, work: FloatArray
 ) -> bool:
     """Does the batch end with this release: at its latest slot, or because some direction has gained enough?
 
@@ -188,7 +188,7 @@ def go_on(progress: IntArray) -> None:
 def accept(
     rules: BatchRules,
     progress: IntArray,
-    believed: Believed,
+    believed: TiltedBelief,
     score: FloatArray,
     curvature: FloatArray,
     records: int,

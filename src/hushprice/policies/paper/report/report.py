@@ -42,7 +42,7 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Report:
+class SettingReport:
     """The rows for one setting."""
 
     horizon: int
@@ -91,7 +91,7 @@ def report(
     ridge: float,
     demand: Demand,
     adjacency: Adjacency = Adjacency.REPLACE_ONE,
-) -> Report:
+) -> SettingReport:
     """Everything the budget leads to for this horizon, dimension and demand."""
     for share in (budget.covariance, budget.estimates):
         checks.within(EPSILONS[0], EPSILONS[1], epsilon=share.epsilon)
@@ -123,7 +123,7 @@ def report(
         )
         for each in QUANTITIES
     )
-    return Report(
+    return SettingReport(
         horizon=horizon,
         dimension=dimension,
         max_estimates=max_estimates,

@@ -16,7 +16,7 @@ from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.private.gram import GramReleaser
 from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
 from hushprice.policies.rival_parts.stretches import Stretched
-from hushprice.policies.rivals.shariff_sheffet.pricing import Arms, Belief, LinearDemand, LinearRevenue
+from hushprice.policies.rivals.shariff_sheffet.pricing import Arms, Ellipsoid, LinearDemand, LinearRevenue
 from hushprice.privacy import gaussian, sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
@@ -91,7 +91,7 @@ class ShariffSheffet(Stretched):
         event = None if noise is None else noise.event
         self._releaser = GramReleaser(self._arms.dimension + 1, frame.horizon, event, source)
         spread, drift = (1.0, 0.0) if noise is None else (noise.spread, noise.drift)
-        self._belief = Belief(self._arms.dimension, frame.horizon, spread, drift, size=self._arms.size)
+        self._belief = Ellipsoid(self._arms.dimension, frame.horizon, spread, drift, size=self._arms.size)
 
     def prices(self, customers: Customers) -> FloatArray:
         return self._arms.choose(customers, self._belief)

@@ -16,7 +16,7 @@ from hushprice.types import FloatArray
 SUBGAUSSIAN = 0.5  # a variable in [0, 1] (Hoeffding)
 
 
-class Belief:
+class Ellipsoid:
     """theta = V^-1 u and the width beta; V is the released matrix plus 2 `spread` I, once."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Arms(Protocol):
     size: float  # S
 
     def __init__(self, frame: Frame) -> None: ...
-    def choose(self, customers: Customers, belief: Belief) -> FloatArray: ...
+    def choose(self, customers: Customers, belief: Ellipsoid) -> FloatArray: ...
     def rows(self, customers: Customers, prices: FloatArray, demands: FloatArray) -> FloatArray: ...
 
 
@@ -76,7 +76,7 @@ class LinearDemand:
         parts[1, -1] = -1.0 / (frame.highest - frame.lowest)
         return parts / math.sqrt(self.dimension)
 
-    def choose(self, customers: Customers, belief: Belief) -> FloatArray:
+    def choose(self, customers: Customers, belief: Ellipsoid) -> FloatArray:
         parts = self._parts(customers)
         return best_on_grid(self._frame, parts, belief.theta, belief.inverse, width=belief.width, kind=DEMAND)
 
@@ -101,7 +101,7 @@ class LinearRevenue:
         parts[0, -1], parts[1, -1], parts[2, -1] = (first * scale) ** 2, 2.0 * first * scale**2, scale**2
         return parts / math.sqrt(self.dimension)
 
-    def choose(self, customers: Customers, belief: Belief) -> FloatArray:
+    def choose(self, customers: Customers, belief: Ellipsoid) -> FloatArray:
         parts = self._parts(customers)
         return best_on_grid(self._frame, parts, belief.theta, belief.inverse, width=belief.width, kind=REVENUE)
 

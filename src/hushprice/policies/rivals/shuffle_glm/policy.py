@@ -40,7 +40,7 @@ _MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits ne
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FitNoise:
+class RegressionNoise:
     """What is added to H and to the gradients of each fit, and lambda."""
 
     stream: CovarianceStream | None
@@ -59,7 +59,7 @@ def least_ridge(dimension: int, horizon: int) -> float:
     return 0.75 * dimension * math.log(4.0 * horizon / ZETA)
 
 
-def published(claimed: EpsilonDelta, dimension: int, horizon: int) -> FitNoise:
+def published(claimed: EpsilonDelta, dimension: int, horizon: int) -> RegressionNoise:
     """The source's: epsilon/3 and delta/3 for H, as much for all fits; both by rho-zCDP, neighbours zeroed out.
 
     A node of H has s = 1/4 sqrt(m / 2 rho) on the diagonal, sqrt(rho) = sqrt(ln(3/delta) + epsilon/3) -
@@ -71,7 +71,7 @@ def published(claimed: EpsilonDelta, dimension: int, horizon: int) -> FitNoise:
     each = claimed.epsilon / (3.0 * FITS)
     steps = steps_for(each)
     widest = 1.5 * math.log(4.0 / claimed.delta) * math.log(4.0 * horizon / ZETA) ** 2 / (4.0 * claimed.epsilon)
-    return FitNoise(
+    return RegressionNoise(
         stream=CovarianceStream(
             strategy=Tree(levels),
             steps=steps_of(horizon),
@@ -93,7 +93,7 @@ def _root_rho(epsilon: float, delta: float) -> float:
     return math.sqrt(deep + epsilon) - math.sqrt(deep)
 
 
-def tight(claimed: EpsilonDelta, dimension: int, horizon: int, adjacency: Adjacency) -> FitNoise:
+def tight(claimed: EpsilonDelta, dimension: int, horizon: int, adjacency: Adjacency) -> RegressionNoise:
     """The least noise that proves the claim, H in a Toeplitz factorization; lambda twice a bound on H's noise.
 
     The norm of a symmetric Gaussian matrix: see `shariff-sheffet`.
@@ -105,7 +105,7 @@ def tight(claimed: EpsilonDelta, dimension: int, horizon: int, adjacency: Adjace
     moved = sensitivity.of_gradients(1.0, 2.0, adjacency)[0] / (mu * math.sqrt(1.0 - _STREAM_SHARE))
     reach = noise * strategy.row_norm(steps) * math.sqrt(2.0)
     spread = SMALL * reach * (math.sqrt(dimension) + math.sqrt(math.log(4.0 * horizon**2)))
-    return FitNoise(
+    return RegressionNoise(
         stream=CovarianceStream(strategy=strategy, steps=steps, dimension=dimension, noise=noise, layout=FROBENIUS),
         sums=GaussianSums(rounds=FITS * fit_steps, noise=moved * math.sqrt(FITS * fit_steps)),
         steps=fit_steps,
@@ -116,7 +116,7 @@ def tight(claimed: EpsilonDelta, dimension: int, horizon: int, adjacency: Adjace
 class ShuffleGlm(Stretched):
     """Both sides in one trial."""
 
-    def __init__(self, frame: Frame, rng: np.random.Generator, *, noise: FitNoise) -> None:
+    def __init__(self, frame: Frame, rng: np.random.Generator, *, noise: RegressionNoise) -> None:
         super().__init__()
         self._frame, self._noise, self._fits = frame, noise, 0
         self._rows = Rows(frame.dimension)  # sensitive
@@ -145,7 +145,7 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     """The policy for a frame."""
     checks.one_of(CALIBRATIONS, calibration=asked.calibration)
     if not asked.drawn:
-        noise = FitNoise(stream=None, sums=None, steps=100, ridge=least_ridge(frame.dimension, frame.horizon))
+        noise = RegressionNoise(stream=None, sums=None, steps=100, ridge=least_ridge(frame.dimension, frame.horizon))
     elif asked.calibration == "published":
         noise = published(asked.claimed, frame.dimension, frame.horizon)
     else:
