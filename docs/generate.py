@@ -85,6 +85,8 @@ def commands() -> dict[str, list[str]]:
     group = typer.main.get_command(app)
     listed: dict[str, list[str]] = {"hushprice": []}
     for name, command in sorted(getattr(group, "commands", {}).items()):
+        if command.hidden:  # another name of a command that is listed
+            continue
         listed[f"hushprice {name}"] = [name]
         listed.update({f"hushprice {name} {verb}": [name, verb] for verb in sorted(getattr(command, "commands", {}))})
     return listed

@@ -17,6 +17,7 @@ GROUP: Any = typer.main.get_command(app)
 COMMANDS: dict[str, Any] = {
     name: command
     for verb, group in GROUP.commands.items()
+    if not group.hidden
     for name, command in {
         verb: group,
         **{f"{verb} {each}": sub for each, sub in getattr(group, "commands", {}).items()},
@@ -53,5 +54,5 @@ def test_every_option_of_every_command_is_documented(page, command):
 
 def test_the_readme_names_every_command():
     readme = (DOCS.parent / "README.md").read_text()
-    for command in GROUP.commands:
+    for command in (name for name, each in GROUP.commands.items() if not each.hidden):
         assert f"hushprice {command}" in readme

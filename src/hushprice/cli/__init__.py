@@ -23,7 +23,7 @@ from hushprice.cli.reproduce import reproduce
 from hushprice.cli.schema import schema
 from hushprice.cli.serve import serve
 from hushprice.cli.simulate import simulate
-from hushprice.cli.store import store
+from hushprice.cli.store import backup, restore, store
 from hushprice.cli.sweep import sweep
 from hushprice.cli.theory import theory
 from hushprice.cli.trail import trail
@@ -54,6 +54,8 @@ app.command()(aggregator)
 app.command(name="compile")(compile_code)
 app.command()(trail)
 app.command()(check)
+app.command(hidden=True)(backup)  # as in `hushprice store`, whose help names them
+app.command(hidden=True)(restore)
 app.add_typer(keys, name="keys")
 app.add_typer(store, name="store")
 

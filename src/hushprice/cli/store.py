@@ -9,7 +9,7 @@ import typer
 
 from hushprice.cli.serve import Config, Store
 
-_HELP = """Check, back up and restore the service's store.
+_HELP = """Check, back up and restore the service's store; `hushprice check`, `backup` and `restore` do the same.
 
 Examples:
 

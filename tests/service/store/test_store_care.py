@@ -278,8 +278,9 @@ def test_the_verbs_from_the_command_line(call: Callable[..., tuple[int, str]], t
     sold("shop.db")
     assert call("check", "--store", "shop.db") == (0, "all is well\n")
     assert call("store", "backup", "copy.db", "--store", "shop.db") == (0, "wrote copy.db\n")
+    assert call("backup", "other.db", "--store", "shop.db") == (0, "wrote other.db\n")
     used(settings)
-    code, said = call("store", "restore", "copy.db", "--store", "shop.db")
+    code, said = call("restore", "copy.db", "--store", "shop.db")
     assert (code, "say --replace" in said) == (2, True)
     assert call("store", "restore", "copy.db", "--store", "shop.db", "--replace")[0] == 0
     code, said = call("store", "check", "--store", "shop.db")
