@@ -15,13 +15,14 @@ from hushprice.service.shared.tariff import Charged, Tariff
 class CautiousPrices:
     """Of one product, by its last release and its rules."""
 
-    __slots__ = ("_both", "_charged", "_holdout", "_read", "_side", "_tariff")
+    __slots__ = ("_both", "_charged", "_holdout", "_last", "_read", "_side", "_tariff")
 
     def __init__(self, product: Product, policy: CautiousPolicy, quoter: CautiousQuoter, tariff: Tariff) -> None:
         self._read = struct.Struct(f"<{quoter.model.contexts}d").unpack
         self._both = quoter.customer_prices.both
         self._tariff, self._charged = tariff, till_of(product, policy, tariff).charged
         self._holdout, self._side = product.holdout, 0.5 * (1.0 - product.holdout)
+        self._last: tuple[tuple[float, float] | None, int, int] = (None, 0, 0)
 
     def charged(self, relative: float) -> Charged:
         """What is charged where the policy asks for this relative price."""
@@ -33,8 +34,12 @@ class CautiousPrices:
 
     def offer(self, context: bytes, uniform: float, *, holdout: bool) -> tuple[Charged, float]:
         """A customer's price, and how likely it was: see `PricedProduct.offer`."""
-        dearer, cheaper = self._both(self._read(context))
-        low, high, reference = self._charged(cheaper), self._charged(dearer), self._tariff.reference_units
+        both = self._both(self._read(context))
+        known, low, high = self._last
+        if both is not known:  # where all customers have the same two prices, they are the same object
+            low, high = self._charged(both[1]), self._charged(both[0])
+            self._last = (both, low, high)
+        reference = self._tariff.reference_units
         price = reference if holdout else high if uniform > 0.5 else low
         likely = self._side * ((price == low) + (price == high))
         return self._tariff.as_charged(price), self._holdout + likely if price == reference else likely
