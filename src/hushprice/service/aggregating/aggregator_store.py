@@ -43,6 +43,7 @@ _SCHEMA = (
         name TEXT PRIMARY KEY, product TEXT NOT NULL, choice INTEGER NOT NULL, agreed TEXT, words TEXT)
         WITHOUT ROWID""",
 )
+_NAMED = "CREATE TEMP TABLE named (quote BLOB PRIMARY KEY) WITHOUT ROWID"  # by the batch at hand
 _DROP = """UPDATE share SET words = NULL, held = 0, batch = ifnull(batch, '') WHERE product = ? AND words IS NOT NULL"""
 _log = logging.getLogger("hushprice.service")
 
@@ -118,8 +119,7 @@ class AggregatorStore:
                 connection.execute(
                     "INSERT INTO batch (name, product, choice) VALUES (?, ?, ?)", (name, batch.product, batch.choice)
                 )
-                for quote in ids_of(batch.quotes):
-                    self._enter(batch, name, quote)
+                self._enter(batch, name)
             rows = connection.execute("SELECT quote FROM share WHERE batch = ? AND held", (name,))
             held = {quote for (quote,) in rows}
         return "".join(quote.hex() for quote in ids_of(batch.quotes) if quote in held)
@@ -156,19 +156,21 @@ class AggregatorStore:
             adding.receive(quote.hex(), shares.read(here[quote]))
         return shares.written(adding.publish(choice, adding.received))
 
-    def _enter(self, batch: BatchOver, name: str, quote: bytes) -> None:
-        """Put a report into the batch that is over, if it is here, is in no other and was made for this choice."""
-        found = self._row("SELECT choice, batch FROM share WHERE product = ? AND quote = ?", batch.product, quote)
-        if found is None:
-            row = (batch.product, quote, name)
-            self._connection.execute("INSERT INTO share (product, quote, batch) VALUES (?, ?, ?)", row)
-        elif found[1] is None:
-            fits = found[0] == batch.choice
-            self._connection.execute(
-                "UPDATE share SET batch = ?, held = ?, words = iif(?, words, NULL) WHERE product = ? AND quote = ?",
-                (name, fits, fits, batch.product, quote),
-            )
-            self._connection.execute("UPDATE product SET waiting = waiting - 1 WHERE name = ?", (batch.product,))
+    def _enter(self, batch: BatchOver, name: str) -> None:
+        """Put into the batch that is over each of its reports that is here, is in no other and is of its choice."""
+        connection = self._connection
+        connection.execute("DELETE FROM named")
+        connection.executemany("INSERT OR IGNORE INTO named VALUES (?)", ((each,) for each in ids_of(batch.quotes)))
+        entered = connection.execute(
+            """UPDATE share SET batch = ?1, held = choice = ?2, words = iif(choice = ?2, words, NULL)
+            WHERE product = ?3 AND batch IS NULL AND quote IN (SELECT quote FROM named)""",
+            (name, batch.choice, batch.product),
+        ).rowcount
+        connection.execute("UPDATE product SET waiting = waiting - ? WHERE name = ?", (entered, batch.product))
+        connection.execute(
+            "INSERT OR IGNORE INTO share (product, quote, batch) SELECT ?, quote, ? FROM named", (batch.product, name)
+        )
+        connection.execute("DELETE FROM named")
 
     def _check_room(self, batch: BatchOver) -> None:
         """Refuse a batch that would take more room than a horizon's: anybody can name quotes that there are not."""
@@ -205,7 +207,7 @@ class AggregatorStore:
             if application not in (0, _APPLICATION):
                 raise InvalidInput("store: it is a database of another program")
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            for statement in _SCHEMA:
+            for statement in (*_SCHEMA, _NAMED):
                 connection.execute(statement)
             if connection.execute("SELECT 1 FROM identity").fetchone() is None:
                 connection.execute("INSERT INTO identity VALUES (?)", (secrets.token_hex(16),))
