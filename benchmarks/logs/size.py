@@ -2,10 +2,10 @@
 
     python benchmarks/logs/size.py --rows 1e7
 
-Writes visits as partitioned Parquet to a temporary folder, then reads them, each time in a process of its own: the same
-columns by Polars alone, chunk by chunk ("alone") and by its streaming engine ("collected"), and by `open_log` in a
-product's numbers, with an exact sum, without and with digests of customers' keys. Wall time is what one waits for;
-processor time is all cores' work, and is what to compare on a busy machine.
+Writes visits as partitioned Parquet to a temporary folder, or takes those that are in `--folder`, then reads them, each
+time in a process of its own: the same columns by Polars alone, chunk by chunk ("alone") and by its streaming engine
+("collected"), and by `open_log` in a product's numbers, with an exact sum, without and with digests of customers' keys.
+Wall time is what one waits for; processor time is all cores' work, and is what to compare on a busy machine.
 """
 
 from __future__ import annotations
@@ -94,13 +94,16 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--rows", type=lambda text: int(float(text)), default=1_000_000)
     options.add_argument("--repeat", type=int, default=3)
+    options.add_argument("--folder", help="with the visits that another run would have written")
     options.add_argument("--read", nargs=2, metavar=("FOLDER", "HOW"), help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.read is not None:
         print(json.dumps(read(Path(given.read[0]), given.read[1])))
         return
-    with tempfile.TemporaryDirectory(prefix="hushprice-size-") as name:
-        write(Path(name), given.rows)
+    with tempfile.TemporaryDirectory(prefix="hushprice-size-") as empty:
+        name = given.folder or empty
+        if given.folder is None:
+            write(Path(name), given.rows)
         size = sum(each.stat().st_size for each in Path(name).iterdir()) / 1e6
         print(f"{given.rows:,} rows, {size:,.0f} MB of Parquet, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
         best: dict[str, dict[str, float]] = {}

@@ -9,7 +9,9 @@ import pytest
 from scipy.special import expit
 from tests.logs import tables
 from tests.logs.drawn_logs import PRODUCT, SHOP, TRUE, currency, drawn, fit_of, log_of
+from tests.logs.test_odd_logs import Parts
 
+from hushprice.errors import InvalidInput
 from hushprice.logs.calibration import Cells, names_of
 from hushprice.logs.model_check import check_model
 from hushprice.logs.reading import LogReader
@@ -90,6 +92,8 @@ def test_a_log_with_too_few_rows_cannot_tell() -> None:
     found = check_model(log_of(drawn(12, np.random.default_rng(37))), PRODUCT, fit_of())
     assert found.bins == ()
     assert found.verdict.startswith("This log cannot tell")
+    with pytest.raises(InvalidInput, match="the log has no row"):
+        check_model(Parts(), PRODUCT, fit_of())
 
 
 def test_attributes_are_called_by_the_schemas_names() -> None:

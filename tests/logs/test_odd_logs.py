@@ -28,6 +28,8 @@ from hushprice.logs.stored_parts import write_private
 from hushprice.noise import Tape
 from hushprice.product import Product
 
+PLAIN = Product(floor=20.0, ceiling=30.0, reference_price=25.0, conversion=0.3)
+
 
 class Parts:
     """A log of so many parts, with customers or without."""
@@ -184,6 +186,29 @@ def test_bytes_that_are_no_table_are_refused(tmp_path: Path) -> None:
     (tmp_path / "log.parquet").write_bytes(b"no table at all")
     with pytest.raises(InvalidInput, match="cannot be read: "):
         open_log(tmp_path / "log.parquet", product=PRODUCT)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"price,bought,price\n25,1,24\n", r"log '.*odd\.csv' has two columns 'price'"),
+        (b"price,bought\n25,1\n25,1,3\n", r"log 'odd\.csv': row 2 has 3 fields, the header 2"),
+        (b"price,bought\n25,\xe9\n", r"log 'odd\.csv': row 1 is not UTF-8"),
+        (b"", r"log '.*odd\.csv' cannot be read: empty CSV"),
+        (b'price,bought\n25,"' + b"1" * 200_000 + b"\n25,\xe9\n", r"log '.*odd\.csv' cannot be read: "),
+    ],
+)
+def test_a_csv_file_that_cannot_be_read_says_which_row_is_odd(tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "odd.csv").write_bytes(content)
+    with pytest.raises(InvalidInput, match=words) as problem:
+        fit(tmp_path / "odd.csv", product=PLAIN, epsilon=1.0)
+    assert "\n" not in str(problem.value)
+
+
+def test_a_log_of_hardly_any_rows_is_not_fitted(tmp_path: Path) -> None:
+    (tmp_path / "short.csv").write_text("price,bought\n")
+    with pytest.raises(InvalidInput, match="the log must have at least 10 rows, got 0"):
+        fit(tmp_path / "short.csv", product=PLAIN, epsilon=1.0)
 
 
 def test_a_file_that_is_gone_is_one_line(tmp_path: Path) -> None:

@@ -24,7 +24,10 @@ def _unheld(owner: Any) -> Bug:
 
 description_not_held = _unheld(description)
 instruments_not_held = _unheld(score_plan)
-description_change_halved = changed(whole_sums, "described", lambda real: lambda x, z: 2.0 * real(x, z))
+description_change_halved = changed(whole_sums, "described", lambda real: lambda *given: 2.0 * real(*given))
+second_description_grows = changed(
+    whole_sums, "described", lambda real: lambda x, z, plan: real(x, z, plan) * (1.0 if plan is None else 1.5)
+)
 score_not_divided = changed(
     ScorePlan, "contributions", lambda real: lambda self, *rows: real(self, *rows) * (1.0 + self.largest)
 )

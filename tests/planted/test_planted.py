@@ -420,6 +420,9 @@ PLANTED = [
     Planted(
         "fit: description change halved", fit_bugs.description_change_halved, fit_checks.fits_keep_to_what_is_charged
     ),
+    Planted(
+        "fit: second description grows", fit_bugs.second_description_grows, fit_checks.fits_keep_to_what_is_charged
+    ),
     Planted("fit: score not divided", fit_bugs.score_not_divided, fit_checks.fits_keep_to_what_is_charged),
     Planted(
         "fit: a customer's rows summed", fit_bugs.rows_summed_not_averaged, fit_checks.fits_keep_to_what_is_charged

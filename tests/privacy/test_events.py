@@ -70,7 +70,7 @@ EVENTS: list[Event] = [
         for batches in (BATCHES, MOMENTS, LAPLACE, COUNTS, SUMS)
         for live in (False, True)
     ),
-    LogFit(descriptions=17, scores=6, description_noise=9.0, score_noise=(8.0, 6.0), rows=3),
+    LogFit(descriptions=17, scores=6, description_noise=(9.0, 7.0), score_noise=(8.0, 6.0), rows=3),
     EarlierFit(fit="0" * 64, epsilon=1.0, delta=1e-6),
     LaplaceSums(levels=3, scale=2.0),
     BitReports(keep=0.75),

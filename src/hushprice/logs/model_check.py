@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import gammaincc
 
 from hushprice import checks
+from hushprice.errors import InvalidInput
 from hushprice.logs.buckets import BucketSums, buckets_of
 from hushprice.logs.calibration import BINS, CELLS, Bin, Cells, Segment, names_of
 from hushprice.logs.evaluation import EXACT
@@ -63,6 +64,8 @@ def check_model(log: Log, product: Product, fit: PricePolicy, *, progress: Progr
         sums.add(buckets_of(rows), _numbers(cells, rows, residual=True))
     by_cell = sums.sums.reshape(len(sums.sums), cells.count, 3)
     totals = by_cell.sum(axis=0).T
+    if not totals[0].any():
+        raise InvalidInput("the log has no row")
     apart = by_cell[:, :, 2] - by_cell[:, :, 0] * (totals[2] / np.maximum(totals[0], 1.0))
     found = _CellSums(totals, np.asarray((apart * apart).sum(axis=0)), _FEWEST)
     return _answer(cells, product, found, richer_test(fit.model, reader), label=EXACT)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hushprice.errors import InvalidInput, first_line
+from hushprice.logs.csv_rows import check_header, explained
 
 if TYPE_CHECKING:
     import polars
@@ -139,8 +140,9 @@ class CsvSource:
     _counts: dict[int, int] = field(init=False, default_factory=dict)  # rows of a file, once somebody asked
 
     def __post_init__(self) -> None:
-        with readable(self.name):
+        with explained(self.files[0]), readable(self.name):
             self.types = dict(self._scan(self.files[0]).collect_schema())
+            check_header(self.files[0], self.name)
 
     @property
     def partitions(self) -> int:
@@ -156,15 +158,16 @@ class CsvSource:
 
     def chunks(self, partition: int, columns: Sequence[str]) -> Iterator[Chunk]:
         first = sum(self._count(before) for before in range(partition))
-        for frame in _batches(self._scan(self.files[partition]).select(columns), self.name):
-            yield Chunk(first, frame)
-            first += frame.height
+        with explained(self.files[partition]):
+            for frame in _batches(self._scan(self.files[partition]).select(columns), self.name):
+                yield Chunk(first, frame)
+                first += frame.height
 
     def _count(self, at: int) -> int:
         import polars
 
         if at not in self._counts:
-            with readable(self.name):
+            with explained(self.files[at]), readable(self.name):
                 self._counts[at] = int(self._scan(self.files[at]).select(polars.len()).collect().item())
         return self._counts[at]
 

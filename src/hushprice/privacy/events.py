@@ -180,30 +180,36 @@ class RowCounts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogFit:
-    """A fit of a log (logs/fit): a description of all its rows, then as many scores as `score_noise` has entries.
+    """A fit of a log (logs/fit): as many descriptions of all its rows as `description_noise` has entries, then scores.
 
     A unit is a row, or, where `rows` is above 1, a customer with at most so many rows, who adds the mean of what the
     rows would add. Each sum is divided by what one unit can move it by, so that no unit moves it by more than 1; it has
-    `descriptions` or `scores` numbers. Noise has the deviation given there. What a score is made of is settled by the
+    `descriptions` or `scores` numbers. Noise has the deviation given there. What a sum is made of is settled by the
     releases before it. `live` noise is on the grids that `grid_of` gives.
     """
 
     descriptions: int
     scores: int
-    description_noise: float
+    description_noise: tuple[float, ...]
     score_noise: tuple[float, ...]
     rows: int = 1
     live: bool = False
 
     def __post_init__(self) -> None:
         checks.whole(1, descriptions=self.descriptions, scores=self.scores, rows=self.rows)
-        checks.positive(description_noise=self.description_noise)
-        for noise in self.score_noise:
-            checks.positive(score_noise=noise)
-        if not self.score_noise:
-            raise InvalidInput("score_noise must have an entry a score, got none")
+        for name in ("description_noise", "score_noise"):
+            if not getattr(self, name):
+                raise InvalidInput(f"{name} must have an entry a release, got none")
+            for noise in getattr(self, name):
+                checks.positive(**{name: noise})
         if not isinstance(self.live, bool):
             raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
+
+    @property
+    def releases(self) -> tuple[tuple[int, float], ...]:
+        """Of each release in turn: how many numbers, and the deviation of their noise."""
+        described = ((self.descriptions, noise) for noise in self.description_noise)
+        return (*described, *((self.scores, noise) for noise in self.score_noise))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

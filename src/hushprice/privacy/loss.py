@@ -252,15 +252,13 @@ def _of_log_fit(event: LogFit, count: int) -> Loss:
     Live, every number of every row is cut to 2^-40, and each sum rounded to the noise's grid.
     """
     total = 0.0
-    for noise, numbers in [(event.description_noise, event.descriptions)] + [
-        (noise, event.scores) for noise in event.score_noise
-    ]:
+    for numbers, noise in event.releases:
         moved = 1.0 + _ROUNDING
         if event.live:
             moved += (2.0 * grid_of(noise) + _CUT * event.rows) * math.sqrt(numbers)
         total += _square(moved / noise)
-    numbers = event.descriptions + event.scores * len(event.score_noise)
-    return Loss(mu_squared=count * total, coordinates=count * numbers if event.live else 0)
+    drawn = sum(numbers for numbers, _ in event.releases) if event.live else 0
+    return Loss(mu_squared=count * total, coordinates=count * drawn)
 
 
 def _of_fit(event: EarlierFit, count: int) -> Loss:

@@ -15,11 +15,11 @@ from tests.logs.fit.fit_logs import PRODUCT, THETA, ArrayLog, drawn, noise_of, s
 from hushprice.errors import InvalidInput
 from hushprice.logs.fit import description
 from hushprice.logs.fit.description import Moments
-from hushprice.logs.fit.fit_noise import DESCRIPTION_SHARE, SCORE_SHARES
+from hushprice.logs.fit.fit_noise import DESCRIPTION_SHARES, SCORE_SHARES
 from hushprice.logs.fit.likeness import likeness_of
 from hushprice.logs.fit.passes_of_fit import FitState
 from hushprice.logs.fit.score_plan import ScorePlan, plan_score, poured
-from hushprice.logs.fit.whole_sums import Adding
+from hushprice.logs.fit.whole_sums import Adding, published
 from hushprice.logs.passes import run_pass
 from hushprice.logs.rows import LogRows
 from hushprice.noise import Tape
@@ -42,7 +42,14 @@ def plans_of(product: Product, seed: int = 0) -> list[ScorePlan]:
 
 
 def test_shares_of_the_budget_are_all_of_it() -> None:
-    assert math.isclose(DESCRIPTION_SHARE + sum(SCORE_SHARES), 1.0)
+    assert math.isclose(sum(DESCRIPTION_SHARES) + sum(SCORE_SHARES), 1.0)
+
+
+def again(k: int, radius: float) -> description.DescriptionPlan:
+    """A second description by a first that found nearly nothing to vary."""
+    random = np.random.default_rng(k)
+    triangle = np.tril(random.normal(size=(k + 1, k + 1))) + 4.0 * np.eye(k + 1)
+    return description.DescriptionPlan(random.uniform(-1.0, 1.0, k + 1), triangle, radius)
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 5, 12, 32])
@@ -50,11 +57,12 @@ def test_two_descriptions_differ_by_at_most_one_and_one_is_no_longer_than_that(k
     random = np.random.default_rng(k)
     count = 60
     x, z = random.choice([-1.0, 1.0, 0.3], (count, k)), random.uniform(-1.0, 1.0, count)
-    rows = description.described(x, z)
-    assert rows.shape == (count, entries(k)[0])
-    between = np.linalg.norm(rows[:, None, :] - rows[None, :, :], axis=2)
-    assert between.max() <= 1.0 + 1e-12
-    assert np.linalg.norm(rows, axis=1).max() <= 1.0 + 1e-12
+    for plan in (None, again(k, 0.5), again(k, 3.0)):
+        rows = description.described(x, z, plan)
+        assert rows.shape == (count, entries(k)[0])
+        between = np.linalg.norm(rows[:, None, :] - rows[None, :, :], axis=2)
+        assert between.max() <= 1.0 + 1e-12
+        assert np.linalg.norm(rows, axis=1).max() <= 1.0 + 1e-12
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8])
@@ -68,8 +76,8 @@ def test_the_largest_change_of_a_description_is_what_a_search_finds(size: int) -
 
     best = min(minimize(apart, random.normal(size=2 * size) * radius, method="Nelder-Mead").fun for _ in range(12))
     found = math.sqrt(-best)
-    assert found <= description.largest_change(size) * (1.0 + 1e-9)
-    assert found >= 0.98 * description.largest_change(size)
+    assert found <= description.largest_change(radius) * (1.0 + 1e-9)
+    assert found >= 0.98 * description.largest_change(radius)
 
 
 @pytest.mark.parametrize(("k", "conversion"), list(itertools.product([0, 1, 3], [0.02, 0.4, 0.9])))
@@ -102,7 +110,7 @@ def test_a_belief_beyond_all_floats_keeps_to_the_bounds() -> None:
 
 def test_what_a_row_adds_it_adds_alone_bit_for_bit() -> None:
     log = drawn(37, 3)
-    for plan in (None, *plans_of(PRODUCT)):
+    for plan in (None, again(2, 1.5), *plans_of(PRODUCT)):
         adding = Adding(1, plan)
         (block,) = log.blocks(0)
         alone = [adding(LogRows(*(part[i : i + 1] for part in block[:3]), None, None, i)) for i in range(37)]
@@ -112,7 +120,12 @@ def test_what_a_row_adds_it_adds_alone_bit_for_bit() -> None:
 def test_sums_do_not_depend_on_the_pieces_a_log_comes_in() -> None:
     whole, plan = drawn(1000, 5), plans_of(PRODUCT)[-1]
     cut = drawn(1000, 5, ends=(1, 300, 301, 777))
-    for adding, size in ((Adding(1), entries(2)[0]), (Adding(1, plan), entries(2)[1])):
+    (of_description, of_score) = entries(2)
+    for adding, size in (
+        (Adding(1), of_description),
+        (Adding(1, again(2, 1.5)), of_description),
+        (Adding(1, plan), of_score),
+    ):
         assert run_pass(whole, adding, size) == run_pass(cut, adding, size)
 
 
@@ -176,28 +189,58 @@ def test_length_is_poured_where_the_least_variance_is_left() -> None:
     assert all(left(shares) <= left(random.dirichlet(np.ones(4))) + 1e-9 for _ in range(500))
 
 
-def test_a_description_without_noise_is_read_back() -> None:
+def test_descriptions_without_noise_are_read_back() -> None:
     log = drawn(20_000, 2)
-    total = run_pass(log, Adding(1), entries(2)[0])
-    released = np.array([math.ldexp(value, -40) for value in total])
-    found = description.read_description(released, 2, 1e-9)
     v = np.column_stack([log.contexts, log.prices])
+
+    def released(plan: description.DescriptionPlan | None) -> FloatArray:
+        return np.array([math.ldexp(value, -40) for value in run_pass(log, Adding(1, plan), entries(2)[0])])
+
+    first = description.read_first(released(None), 2, 1e-9)
     held = v * np.minimum(1.0, description.RADIUS * math.sqrt(3) / np.linalg.norm(v, axis=1))[:, None]
-    assert found.units == pytest.approx(20_000, rel=1e-6)
-    np.testing.assert_allclose(found.mean, held.mean(axis=0), atol=1e-6)
-    np.testing.assert_allclose(found.covariance, np.cov(held.T, bias=True), atol=1e-4)
+    assert first.units == pytest.approx(20_000, rel=1e-6)
+    np.testing.assert_allclose(first.mean, held.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(first.covariance, np.cov(held.T, bias=True), atol=1e-4)
+    doubted = first._replace(error=0.05)  # of another log, say
+    plan = description.plan_description(doubted, 1e-9)
+    second = description.read_again(released(plan), doubted, plan, 1e-9)
+    np.testing.assert_allclose(second.mean, v.mean(axis=0), atol=1e-3)
+    np.testing.assert_allclose(second.covariance, np.cov(v.T, bias=True), atol=1e-3)
 
 
-def test_a_description_that_is_noise_alone_still_gives_a_population() -> None:
+def test_a_second_description_sees_what_a_first_one_cannot() -> None:
+    """Two attributes that hardly vary and price that moves with one: the covariance, over 20 draws of the noise."""
+    random = np.random.default_rng(0)
+    x = random.normal(0.0, 0.2, (3000, 2))
+    z = np.clip(x[:, 0] + random.normal(0.0, 0.1, 3000), -1.0, 1.0)
+    log, v = ArrayLog(x, z, np.zeros(3000)), np.column_stack([x, z])
+    narrow = np.array([1.0, 0.0, -1.0])
+    wrong = []
     for seed in range(20):
-        noise = 1e7
-        released = noise * Tape(seed, 0).normals(0, 0, entries(2)[0])
-        found = description.read_description(released, 2, noise)
+        noise = Tape(seed, 0)
+        state = FitState(PRODUCT, noise_of(1.0), 3000)
+        for number in range(2):
+            plan = state.next_plan()
+            total = run_pass(log, Adding(1, plan), state.next_size())
+            state.take(published(total, state.next_noise(), noise, number), plan)
+            assert state.moments is not None
+            said = narrow @ state.moments.covariance @ narrow
+            wrong.append(math.log(said / (narrow @ np.cov(v.T) @ narrow)))
+    first, second = np.abs(np.array(wrong)).reshape(20, 2).mean(axis=0)
+    assert second < 0.5 * first
+
+
+def test_descriptions_that_are_noise_alone_still_give_a_population() -> None:
+    for seed in range(20):
+        noise, tape = 1e7, Tape(seed, 0)
+        first = description.read_first(noise * tape.normals(0, 0, entries(2)[0]), 2, noise)
+        plan = description.plan_description(first, noise)
+        found = description.read_again(noise * tape.normals(0, 1, entries(2)[0]), first, plan, noise)
         assert found.units >= 10.0
         assert np.linalg.eigvalsh(found.covariance).min() > 0.0
 
 
 def test_a_state_says_how_far_it_is() -> None:
     state = FitState(PRODUCT, noise_of(1.0))
-    assert (state.done, state.passes) == (0, 5)
-    assert state_of(drawn(500), 1.0).done == 5
+    assert (state.done, state.passes) == (0, 6)
+    assert state_of(drawn(500), 1.0).done == 6

@@ -6,8 +6,9 @@ Score i published S_i = sum of q psi (y - f(theta_i)) + noise. Its expectation u
 
 and the belief is the minimum of (S - E)' V^-1 (S - E) and the first belief, by Gauss-Newton steps, S and E all scores
 in one. The scores are of the same rows, so V holds their sampling covariances; on its diagonal are noise, and a share
-of what the likeness may get wrong, which is small for scores taken near theta. How far attributes matter, and
-how far the shop may be wrong, are scaled to what makes the releases most likely (empirical Bayes).
+of what the likeness may get wrong, which is small for scores taken near theta. How far attributes matter, and how far
+the shop may be wrong, is not known: the belief is the mean over a range of scales, each weighed by how likely it makes
+the releases, and its covariance counts that they differ.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from hushprice.logs.fit.likeness import Likeness
 from hushprice.logs.fit.score_plan import ScorePlan
@@ -28,7 +29,7 @@ from hushprice.types import FloatArray
 MISFIT = 0.1  # of what a row of the likeness adds to a score's expectation: how far off the likeness may be
 _SCALES = (0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 _WORD = (1.0, 2.0, 4.0)  # a shop whose word on level and response the log contradicts is believed less
-_DOUBTFUL = 0.25  # log-likelihood that a scale must gain for each squared doubling
+_DOUBTFUL = 0.25  # log-likelihood that a scale is worth less for each squared doubling
 _STEPS = 15
 _LONGEST = 2.0  # of a step, in deviations of the first belief
 _SETTLED = 0.005
@@ -61,7 +62,7 @@ def estimated(
     rows, known = np.hstack(weighted), np.hstack(before)
     released = np.concatenate([each.score[kept] for each, kept in zip(scores, used, strict=True)])
     noise = np.concatenate([np.full(kept.size, each.noise**2) for each, kept in zip(scores, used, strict=True)])
-    total = np.diag(deviations**-2)
+    covariance = np.diag(deviations**2)
     for _ in range(_STEPS):
         demand = expit(likeness.log_odds(model, theta))
         added = rows * (demand[:, None] - known)
@@ -71,19 +72,17 @@ def estimated(
         variance = curved.T @ rows + np.diag(noise + MISFIT * MISFIT * doubt + 1e-9)
         solved = np.linalg.solve(variance, jacobian)
         curvature, pull = solved.T @ jacobian, solved.T @ (released - share * added.sum(axis=0))
-        prior = np.diag(_likeliest(deviations, curvature, curvature @ theta + pull) ** -2)
-        total = curvature + prior
-        step = np.linalg.solve(total, pull - prior @ theta)
+        mean, covariance = _averaged(deviations, curvature, curvature @ theta + pull)
+        step = mean - theta
         length = math.sqrt(float((step / deviations) @ (step / deviations)))
         theta = theta + step * min(1.0, _LONGEST / max(length, 1e-12))
         if length < _SETTLED:
             break
-    covariance = np.linalg.inv(total)
     return Belief(theta, 0.5 * (covariance + covariance.T))
 
 
-def _likeliest(deviations: FloatArray, curvature: FloatArray, pull: FloatArray) -> FloatArray:
-    """The first belief's deviations: those of the shop's word, attributes, and attributes times price, scaled."""
+def _averaged(deviations: FloatArray, curvature: FloatArray, pull: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and covariance over first beliefs: deviations of the shop's word, attributes, these times price, scaled."""
     half = deviations.size // 2
     scales = _SCALES if half > 1 else (1.0,)
     chosen = np.array(list(itertools.product(_WORD, scales, scales)))
@@ -91,8 +90,12 @@ def _likeliest(deviations: FloatArray, curvature: FloatArray, pull: FloatArray) 
     tried[:, [0, half]] *= chosen[:, :1]
     tried[:, 1:half] *= chosen[:, 1:2]
     tried[:, half + 1 :] *= chosen[:, 2:]
-    factors = np.linalg.cholesky(curvature + np.eye(deviations.size) * (tried**-2)[:, None, :])
-    fits = np.linalg.solve(factors, np.broadcast_to(pull, tried.shape)[:, :, None])[:, :, 0]
-    lost = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1) + np.log(tried).sum(axis=1)
-    likelihoods = 0.5 * (fits * fits).sum(axis=1) - lost - _DOUBTFUL * (np.log2(chosen) ** 2).sum(axis=1)
-    return np.asarray(tried[int(np.argmax(likelihoods))])
+    total = curvature + np.eye(deviations.size) * (tried**-2)[:, None, :]
+    covariances = np.linalg.inv(total)
+    means = covariances @ pull
+    lost = 0.5 * np.linalg.slogdet(total)[1] + np.log(tried).sum(axis=1)
+    likelihoods = 0.5 * means @ pull - lost - _DOUBTFUL * (np.log2(chosen) ** 2).sum(axis=1)
+    weights = np.exp(likelihoods - logsumexp(likelihoods))
+    mean = weights @ means
+    apart = (means - mean) * np.sqrt(weights)[:, None]
+    return mean, np.tensordot(weights, covariances, 1) + apart.T @ apart

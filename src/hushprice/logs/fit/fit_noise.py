@@ -17,8 +17,8 @@ from hushprice.privacy.loss import loss_of
 from hushprice.privacy.roots import brentq
 
 # Of the mu^2 that a unit may cost; the same whatever the log holds. Chosen on the logs of docs/lab/logs.md.
-DESCRIPTION_SHARE = 0.06
-SCORE_SHARES = (0.14, 0.19, 0.23, 0.38)
+DESCRIPTION_SHARES = (0.04, 0.08)
+SCORE_SHARES = (0.13, 0.18, 0.21, 0.36)
 _MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits never make a sound fit pass its claim
 
 
@@ -55,7 +55,7 @@ def calibrate_fit(claimed: EpsilonDelta, *, contexts: int, rows: int, live: bool
         event = LogFit(
             descriptions=descriptions,
             scores=scores,
-            description_noise=1.0 / (mu * math.sqrt(DESCRIPTION_SHARE)),
+            description_noise=tuple(1.0 / (mu * math.sqrt(share)) for share in DESCRIPTION_SHARES),
             score_noise=tuple(1.0 / (mu * math.sqrt(share)) for share in SCORE_SHARES),
             rows=rows,
             live=live,

@@ -115,7 +115,7 @@ class Fit:
         noise = FitNoise(event=self.event, claimed=self.claimed, adjacency=self.adjacency)
 
         def no_row(*given: object) -> FloatArray:
-            raise InvalidInput(f"releases must be all {1 + len(self.event.score_noise)} of a fit")
+            raise InvalidInput(f"releases must be all {len(self.event.releases)} of a fit")
 
         before = [checks.vector(len(each), releases=each) for each in self.releases]
         return played(product, noise, no_row, known=self.known, before=before)

@@ -1,4 +1,4 @@
-"""The passes of a fit: the description, then one score after the other, each planned by the releases before it."""
+"""The passes of a fit: descriptions, then scores, each planned by the releases before it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hushprice.logs.fit.description import Moments, read_description
+from hushprice.logs.fit.description import DescriptionPlan, Moments, plan_description, read_again, read_first
 from hushprice.logs.fit.fit_estimate import ReleasedScore, estimated
 from hushprice.logs.fit.fit_noise import FitNoise
 from hushprice.logs.fit.likeness import Likeness, likeness_of
@@ -19,6 +19,7 @@ from hushprice.product import Product
 from hushprice.types import FloatArray
 
 WIDER = 1.5  # times policy cautious' first doubt about level and response: a log comes before any price rests on it
+Plan = DescriptionPlan | ScorePlan
 Releaser = Callable[[Adding, int, float, int], FloatArray]  # what is added, how many numbers, noise, number of the pass
 
 
@@ -39,32 +40,34 @@ class FitState:
         self.deviations = first_deviations(product)
         self.belief: Belief = first_belief(self.deviations)
         self.scores: list[ReleasedScore] = []
+        self.described = 0  # descriptions so far
         self.moments: Moments | None = None
         self.likeness: Likeness | None = None
 
     @property
     def done(self) -> int:
         """Passes whose release is in."""
-        return len(self.scores) + (self.moments is not None)
+        return self.described + len(self.scores)
 
     @property
     def passes(self) -> int:
         """Of the whole fit."""
-        return 1 + len(self.noise.event.score_noise)
-
-    def next_noise(self) -> float:
-        """The deviation of the next pass's release."""
-        event = self.noise.event
-        return event.description_noise if self.moments is None else event.score_noise[len(self.scores)]
+        return len(self.noise.event.releases)
 
     def next_size(self) -> int:
         """Numbers in the next pass's release."""
-        return self.noise.event.descriptions if self.moments is None else self.noise.event.scores
+        return self.noise.event.releases[self.done][0]
 
-    def next_plan(self) -> ScorePlan | None:
-        """What the next pass adds up; None: descriptions."""
-        if self.moments is None or self.likeness is None:
+    def next_noise(self) -> float:
+        """The deviation of the next pass's release."""
+        return self.noise.event.releases[self.done][1]
+
+    def next_plan(self) -> Plan | None:
+        """What the next pass adds up; None: descriptions of rows as they are."""
+        if self.moments is None:
             return None
+        if self.likeness is None:
+            return plan_description(self.moments, self.next_noise())
         return plan_score(
             model=self.model,
             moments=self.moments,
@@ -74,11 +77,17 @@ class FitState:
             noise=self.next_noise(),
         )
 
-    def take(self, released: FloatArray, plan: ScorePlan | None) -> None:
+    def take(self, released: FloatArray, plan: Plan | None) -> None:
         """One more release, of the plan that `next_plan` gave."""
-        if plan is None or self.likeness is None:
-            self.moments = read_description(released, self.model.contexts, self.next_noise(), self.known)
-            self.likeness = likeness_of(self.moments)
+        if not isinstance(plan, ScorePlan) or self.likeness is None:
+            noise, contexts = self.next_noise(), self.model.contexts
+            if isinstance(plan, DescriptionPlan) and self.moments is not None:
+                self.moments = read_again(released, self.moments, plan, noise)
+            else:
+                self.moments = read_first(released, contexts, noise, self.known)
+            self.described += 1
+            if self.described == len(self.noise.event.description_noise):
+                self.likeness = likeness_of(self.moments)
             return
         scale = 1.0 + plan.largest
         self.scores.append(ReleasedScore(plan, released * scale, self.next_noise() * scale))

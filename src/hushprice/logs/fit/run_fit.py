@@ -30,6 +30,7 @@ from hushprice.product_file import load_product
 from hushprice.types import FloatArray
 
 ROWS = 64  # of a customer, at most: they add a mean, so more of them cost no noise
+LEAST = 10  # rows, where their number is public: with fewer there is nothing to hide a row among
 _USUAL = 100_000  # T of a delta such as 2/T^2, where the number of rows is not public
 RunPass = Callable[..., list[int]]  # logs.passes.run_pass, or one that runs elsewhere
 Advance = Callable[[int, int], None]  # steps done, steps in all
@@ -72,6 +73,8 @@ def fit(
     kept = bounded(log, most=rows_per_customer)  # type: ignore[arg-type]
     unit = CUSTOMER if isinstance(kept, BoundedLog) else ROW
     rows = rows_per_customer if unit == CUSTOMER else 1
+    if unit == ROW and getattr(log, "rows", LEAST) < LEAST:
+        raise InvalidInput(f"the log must have at least {LEAST} rows, got {getattr(log, 'rows', 0)}")
     # Rows that are skipped keep their place in no sum: then the number of those that are left is not public.
     known = getattr(log, "rows", None) if unit == ROW and getattr(log, "on_bad", REFUSE) == REFUSE else None
     claimed = _claimed(described, epsilon, delta, getattr(log, "rows", _USUAL) if unit == ROW else _USUAL)
@@ -83,7 +86,7 @@ def fit(
         part = None if path is None else Unfinished(path, _asked(log, described, noise, source))
         before = [] if part is None else part.releases
         where = partial(run, executor=executor, workers=workers) if executor != SERIAL else run
-        work = _Work(kept, source, where, progress, 1 + len(noise.event.score_noise))
+        work = _Work(kept, source, where, progress, len(noise.event.releases))
         keep = work.nothing if part is None else part.keep
         state = played(described, noise, work.release, known=known, before=before, keep=keep)
         found = _result(state, described, unit, [*before, *work.made], simulated=source.simulated)

@@ -28,9 +28,10 @@ from hushprice.types import FloatArray
 
 _LARGEST = tuple(2.0 ** (-0.5 * step) for step in range(12))  # L, those that are tried
 _HEAVIEST = (1.0, 1.25, 1.5, 2.0, 4.0)  # c
+_PRICE = 2.0  # how much the price response matters, beside all else together
 # Root of the squared length of own, before it is held, in units of what it is held to: with the first, rows up to twice
 # as long are not held. It grows with the root of noise by sampling: what is held is biased where the model is wrong.
-_WIDTHS = (0.5, 0.9)
+_WIDTHS = (0.5, 1.5)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,8 +118,7 @@ def plan_score(
     plain = ScorePlan(weights=np.zeros(size), largest=1.0, heaviest=1.0, **given)
     turned = _turned(plain)
     doubt = np.diag(turned @ covariance @ turned.T)
-    # The price response matters as much as all else together.
-    matters = np.where(np.arange(size) == k + 1, size - 1.0, 1.0)
+    matters = np.where(np.arange(size) == k + 1, _PRICE * (size - 1.0), 1.0)
     tried = [replace(plain, largest=each, heaviest=most) for each, most in itertools.product(_LARGEST, _HEAVIEST)]
     q, variance = np.stack([each.residual_weights(chances) for each in tried]), chances * (1.0 - chances)
     slopes, spreads = np.mean(q * variance, axis=1), np.mean(q * q * variance, axis=1)

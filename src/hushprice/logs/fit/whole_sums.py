@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushprice.errors import InvalidInput
-from hushprice.logs.fit.description import described
+from hushprice.logs.fit.description import DescriptionPlan, described
 from hushprice.logs.fit.score_plan import ScorePlan
 from hushprice.logs.rows import LogRows
 from hushprice.mechanisms.whole_numbers import UNIT_BITS, round_bits
@@ -29,7 +29,7 @@ class Adding:
     """What one pass adds up of a block of rows; may be sent to another process."""
 
     rows: int  # of a customer, at most; 1 where every row is a unit of its own
-    plan: ScorePlan | None = None  # None: the description
+    plan: DescriptionPlan | ScorePlan | None = None  # None: descriptions of rows as they are
 
     def __call__(self, block: LogRows) -> IntArray:
         """The block's sums, in units of 2^-40."""
@@ -40,7 +40,7 @@ class Adding:
         # What is not a number adds nothing, whatever let it pass; a reader refuses it.
         known = np.isfinite(x).all(axis=1) & np.isfinite(z) & np.isfinite(y)
         x, z, y, weights = x[known], z[known], y[known], weights[known]
-        given = described(x, z) if self.plan is None else self.plan.contributions(x, z, y)
+        given = self.plan.contributions(x, z, y) if isinstance(self.plan, ScorePlan) else described(x, z, self.plan)
         cut = np.trunc(np.ldexp(given * weights[:, None], UNIT_BITS)).astype(np.int64)
         return np.asarray(cut.sum(axis=0))
 

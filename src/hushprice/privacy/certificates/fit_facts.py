@@ -20,10 +20,10 @@ from hushprice.privacy.ledger import Entry
 
 FIT = "fit"  # stands where the name of a policy does
 MOST_CONTEXTS = 32  # of a product
-_MOST_SCORES = 64
+_MOST_RELEASES = 64  # of a kind
 _RELEASERS = {
-    "description": "once: how many units there are and the first two moments of attributes and price, held to a ball, "
-    "with Gaussian noise",
+    "description": "twice, each once: how many units there are and the first two moments of attributes and price, the "
+    "second time in units of the first, held to a ball, with Gaussian noise",
     "guarantee": "(epsilon, delta)-differential privacy: what the fit publishes, about one unit of the log",
     "policy": FIT,
     "score": "of each pass, once: a sum of weighted residuals times instruments of length at most 1, with Gaussian "
@@ -71,7 +71,7 @@ class FitFacts:
                 "contexts": int(self.contexts),
                 "fit": self.fit,
                 "noise": {
-                    "description": float(self.event.description_noise),
+                    "description": [float(each) for each in self.event.description_noise],
                     "score": [float(each) for each in self.event.score_noise],
                 },
                 "rows_per_customer": int(self.event.rows),
@@ -86,8 +86,8 @@ class FitFacts:
 
 
 class _Noise(Struct):
-    description: float
-    score: Annotated[list[float], Meta(min_length=1, max_length=_MOST_SCORES)]
+    description: Annotated[list[float], Meta(min_length=1, max_length=_MOST_RELEASES)]
+    score: Annotated[list[float], Meta(min_length=1, max_length=_MOST_RELEASES)]
 
 
 class _Parameters(Struct):
@@ -113,7 +113,7 @@ def read(certificate: Certificate) -> FitFacts:
         event=LogFit(
             descriptions=descriptions,
             scores=scores,
-            description_noise=parameters.noise.description,
+            description_noise=tuple(parameters.noise.description),
             score_noise=tuple(parameters.noise.score),
             rows=parameters.rows_per_customer,
             live=True,
@@ -135,7 +135,7 @@ def stated(certificate: Certificate) -> dict[str, str]:
 def recomputed(certificate: Certificate) -> list[str]:
     """What writing the certificate a second time has shown, a line each."""
     parameters, result = certificate.content("parameters"), certificate.content("result")
-    passes = 1 + len(parameters["noise"]["score"])
+    passes = len(parameters["noise"]["description"]) + len(parameters["noise"]["score"])
     proven, claimed = result["proven"], result["claimed"]
     return [
         f"sensitivities of a description and a score, neighbours {parameters['adjacency']}, recomputed",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hushprice.logs.fit.fit_noise import FitNoise, calibrate_fit
-from hushprice.logs.fit.passes_of_fit import FitState
+from hushprice.logs.fit.passes_of_fit import FitState, Plan
 from hushprice.logs.fit.score_plan import ScorePlan
 from hushprice.logs.fit.whole_sums import Adding, published
 from hushprice.logs.passes import run_pass
@@ -77,7 +77,7 @@ class AskedNoise(System):
         return [self.drawn] * count
 
 
-def unit_mu(plan: ScorePlan | None, noise: float, size: int, rows: int, logs: tuple[UnitsLog, UnitsLog]) -> float:
+def unit_mu(plan: Plan | None, noise: float, size: int, rows: int, logs: tuple[UnitsLog, UnitsLog]) -> float:
     """How well one pass tells two logs apart, given everything before it."""
     asked, steps = AskedNoise(), AskedNoise(drawn=1)
     totals = [run_pass(log, Adding(rows, plan), size) for log in logs]
@@ -89,17 +89,18 @@ def unit_mu(plan: ScorePlan | None, noise: float, size: int, rows: int, logs: tu
 def audit_fit(
     product: Product, claimed: EpsilonDelta, *, rows: int = 1, pairs: int = 12, seed: int = 0
 ) -> list[Measurement]:
-    """The largest mu of the description, of each score and of all together, over the worst pairs and random ones."""
+    """The largest mu of each description, of each score and of all together, over the worst pairs and random ones."""
     noise = calibrate_fit(claimed, contexts=product.contexts, rows=rows, live=True)
     random = np.random.default_rng(seed)
     company = tuple(_unit(product.contexts, random, rows) for _ in range(COMPANY))
     plans = _plans(product, noise, UnitsLog(company, rows > 1))
-    sizes = [noise.event.descriptions, *(noise.event.scores for _ in plans[1:])]
-    deviations = [noise.event.description_noise, *noise.event.score_noise]
+    sizes, deviations = zip(*noise.event.releases, strict=True)
     found: list[list[float]] = []
     for first, other, steep in _pairs(product.contexts, random, rows, pairs):
         logs = UnitsLog((first, *company), rows > 1), UnitsLog((other, *company), rows > 1)
-        taken = [plan if plan is None or steep is None else replace(plan, theta=steep) for plan in plans]
+        taken = [
+            replace(plan, theta=steep) if isinstance(plan, ScorePlan) and steep is not None else plan for plan in plans
+        ]
         found.append([unit_mu(*each, rows, logs) for each in zip(taken, deviations, sizes, strict=True)])
     loss = loss_of(noise.event, 1, noise.adjacency)
     allowed, seen = dict[str, float](), dict[str, float]()
@@ -124,9 +125,9 @@ def _charged(noise: float, numbers: int, rows: int) -> float:
     return 1e-9 + (2.0 * grid_of(noise) + 2.0**-37 * rows) * math.sqrt(numbers) / noise
 
 
-def _plans(product: Product, noise: FitNoise, log: UnitsLog) -> list[ScorePlan | None]:
+def _plans(product: Product, noise: FitNoise, log: UnitsLog) -> list[Plan | None]:
     """What every pass of a fit of this log, without noise, adds up."""
-    state, plans = FitState(product, noise, _PLANNED), list[ScorePlan | None]()
+    state, plans = FitState(product, noise, _PLANNED), list[Plan | None]()
     for number in range(state.passes):
         plan = state.next_plan()
         plans.append(plan)
