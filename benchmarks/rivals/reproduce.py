@@ -1,6 +1,6 @@
 """Each rival in its own paper's setting: one number or shape, beside what its authors report.
 
-    python benchmarks/rivals/reproduce.py              # all; half an hour of one core
+    python benchmarks/rivals/reproduce.py              # all; an hour of one core
     python benchmarks/rivals/reproduce.py mle-cycle    # one
 
 Results go to benchmarks/rivals/reproduced.json.

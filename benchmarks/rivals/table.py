@@ -1,10 +1,11 @@
 """Every policy in one table: the paper's markets and three shops, on the same customers with the same luck.
 
-    python benchmarks/rivals/table.py              # what is missing in results.json; long if all is
-    python benchmarks/rivals/table.py --page       # put the tables of the last results into docs/lab/rivals.md
+    python benchmarks/rivals/table.py                     # what is missing in results.json; long if all is
+    python benchmarks/rivals/table.py --again cautious    # this policy's cells too, although they are there
+    python benchmarks/rivals/table.py --page              # put the tables into docs/lab/rivals.md
 
-A cell is measured once and kept in benchmarks/rivals/results.json; delete it there to measure it again. Speeds are
-customers a second of CPU time, in the cell d = 2, T = 100,000, epsilon 1.
+A cell is measured once and kept in benchmarks/rivals/results.json. Speeds are customers a second of CPU time, in the
+cell d = 2, T = 100,000, epsilon 1.
 """
 
 from __future__ import annotations
@@ -31,13 +32,9 @@ from hushprice import simulate
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parents[1] / "docs" / "lab" / "rivals.md"
-TRIALS = 4
-HORIZONS = {"markets": (10_000, 100_000, 1_000_000), "shops": (10_000, 100_000, 1_000_000)}
+TRIALS, FEWER = 4, 2  # FEWER: in a shop with a million customers
+HORIZONS = (10_000, 100_000, 1_000_000)
 SLOW = ("ellipsoid", "glm-ucb", "wang-optimism")  # not run with a million customers
-SLOW_IN_SHOPS = (  # there, nine attributes: less than half a million customers a second
-    *(*SLOW, "almost-free", "shuffle-glm", "shariff-sheffet-revenue", "ldp-sgd", "ldp-glm"),
-    *("ucb-glm", "rmlp", "ban-keskin"),
-)
 EPSILONS = (0.2, 1.0, 10.0)
 MARKETS = ("d = 2", "d = 3")
 SHOPS = ("elastic", "classes, 60 % buy", "half buy")
@@ -72,6 +69,7 @@ OPEN: dict[str, tuple[str, dict[str, Any]]] = {
         )
     },
 }
+UNLIKE = ("tang", "tang, published")  # protects less, so it is in no comparison
 MARKETS_ONLY = {"noisy-newton", "paper", "nonprivate", "fixed", "random"}
 SHOPS_ONLY = {"cautious"}
 
@@ -79,18 +77,13 @@ SHOPS_ONLY = {"cautious"}
 def cells() -> list[tuple[str, str, int, float | None]]:
     """Label, place, horizon and epsilon of everything there is to measure, the quick ones first."""
     made: list[tuple[str, str, int, float | None]] = []
-    for horizon in HORIZONS["markets"]:
+    for horizon in HORIZONS:
         for places in (MARKETS, SHOPS):
-            for epsilon in (1.0, None, 0.2, 10.0) if horizon in horizons_of(places) else ():
+            for epsilon in (1.0, None, 0.2, 10.0):
                 for label, (policy, settings) in (OPEN if epsilon is None else PRIVATE).items():
-                    slow = SLOW if places == MARKETS else SLOW_IN_SHOPS
-                    if runs_in(policy, settings, places) and not (horizon > 10**5 and policy in slow):
+                    if runs_in(policy, settings, places) and not (horizon > 10**5 and policy in SLOW):
                         made += [(label, place, horizon, epsilon) for place in places]
     return made
-
-
-def horizons_of(places: tuple[str, ...]) -> tuple[int, ...]:
-    return HORIZONS["markets" if places == MARKETS else "shops"]
 
 
 def runs_in(policy: str, settings: dict[str, Any], places: tuple[str, ...]) -> bool:
@@ -101,24 +94,29 @@ def runs_in(policy: str, settings: dict[str, Any], places: tuple[str, ...]) -> b
 def measure(label: str, place: str, horizon: int, epsilon: float | None) -> dict[str, Any]:
     """Mean, error, what is proven, and CPU seconds a trial."""
     policy, settings = (PRIVATE | OPEN)[label]
-    began = time.process_time()
+    began, trials = time.process_time(), FEWER if place in SHOPS and horizon > 10**5 else TRIALS
     if place in SHOPS:
         case = cases(horizon)[place]
         product = replace(case.product, epsilon=epsilon or 1.0)
-        shop = simulate(policy, product=product, world=case.world, horizon=horizon, trials=TRIALS, workers=1)
+        shop = simulate(policy, product=product, world=case.world, horizon=horizon, trials=trials, workers=1)
         found = {"mean": shop.gain, "error": shop.gain_error, "proven": None}
     else:
         budget = {} if epsilon is None else {"epsilon": epsilon}
-        given = {"horizon": horizon, "dimension": int(place[-1]), "trials": TRIALS, "workers": 1}
+        given = {"horizon": horizon, "dimension": int(place[-1]), "trials": trials, "workers": 1}
         market = simulate(policy, **given, **budget, **settings)
         mean, error = market.average_regret.mean, market.average_regret.standard_error
         proven = None if market.proven is None else market.proven.epsilon
         found = {"mean": 1e4 * mean, "error": 1e4 * (error or 0.0), "proven": proven}
-    return found | {"seconds": (time.process_time() - began) / TRIALS, "trials": TRIALS}
+    return found | {"seconds": (time.process_time() - began) / trials, "trials": trials}
 
 
 def key(label: str, place: str, horizon: int, epsilon: float | None) -> str:
     return f"{label} | {place} | {horizon} | {epsilon}"
+
+
+def policy_in(cell: str) -> str:
+    """The policy of a key."""
+    return cell.partition(" |")[0].strip("*").partition(",")[0]
 
 
 def number(value: float) -> str:
@@ -131,20 +129,17 @@ def entry(found: dict[str, Any] | None, shop: bool) -> str:
         return "-"
     fewer = "" if found["trials"] == TRIALS else f" ({found['trials']:.0f})"
     if shop:
-        return f"{found['mean']:.3f}±{found['error']:.3f}{fewer}"
+        return f"{found['mean']:.3f}±{found['error']:.3f}"
     return f"{number(found['mean'])}±{number(found['error'])[:4].rstrip('.')}{fewer}"
 
 
-def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | None) -> str:
-    """Rows: policies. Columns: places at both horizons; in markets also what is proven, and customers a second."""
-    shop, horizons = places == SHOPS, horizons_of(places)
-    heads = [
-        f"{place.partition(',')[0]}, {horizon:.0e}".replace("e+0", "e") for place in places for horizon in horizons
-    ]
-    extra = [] if shop else ["proven", "M/s"]
-    if not shop and epsilon is None:
-        extra = ["M/s"]
-    lines = [f"| policy | {' | '.join([*heads, *extra])} |", "|---|" + "---:|" * len(heads + extra)]
+def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | None, horizons: tuple[int, ...]) -> str:
+    """Rows: policies. Columns: places at each horizon; in markets also what is proven, and customers a second."""
+    shop = places == SHOPS
+    columns = [f"{place.partition(',')[0]}, {short(horizon)}" for place in places for horizon in horizons]
+    extra = [] if shop else ["M/s"] if epsilon is None else ["proven", "M/s"]
+    columns += extra
+    lines = [f"| policy | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
     for label, (policy, settings) in (OPEN if epsilon is None else PRIVATE).items():
         found = [results.get(key(label, place, horizon, epsilon)) for place in places for horizon in horizons]
         if not runs_in(policy, settings, places) or not any(found):
@@ -160,6 +155,36 @@ def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | Non
     return "\n".join(lines)
 
 
+def short(horizon: int) -> str:
+    return f"{horizon:.0e}".replace("e+0", "e")
+
+
+def lead(results: dict[str, Any], places: tuple[str, ...]) -> str:
+    """Ours beside the best private rival of each cell: so many times less regret, or so much more earned."""
+    names = [place.partition(",")[0] for place in places]
+    lines = [f"| epsilon | customers | {' | '.join(names)} |", "|---:|---:|" + "---|" * len(names)]
+    for epsilon in EPSILONS:
+        for horizon in HORIZONS:
+            row = [beside(results, place, horizon, epsilon) for place in places]
+            lines.append(f"| {epsilon:g} | {short(horizon)} | {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def beside(results: dict[str, Any], place: str, horizon: int, epsilon: float) -> str:
+    """A cell of that table: how far, and who the rival is."""
+    shop = place in SHOPS
+    ours = "**cautious**" if shop else "**noisy-newton**"
+    found = {label: results.get(key(label, place, horizon, epsilon)) for label in PRIVATE if label not in UNLIKE}
+    means = {label: each["mean"] for label, each in found.items() if each}
+    rivals = [label for label in means if label != ours]
+    if not rivals or ours not in means:
+        return "-"
+    best = (max if shop else min)(rivals, key=lambda label: means[label])
+    if shop:
+        return f"{means[ours] - means[best]:+.3f} {best}"
+    return f"{means[best] / means[ours]:.1f} times: {best}"
+
+
 def reproduced() -> str:
     """What was found in the rivals' own settings, an item each."""
     found = json.loads((HERE / "reproduced.json").read_text())
@@ -169,10 +194,12 @@ def reproduced() -> str:
 
 def tables(results: dict[str, Any]) -> dict[str, str]:
     """Every table of the page by its name."""
-    made = {"reproduced": reproduced()}
-    for name, places in (("cells", MARKETS), ("shops", SHOPS)):
-        for epsilon in (*EPSILONS, None):
-            made[f"{name}-{'open' if epsilon is None else f'{epsilon:g}'}"] = table(results, places, epsilon)
+    made = {"reproduced": reproduced(), "lead-cells": lead(results, MARKETS), "lead-shops": lead(results, SHOPS)}
+    for epsilon in (*EPSILONS, None):
+        name = "open" if epsilon is None else f"{epsilon:g}"
+        made[f"cells-{name}"] = table(results, MARKETS, epsilon, HORIZONS)
+        made[f"shops-{name}"] = table(results, SHOPS, epsilon, HORIZONS[:2])
+        made[f"million-{name}"] = table(results, SHOPS, epsilon, HORIZONS[2:])
     return made
 
 
@@ -189,8 +216,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after this long, between two cells")
+    parser.add_argument("--again", metavar="POLICY", help="measure its cells again")
     given = parser.parse_args()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results = {cell: found for cell, found in results.items() if policy_in(cell) != given.again}
     began = time.monotonic()
     for cell in [] if given.page else cells():
         if key(*cell) in results or time.monotonic() - began > 60.0 * given.minutes:

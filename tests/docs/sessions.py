@@ -13,15 +13,17 @@ from tests.ports import free_ports
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^<!-- session(: \w+)? -->\n```(sh|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(?:sh|python)$", flags=re.MULTILINE)
+DOCUMENTED = ("8787", "8788", "8790", "8791")  # ports
 PATIENCE = 900  # seconds; a first start compiles
 
 # The service's own block ends with the reader's terminal; here it ends with the script.
 SERVICE = """
 {command} > service.log 2>&1 &
-trap 'kill $! && wait $!' EXIT
+served=$!
+trap 'kill $(jobs -p) && wait' EXIT
 for _ in $(seq 1200); do
   curl -sf http://127.0.0.1:8787/readyz/learning > ready.json && break
-  kill -0 $! || {{ cat service.log >&2; exit 1; }}
+  kill -0 $served || {{ cat service.log >&2; exit 1; }}
   sleep 0.2
 done
 """
@@ -49,7 +51,7 @@ def started(command: str) -> str:
 
 def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a script there, on free ports instead of the documented ones."""
-    ports = dict(zip(("8787", "8788"), map(str, free_ports(2)), strict=True))
+    ports = dict(zip(DOCUMENTED, map(str, free_ports(len(DOCUMENTED))), strict=True))
     for documented, free in ports.items():
         text = text.replace(documented, free)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HUSHPRICE_")}

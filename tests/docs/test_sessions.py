@@ -46,6 +46,19 @@ def test_what_operators_type_works_while_the_service_runs(tmp_path):
     assert (tmp_path / "secrets" / "hushprice.db.keys.toml").exists()
 
 
+def test_devices_and_two_aggregators_work_as_typed(tmp_path):
+    done = sessions.run(sessions.script((sessions.DOCS / "guide" / "trust.md").read_text()), tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    offers = re.findall(r"offer (\d+\.\d+) EUR", done.stdout)
+    assert len(offers) == 2
+    assert all(20.0 <= float(offer) <= 30.0 for offer in offers)
+    assert done.stdout.count("Outcome(status='recorded', repeat=False)") == 2
+    promise = re.search(r'"promise":{(.*?)}', done.stdout)
+    assert promise is not None
+    written = (tmp_path / "promises.toml").read_text()
+    assert [line.replace(" = ", ":") for line in written.splitlines()[1:]] == promise[1].replace('"', "").split(",")
+
+
 def test_every_command_of_the_guide_is_part_of_the_session_but_the_installation():
     page = (sessions.DOCS / "guide" / "service.md").read_text()
     left_over = sessions.FENCE.findall(sessions.BLOCK.sub("", page))

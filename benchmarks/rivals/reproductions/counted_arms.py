@@ -10,7 +10,7 @@ from reproductions.settings import TRIALS, Found, frame
 
 from hushprice.policies.rivals.ldp_mab.pricing import ARMS, ReportedArms
 from hushprice.policies.rivals.ldp_mab.private import report
-from hushprice.policies.rivals.mishra.policy import levels_of, tight
+from hushprice.policies.rivals.mishra.policy import deviation_of, levels_of, tight
 from hushprice.policies.rivals.mishra.pricing import BetaArms, TreeArms
 from hushprice.policies.rivals.mishra.private import LaplaceTree
 from hushprice.privacy.events import BitReports
@@ -50,11 +50,12 @@ def ldp_mab() -> Found:
 def tree_arms(epsilon: float, horizon: int, *, drawn: bool) -> float:
     """Mean regret of `mishra-thompson` (drawn) or `mishra-ucb`."""
     event, reach = tight(epsilon, horizon)
+    drawn_by = {"reach": reach, "deviation": deviation_of(event)}
 
     def choose(rng: np.random.Generator, means: FloatArray, horizon: int) -> FloatArray:
         trees = [LaplaceTree(event, levels_of(horizon), rng) for _ in range(ARMS)]
         at = frame(horizon)
-        arms = BetaArms(at, rng) if drawn else TreeArms(at, reach)
+        arms = BetaArms(at, rng, **drawn_by) if drawn else TreeArms(at, reach)
         done, pulls = 0, np.zeros(ARMS)
         while done < horizon:
             arm, count = arms.choose(), min(max(1, done // 100), horizon - done)
@@ -78,11 +79,11 @@ def mishra_ucb() -> Found:
 
 def mishra_thompson() -> Found:
     """Mishra and Thakurta: powers of ln T, over epsilon or its square."""
-    short, long = (tree_arms(1.0, horizon, drawn=True) for horizon in (10_000, 100_000))
-    half = tree_arms(0.5, 100_000, drawn=True)
+    short, long = (tree_arms(10.0, horizon, drawn=True) for horizon in (100_000, 1_000_000))
+    half = tree_arms(5.0, 1_000_000, drawn=True)
     return {
         "reported": "powers of ln T over powers of epsilon: far below in proportion to T, and at least twice at half "
         "of epsilon",
-        "found": f"{long / short:.2f} times at ten times T ({short:.0f} and {long:.0f} at T = 1e4 and 1e5, epsilon 1), "
-        f"{half / long:.2f} times at epsilon 0.5",
+        "found": f"{long / short:.2f} times at ten times T ({short:.0f} and {long:.0f} at T = 1e5 and 1e6, epsilon "
+        f"10), {half / long:.2f} times at epsilon 5",
     }

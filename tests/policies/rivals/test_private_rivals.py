@@ -159,7 +159,7 @@ def test_the_arms_of_trees_are_ucb() -> None:
 
 def test_thompsons_arms_are_drawn_from_the_posterior_of_noisy_counts() -> None:
     """Two arms with data, the rest known to sell nothing: how often each wins, beside draws of two Beta laws."""
-    arms = BetaArms(frame(0, dimension=1, doubts=(1.0,)), rng(1))
+    arms = BetaArms(frame(0, dimension=1, doubts=(1.0,)), rng(1), reach=0.0, deviation=0.0)
     for arm in range(ARMS):
         arms.accept(arm, 10_000, -50.0)  # a noisy count below 0 counts as 0
     arms.accept(8, 20, 9.0)
@@ -168,6 +168,33 @@ def test_thompsons_arms_are_drawn_from_the_posterior_of_noisy_counts() -> None:
     draw = rng(2)
     wanted = np.mean(1.0 * draw.beta(9.0, 13.0, 40_000) > 0.9 * draw.beta(10.0, 12.0, 40_000))
     assert wins == pytest.approx(wanted, abs=0.04)  # five deviations
+
+
+@pytest.mark.parametrize(
+    ("deviation", "reach", "horizon", "wanted"),
+    [
+        (4.9, 1e9, 10**6, 100 * ARMS),  # 100 sales at even odds have a deviation of 5
+        (1e9, 37.0, 10**6, 500 * ARMS),  # the best is 0.152 ahead of the next: 2 reach / pulls falls below that
+        (1e9, 1e9, 10_000, 1000),  # a tenth of all
+    ],
+)
+def test_arms_are_pulled_in_turn_until_noise_cannot_mislead(
+    deviation: float, reach: float, horizon: int, wanted: int
+) -> None:
+    at = frame(0, dimension=1, doubts=(1.0,), horizon=horizon)
+    arms = BetaArms(at, rng(1), reach=reach, deviation=deviation)
+    pulled = np.zeros(ARMS)
+    while pulled.sum() < wanted:
+        arm = arms.choose()
+        assert arm == np.argmin(pulled)
+        pulled[arm] += 50
+        arms.accept(arm, int(pulled[arm]), pulled[arm] * (0.8 if arm == ARMS - 1 else 0.72))
+    assert arms.choose() == ARMS - 1  # 0.8 beside 0.9 x 0.72 and less
+
+
+def test_the_deviation_of_a_sum_is_that_of_as_many_nodes_as_there_are_levels() -> None:
+    assert mishra.deviation_of(None) == 0.0
+    assert mishra.deviation_of(LaplaceSums(levels=8, scale=3.0)) == pytest.approx(12.0)
 
 
 def test_reports_of_bits_are_put_right_on_average() -> None:

@@ -229,10 +229,25 @@ def test_waiting_shares_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("", "a table a product"), ("[tea]\nepsilon = 1.0\n", "delta"), ("tea", "promises"), ("[tea]\nx = 1", "promises")],
+    [("[tea]\nepsilon = 1.0\n", "delta"), ("tea", "promises"), ("[tea]\nx = 1", "promises")],
 )
 def test_promises_are_read_or_refused(tmp_path: Path, text: str, says: str) -> None:
     file = tmp_path / "promises.toml"
     file.write_text(text)
     with pytest.raises(InvalidInput, match=says):
         promises_in(file)
+
+
+def test_without_promises_yet_there_is_no_product(tmp_path: Path) -> None:
+    file = tmp_path / "promises.toml"
+    file.write_text("")
+    assert promises_in(file) == {}
+
+
+def test_nobody_else_may_read_what_lies_beside_the_store(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.receive(share(IDS[0], [1] * SCALES.size))
+    beside = list(tmp_path.glob("aggregator.db*"))
+    assert len(beside) == 3  # the write-ahead log, with shares in it, and its index
+    assert [file.stat().st_mode & 0o077 for file in beside] == [0, 0, 0]
+    store.close()

@@ -35,6 +35,7 @@ def shop(either: Running) -> Iterator[Client]:
     made = either.client("admin").post("/v1/products", json=TEA)
     assert made.status_code == 201, made.text
     assert made.json()["trust"] == "local"
+    assert [each.split(" ")[0] for each in made.json()["warnings"]] == ["risk"]
     with Client(either.url, KEYS["shop"], timeout=60.0) as client:
         yield client
 

@@ -228,6 +228,20 @@ def test_what_is_joined_is_the_batch_at_hand_once() -> None:
     assert repr(engine.learner) == f"JoinedLearner(count={made.records})"
 
 
+@pytest.mark.parametrize(("sent", "kept"), [(1.0, True), (-1.0, True), (1e6, False), (-1e6, False)])
+def test_a_total_that_honest_devices_cannot_have_sent_is_dropped(
+    sent: float, kept: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One report: 1 at most in each number. A device that lies makes its batch as if nobody had reported."""
+    engine = joined_engine()
+    engine.ask([bytes(16)], engine.quoter.end)
+    made = engine.join([int(sent * (1 << 38)) % 2**64] + [0] * 24, [0] * 25, 1)
+    assert made is not None
+    assert (made.score[0], made.priced) == ((sent, 1) if kept else (0.0, 0))
+    assert ("1 honest devices" in caplog.text) is not kept
+    assert engine.quoter.version == 1  # and prices go on
+
+
 def test_after_a_jump_no_report_is_asked_for_until_the_next_release() -> None:
     engine = joined_engine()
     engine.ask([bytes(16)], 10)

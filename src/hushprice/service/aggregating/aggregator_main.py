@@ -21,15 +21,15 @@ from hushprice.trust.shares import Promise
 
 
 def promises_in(path: Path) -> dict[str, Promise]:
-    """A table a product, with the numbers of its `promise` in GET /v1/products/{name}/belief."""
+    """A table a product, with the numbers of its `promise` in GET /v1/products/{name}/belief; none is fine.
+
+    Without a product shares are refused, but the key is said, which the shop needs before there is a promise.
+    """
     with toml_file.named("promises", path):
         try:
-            found = msgspec.convert(toml_file.read(path), dict[str, Promise], strict=False)
+            return msgspec.convert(toml_file.read(path), dict[str, Promise], strict=False)
         except msgspec.ValidationError as problem:
             raise InvalidInput(str(problem)) from None
-        if not found:
-            raise InvalidInput("there must be a table a product, got none")
-        return found
 
 
 def opened(promises: Path, store: Path, state_dir: Path | None) -> AggregatorStore:

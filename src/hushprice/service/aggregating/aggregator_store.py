@@ -8,6 +8,7 @@ lies elsewhere, says so, and then all that wait are dropped.
 from __future__ import annotations
 
 import logging
+import os
 import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -66,9 +67,12 @@ class AggregatorStore:
         self._source = System() if source is None else source
         self._products = {name: _Promised(promise, promised(promise)) for name, promise in products.items()}
         try:
+            os.close(
+                os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            )  # SQLite's files beside it follow suit
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._open()
-        except sqlite3.Error as problem:
+        except (OSError, sqlite3.Error) as problem:
             raise InvalidInput(f"store: {path} cannot be used: {first_line(problem)}") from None
         path.chmod(0o600)
         ((identity,),) = self._connection.execute("SELECT id FROM identity")

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hushprice.service.shared.product import Product, delta_of, demand_of, reference_price_of
+from hushprice.service.shared.product import Product, delta_of, demand_of, features_of, reference_price_of
 from hushprice.service.shared.tariff import PriceRules
 from hushprice.service.store.decisions import largest_demand
 from hushprice.service.store.values import Status, StoredProduct
@@ -32,12 +32,14 @@ class ProductView(Product, frozen=True, kw_only=True):
 
 
 def warnings_of(product: Product) -> list[str]:
-    """What an admin should think about again: a budget under which a record is hardly hidden."""
+    """What an admin should think about again: a budget under which a record is hardly hidden, a doubtful `risk`."""
     found, delta = [], delta_of(product)
     if product.policy != "fixed" and product.epsilon > LARGE_EPSILON:
         found.append(f"epsilon {product.epsilon:g} is above {LARGE_EPSILON:g}: one record may move prices a lot")
     if product.policy != "fixed" and delta * product.horizon >= 1.0:
         found.append(f"delta {delta:g} is not below 1/horizon: it allows to publish a record as it is")
+    if product.trust == "local" and features_of(product).contexts > 0:
+        found.append("risk may be passed where trust is local and there are attributes: better leave these out")
     return found
 
 

@@ -17,6 +17,8 @@ from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import AggregatedBatches, grid_of
 from hushprice.trust import shares
 
+FAR = 100.0  # scales of noise that two totals stay within: of Laplace noise once in e^90
+
 
 class Aggregator:
     """The shares that wait. It cannot see whether a share's number is as small as it should be (section 6)."""
@@ -86,6 +88,12 @@ def scales_of(event: AggregatedBatches, choice: int) -> list[float]:
     half = event.contexts + 1
     scores = [(personal if at % half else common) if at in used else 0.0 for at in range(2 * half)]
     return [*scores, *[event.description_noise] * event.descriptions, *event.earned_scales]
+
+
+def possible(event: AggregatedBatches, choice: int, numbers: Sequence[float], reports: int) -> bool:
+    """Could so many honest devices have sent this? Each adds at most 1 to a number, and both noises what they may."""
+    scales = scales_of(event, choice)
+    return all(abs(number) <= reports + FAR * scale for number, scale in zip(numbers, scales, strict=True))
 
 
 def joined(event: AggregatedBatches, choice: int, first: Sequence[int], second: Sequence[int]) -> list[float]:

@@ -6,6 +6,7 @@ here is sensitive, and no record can be given to it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from hushprice.privacy.events import AggregatedBatches
 from hushprice.releases import MomentRelease
 from hushprice.types import FloatArray
 
+_log = logging.getLogger("hushprice")
 ID = 16  # bytes of a report's name
 
 
@@ -92,11 +94,17 @@ class JoinedLearner(CautiousLearner):
             self.batch.names += names
 
     def join(self, first: Sequence[int], second: Sequence[int], reports: int) -> None:
-        """End the batch by what the two published of so many reports that reached both."""
+        """End the batch by what the two published of so many reports that reached both.
+
+        Where honest devices cannot have sent that, the batch is dropped, as if nobody had reported.
+        """
         if self.ended or not 0 <= reports <= len(self.batch.names):
             raise InvalidInput(f"reports must be those of the batch at hand, got {reports} of them")
-        self.priced = reports
         numbers = np.array(aggregator.joined(self.event, self.choice, first, second))
+        if not aggregator.possible(self.event, self.choice, numbers.tolist(), reports):
+            _log.warning("a total is beyond what %d honest devices can send: its batch is dropped", reports)
+            numbers, reports = np.zeros_like(numbers), 0
+        self.priced = reports
         at = entries(self._model.contexts)
         sums = numbers[:at], numbers[at:-2], numbers[-2:]
         self.last = MomentRelease(*sums, self.count, self.event, self.priced)

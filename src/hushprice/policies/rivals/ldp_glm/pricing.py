@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from hushprice.numerics.linear import packed_size, unpack
+from hushprice.numerics.linear import packed_size
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.optimism import LOGISTIC, best_on_grid, glm_parts
 from hushprice.policies.rival_parts.optimist import flattest
+from hushprice.policies.rival_parts.triangles import matrix_of
 from hushprice.types import FloatArray
 
 
@@ -35,9 +36,7 @@ class ReportedBelief:
         """Take up reports of parts over sqrt(3). The descent moves by T^-1/2 a report, and stays in its ball."""
         d, frame = self.theta.size, self._frame
         total, size = math.sqrt(3.0) * reports.sum(axis=0), packed_size(d)
-        square = np.empty((d, d))
-        unpack(total[:size], d, square)
-        self._v += square * (math.sqrt(0.5) + (1.0 - math.sqrt(0.5)) * np.eye(d))
+        self._v += matrix_of(total[:size], d)
         self._u += self.ball * total[size : size + d]
         theta = self.theta - total[size + d :] / math.sqrt(frame.horizon)
         self.theta = theta * min(1.0, self.ball / max(float(np.linalg.norm(theta)), 1e-300))

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from scipy.special import expit
 
+from hushprice.policies.rival_parts.triangles import triangles
 from hushprice.types import FloatArray
 
 PARTS = 3  # of a report, each a vector of length at most 1
@@ -15,9 +16,7 @@ APART = math.sqrt(10.0)  # of two reports: of psi psi' sqrt(2) at most, of the o
 
 def report_rows(psi: FloatArray, offset: FloatArray, bought: FloatArray, theta: FloatArray, ball: float) -> FloatArray:
     """The three parts over sqrt(3), a row a customer; psi psi' as a triangle, off its diagonal times sqrt(2)."""
-    first, second = np.triu_indices(psi.shape[1])
-    square = psi[:, first] * psi[:, second] * np.where(first == second, 1.0, math.sqrt(2.0))
     along = psi @ theta
     moved = np.clip(along / ball, -1.0, 1.0)[:, None] * psi
     error = expit(offset + along) - np.clip(bought, 0.0, 1.0)
-    return np.column_stack([square, moved, error[:, None] * psi]) / math.sqrt(PARTS)
+    return np.column_stack([triangles(psi), moved, error[:, None] * psi]) / math.sqrt(PARTS)

@@ -51,6 +51,11 @@ def tight(epsilon: float, horizon: int) -> tuple[LaplaceSums, float]:
     return LaplaceSums(levels=levels, scale=scale), scale * math.sqrt(8.0 * rare * max(levels, rare))
 
 
+def deviation_of(event: LaplaceSums | None) -> float:
+    """Of a sum's noise, at most; 0 without any."""
+    return 0.0 if event is None else event.scale * math.sqrt(2.0 * event.levels)
+
+
 class PrivateArms:
     """Both sides in one trial; everybody of a stretch gets the same price."""
 
@@ -58,7 +63,9 @@ class PrivateArms:
         self, frame: Frame, rng: np.random.Generator, *, event: LaplaceSums | None, reach: float, drawn: bool
     ) -> None:
         self._trees = [LaplaceTree(event, levels_of(frame.horizon), rng) for _ in range(ARMS)]
-        self.arms = BetaArms(frame, rng) if drawn else TreeArms(frame, reach)
+        self.arms = (
+            BetaArms(frame, rng, reach=reach, deviation=deviation_of(event)) if drawn else TreeArms(frame, reach)
+        )
         self._pulls = [0] * ARMS
         self._count, self._arm, self.due = 0, self.arms.choose(), 1
 

@@ -10,6 +10,7 @@ from hushprice.policies.rival_parts.frame import Frame
 from hushprice.types import FloatArray
 
 ARMS = 10
+IN_TURN = 10  # the share of customers, as one of so many, that `mishra-thompson` spends on all arms in turn
 
 
 class TreeArms:
@@ -34,12 +35,31 @@ class TreeArms:
 
 
 class BetaArms(TreeArms):
-    """Thompson sampling: (margin + p) Beta(1 + s, 1 + pulls - s), s the noisy sum held to [0, pulls]."""
+    """Thompson sampling: (margin + p) Beta(1 + s, 1 + pulls - s), s the noisy sum held to [0, pulls].
 
-    def __init__(self, frame: Frame, rng: np.random.Generator) -> None:
-        super().__init__(frame, 0.0)
-        self._rng = rng
+    Before that arms are pulled in turn, while noise may hide by how much the best is ahead of the next, and is larger
+    than what sales themselves leave to chance; for a tenth of the customers at most. `deviation` is that of a sum's
+    noise, and `reach` its bound.
+    """
+
+    def __init__(self, frame: Frame, rng: np.random.Generator, *, reach: float, deviation: float) -> None:
+        super().__init__(frame, reach)
+        self._rng, self._deviation = rng, deviation
+        self._longest, self._in_turn = frame.horizon // IN_TURN, True
 
     def choose(self) -> int:
+        self._in_turn = self._in_turn and not self._settled()
+        if self._in_turn:
+            return int(np.argmin(self.pulls))
         sold = np.clip(self._sums, 0.0, self.pulls)
         return int(np.argmax(self._worth * self._rng.beta(1.0 + sold, 1.0 + self.pulls - sold)))
+
+    def _settled(self) -> bool:
+        """Once every arm was pulled: are the customers for this spent, is noise the smaller part, or the gap plain?"""
+        fewest = float(self.pulls.min())
+        if fewest == 0.0:
+            return False
+        seen = self._worth * np.clip(self._sums / self.pulls, 0.0, 1.0)
+        second, best = np.sort(seen)[-2:]
+        plain = best - second > 2.0 * self._worth.max() * self._reach / fewest
+        return bool(self.pulls.sum() >= self._longest or self._deviation < 0.5 * math.sqrt(fewest) or plain)
