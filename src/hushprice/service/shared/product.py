@@ -224,13 +224,19 @@ def shop_product_of(product: Product) -> ShopProduct:
     shop, rules = declared_shop_product(product), product.rules
     move = math.inf if rules.largest_step is None else rules.largest_step
     step, ending = (10.0**-product.decimals, 0.0) if rules.ladder is None else (1.0, rules.ladder)
-    return replace(
-        shop,
-        floor=max(shop.floor, rules.floor or 0.0, shop.reference_price - move, shop.unit_cost),
-        ceiling=min(shop.ceiling, math.inf if rules.ceiling is None else rules.ceiling, shop.reference_price + move),
-        step=step if shop.step is None else shop.step,
-        ending=ending if shop.step is None else shop.ending,
-    )
+    try:
+        return replace(
+            shop,
+            floor=max(shop.floor, rules.floor or 0.0, shop.reference_price - move, shop.unit_cost),
+            ceiling=min(
+                shop.ceiling, math.inf if rules.ceiling is None else rules.ceiling, shop.reference_price + move
+            ),
+            step=step if shop.step is None else shop.step,
+            ending=ending if shop.step is None else shop.ending,
+        )
+    except InvalidInput as problem:  # what was declared is sound: what it comes to here is not
+        said = "decimals" if rules == PriceRules() else "rules"
+        raise InvalidInput(f"{said} must leave prices on both sides of reference_price: {problem}") from None
 
 
 def demand_of(product: Product) -> Logistic | Poisson:
@@ -329,7 +335,10 @@ def tariff_of(product: Product, rules: PriceRules | None = None, reference_price
     reference = reference_price_of(product) if reference_price is None else reference_price
     rules = product.rules if rules is None else rules
     if product.floor is not None:
-        rules = msgspec.structs.replace(rules, floor=max(product.floor, rules.floor or 0.0))
+        floor = max(
+            product.floor, rules.floor or 0.0
+        )  # no price is below cost: the tariff sees to that, in its decimals
+        rules = msgspec.structs.replace(rules, floor=floor if floor >= product.unit_cost else None)
     return Tariff(product, rules, reference)
 
 
