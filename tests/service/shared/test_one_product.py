@@ -15,11 +15,13 @@ from hushprice import open_pricer, simulate
 from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
 from hushprice.product_file import FIELDS, REQUIRED, product_of
+from hushprice.research.planner.plan import plan as planned_market
 from hushprice.research.shop_planner.plan import plan_shop
 from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.shared.product import Product, declared_shop_product
 from hushprice.service.shared.product_checks import check
 from hushprice.service.store.values import StoredProduct
+from hushprice.simulation.market_file import FeaturesTable
 
 LIBRARY = {field.name: field.default for field in fields(ShopProduct)}
 SHOP: dict[str, Any] = {"floor": 20.0, "ceiling": 30.0, "reference_price": 25.0, "conversion": 0.02}
@@ -57,6 +59,12 @@ def test_a_service_knows_the_librarys_fields_and_what_only_a_service_needs() -> 
             assert field.default is None
         elif field.name in LIBRARY and LIBRARY[field.name] is not MISSING:
             assert field.default == LIBRARY[field.name], field.name
+
+
+def test_the_default_map_is_one_everywhere() -> None:
+    plain = inspect.signature(open_pricer).parameters["features"].default
+    assert declared(ceiling=30.0, contexts=1).features == plain == FeaturesTable().map
+    assert inspect.signature(planned_market).parameters["map"].default == plain
 
 
 def test_files_know_the_same_fields() -> None:

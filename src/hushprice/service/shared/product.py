@@ -125,7 +125,7 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     features: Annotated[
         Literal["main", "intercept", "interactions"],
         Meta(description="how attributes and price act on demand: main effects; with an intercept; also together"),
-    ] = "intercept"
+    ] = "main"
     family: Annotated[Literal["logistic", "poisson"], Meta(description="one unit or none is bought; or a quantity")] = (
         "logistic"
     )
