@@ -32,7 +32,9 @@ def main() -> None:
                 with Client(service.url, service.keys["shop"], timeout=30.0) as shop:
                     play(name, admin, shop, options.visitors or visitors)
         print(f"Page: {service.url}/   the same with the operator's panels: {service.operator_url}/")
-        print(f"Keys: {service.keys_file}   (the operator signs in with the one called admin)")
+        print(
+            f"Keys: {service.keys_file}   (the operator signs in with the one called admin)   Log: {service.log_file}"
+        )
         if not options.exit:
             print("The shops stay open for a look. Ctrl-C closes them and removes their folder.")
             service.wait()

@@ -26,6 +26,7 @@ class Service(NamedTuple):
     operator_url: str
     keys_file: Path
     keys: dict[str, str]
+    log_file: Path
     process: subprocess.Popen[bytes]
 
     def wait(self) -> None:
@@ -43,22 +44,26 @@ def serve(folder: Path, free_ports: bool = False) -> Iterator[Service]:
     settings = {"store": folder / "shop.db", "state_dir": folder, "port": port, "operator_port": operator_port}
     own = {f"HUSHPRICE_{name.upper()}": str(value) for name, value in (settings | {"rate_per_second": 10000}).items()}
     command = [str(Path(sys.executable).with_name("hushprice")), "serve"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=others | own)
+    log_file = folder / "service.log"  # on the screen it would be in the middle of the tables
+    with log_file.open("wb") as log:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, env=others | own)
     try:
-        _wait_until_ready(f"http://127.0.0.1:{port}/readyz/learning", process)
+        _wait_until_ready(f"http://127.0.0.1:{port}/readyz/learning", process, log_file)
         keys_file = folder / "shop.db.keys.toml"
         keys = tomllib.loads(keys_file.read_text())["keys"]
-        yield Service(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{operator_port}", keys_file, keys, process)
+        yield Service(
+            f"http://127.0.0.1:{port}", f"http://127.0.0.1:{operator_port}", keys_file, keys, log_file, process
+        )
     finally:
         process.terminate()
         process.wait()
 
 
-def _wait_until_ready(address: str, process: subprocess.Popen[bytes]) -> None:
+def _wait_until_ready(address: str, process: subprocess.Popen[bytes], log_file: Path) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if process.poll() is not None:
-            sys.exit("the service did not start; its complaint is above")
+            sys.exit(f"the service did not start:\n{log_file.read_text()}")
         with contextlib.suppress(OSError), urlopen(address, timeout=1.0):
             return
         time.sleep(0.1)

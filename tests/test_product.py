@@ -44,7 +44,7 @@ FAR = (
         ({"unit_cost": 24.9}, "unit_cost must be at most 0.99 of reference_price, 25.0, got 24.9"),
         (
             {"unit_cost": 24.5, "conversion": 0.97},
-            FAR.format("unit_cost", 667, "30.0 with unit_cost 24.5"),
+            FAR.format("unit_cost", 367, "30.0 with unit_cost 24.5"),
         ),
         (
             {"elasticity": 100.0, "ceiling": 100.0},

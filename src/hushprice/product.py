@@ -28,6 +28,7 @@ LEAST_MARGIN = 0.01  # of today's price: else a share of what staying earns says
 LEAST_ROOM = 0.001  # of today's price, to either side of it: else no price can be tried out
 MOST_FALL = 200.0  # of the log-odds between floor and ceiling: beyond it the least experiment is all or nothing
 DOUBTS = (0.25, 2.0)  # the least and the most that a range of elasticities says, as a share of its middle
+MOST_UNITS = 1e6  # that one visitor can buy
 _SLACK = 1e-9  # steps: 29.99 is on a ladder that ends in .99, whatever a float makes of it
 _DIGITS = 9
 _MOST_STEPS = 2.0**53
@@ -48,7 +49,7 @@ class Product:
     ceiling: float
     reference_price: float  # what is charged today
     conversion: float
-    unit_cost: float = 0.0
+    unit_cost: float = 0.0  # no price is below it either
     # of demand at today's price, as a positive number; or a range (low, high); None: today's price is best
     elasticity: float | tuple[float, float] | None = None
     contexts: int = 0  # how many numbers in [-1, 1] describe a customer; follows from the schema where there is one
@@ -66,7 +67,7 @@ class Product:
         checks.finite(floor=self.floor, ceiling=self.ceiling, unit_cost=self.unit_cost)
         checks.positive(reference_price=self.reference_price, epsilon=self.epsilon)
         parse_delta(self.delta, _USUAL)  # nonsense is refused here, what a short horizon makes of a formula later
-        checks.at_least(1.0, most=self.most)
+        checks.within(1.0, MOST_UNITS, most=self.most)
         if self.most == 1.0:
             checks.probability(conversion=self.conversion)
         checks.positive(conversion=self.conversion)
@@ -83,6 +84,10 @@ class Product:
         if self.step is not None:
             checks.positive(step=self.step)
             self._check_step()
+        elif self.ending != 0.0:
+            raise InvalidInput(
+                f"ending needs a step: it is one of the prices that are a step apart, got {self.ending!r}"
+            )
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise InvalidInput(f"schema must be a Schema, got {checks.shown(self.schema)}")
@@ -149,15 +154,21 @@ class Product:
         given = f"step {self.step!r} with ending {self.ending!r}"
         if not max(abs(self._steps(self.floor)), abs(self._steps(self.ceiling))) < _MOST_STEPS:
             raise InvalidInput(f"{given} leaves more prices than can be told apart")
+        lowest = "floor" if self.bottom == self.floor else "unit_cost"
         if not self.cheapest < self.reference_price:
-            raise InvalidInput(f"{given} leaves no price from floor to below reference_price")
+            raise InvalidInput(f"{given} leaves no price from {lowest} to below reference_price")
         if not self.dearest > self.reference_price:
             raise InvalidInput(f"{given} leaves no price from above reference_price to ceiling")
+
+    @property
+    def bottom(self) -> float:
+        """No price is below: the floor, or the unit cost where that is higher."""
+        return max(self.floor, self.unit_cost)
 
     @cached_property
     def reach(self) -> float:
         """How far a price can be from today's. Relative prices z = (price - today's) / reach lie in [-1, 1]."""
-        return max(self.reference_price - self.floor, self.ceiling - self.reference_price)
+        return max(self.reference_price - self.bottom, self.ceiling - self.reference_price)
 
     @property
     def margin(self) -> float:
@@ -167,10 +178,10 @@ class Product:
     @property
     def level(self) -> float:
         """The expected log-odds of a purchase at today's price."""
-        return math.log(self._share / (1.0 - self._share))
+        return math.log(self.share / (1.0 - self.share))
 
     @property
-    def _share(self) -> float:
+    def share(self) -> float:
         """The share of the largest quantity that a visitor is expected to buy at today's price."""
         return self.conversion / self.most
 
@@ -182,9 +193,9 @@ class Product:
         cost) b (1 - conversion) = 1 (Lerner).
         """
         if self.elasticity is None:
-            return 1.0 / (self.margin * (1.0 - self._share))
+            return 1.0 / (self.margin * (1.0 - self.share))
         middle = math.sqrt(math.prod(self.elasticity)) if isinstance(self.elasticity, tuple) else self.elasticity
-        return middle * self.reach / (self.reference_price * (1.0 - self._share))
+        return middle * self.reach / (self.reference_price * (1.0 - self.share))
 
     @property
     def response_doubt(self) -> float | None:
@@ -200,7 +211,7 @@ class Product:
     @cached_property
     def cheapest(self) -> float:
         """The lowest price that can be charged."""
-        return self.floor if self.step is None else self._rung(math.ceil(self._steps(self.floor) - _SLACK))
+        return self.bottom if self.step is None else self._rung(math.ceil(self._steps(self.bottom) - _SLACK))
 
     @cached_property
     def dearest(self) -> float:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.service.shared.test_one_product import BAD as WRONG
+from tests.service.shared.test_one_product import SHOP
+
+from hushprice import Product
+from hushprice.errors import InvalidInput
 
 BAD = {
     "simulate --epsilon nan": ("epsilon", "nan"),
@@ -188,6 +195,22 @@ def test_bad_input_is_one_line_that_names_field_and_value(command: str, folder: 
     for part in BAD[command]:
         assert part in err
     assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("bad", WRONG, ids=str)
+@pytest.mark.parametrize("command", ["simulate", "plan --visitors-per-day 9", "compare"])
+def test_a_product_is_refused_as_the_library_refuses_it(
+    command: str, bad: dict[str, Any], folder: Path, call: Callable
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        Product(**SHOP | bad)
+    lines = [f"{name} = {json.dumps(value)}" for name, value in (SHOP | bad).items()]
+    (folder / "wrong.toml").write_text("\n".join(["[product]", *lines]) + "\n" + MARKETS["world"])
+    given = "" if command == "compare" else " --output runs.csv"
+    code, out, err = call(f"{command} --product wrong.toml{given}")
+    assert (code, out) == (2, "")
+    assert err == f"hushprice: product file 'wrong.toml': {refused.value}\n"
+    assert not (folder / "runs.csv").exists()
 
 
 def test_the_installed_script_refuses_alike(script: Callable) -> None:

@@ -247,7 +247,7 @@ def test_a_bound_must_be_a_finite_number(bound: str, value: object) -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(98.0, 18.0), (18.0, 18.0), (-1e308, 1e308)])
 def test_bounds_must_be_in_order_and_a_finite_width_apart(low: float, high: float) -> None:
-    expected = f"'age' needs low < high, a finite width apart, got [{low}, {high}]"
+    expected = f"low of 'age' must be below high, a finite width apart, got [{low}, {high}]"
     assert refusal(Number, name="age", low=low, high=high) == expected
 
 

@@ -19,6 +19,8 @@ CUSTOMER = {"age": 78, "region": "north", "member": False}
 def make_product(**changes: Any) -> Product:
     """A shirt for up to 40 euros, with numeric contexts unless a schema is given."""
     given: dict[str, Any] = {"name": "shirt", "currency": "EUR", "ceiling": 40.0, "horizon": 100_000}
+    if "conversion" not in changes:
+        given["features"] = "intercept"
     if "schema" not in changes and "contexts" not in changes:
         given["contexts"] = 2
     return Product(**given | changes)

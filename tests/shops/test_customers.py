@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hushprice.demand.schema import Boolean, Category, Number, Schema
 from hushprice.errors import InvalidInput
 from hushprice.shops.customers import FiledCustomers
 from hushprice.shops.fitted import Fitted, fit_demand
+from hushprice.types import FloatArray
 
 SCHEMA = Schema(
     attributes=(
@@ -183,6 +185,27 @@ def test_a_file_is_fitted_by_the_columns_it_names(tmp_path: Path) -> None:
         assert (world.level == direct.level).all()
         assert (world.response == direct.response).all()
         assert world.contexts(0, 7, np.random.default_rng(0)).shape == (7, 2)
+
+
+def test_quantities_are_fitted_as_shares_of_the_largest(tmp_path: Path) -> None:
+    contexts, prices, _, _ = history(2000)
+    counts = np.random.default_rng(4).binomial(3, 0.4, 2000)
+    several = replace(NUMBERED, most=3.0, conversion=1.2)
+    lines = [f"{a!r},{b!r},{p!r},{c}" for (a, b), p, c in zip(contexts.tolist(), prices.tolist(), counts, strict=True)]
+    (tmp_path / "past.csv").write_text("\n".join(["a,b,price,bought", *lines]))
+    (tmp_path / "world.toml").write_text(f'customers = "past.csv"\n{FIT}')
+    world = load_world(tmp_path / "world.toml", several)
+    assert isinstance(world, Fitted)
+    direct = fit_demand(several, np.repeat(contexts, 3, 0), np.repeat(prices, 3), _units(counts, 3))
+    assert world.level == pytest.approx(direct.level, rel=1e-3, abs=1e-3)  # the few rows' prior weighs three times
+    (tmp_path / "past.csv").write_text("a,b,price,bought\n0,0,25,4\n")
+    with pytest.raises(InvalidInput, match=r"row 1, column 'bought' must lie in \[0, 3\], got 4"):
+        load_world(tmp_path / "world.toml", several)
+
+
+def _units(counts: np.ndarray, most: int) -> FloatArray:
+    """Each customer's units one by one, bought or not."""
+    return (np.arange(most) < counts[:, None]).astype(np.float64).ravel()
 
 
 @pytest.mark.parametrize(

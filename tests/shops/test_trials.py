@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.rules import RESPONSE
 from hushprice.research.shop_planner.plan import plan_shop
 from hushprice.shops.private_strategy import PrivateStrategy
+from hushprice.shops.world import bought
 from hushprice.shops.worlds import Logit, mixed
 from hushprice.types import FloatArray
 
 PRODUCT = Product(floor=20.0, ceiling=30.0, reference_price=25.0, conversion=0.02, contexts=9)
+TOWELS = Product(floor=5.0, ceiling=15.0, reference_price=10.0, conversion=1.5, most=3.0, unit_cost=4.0)
 ELASTIC = Logit(conversion=0.02, elasticity=2.6, reference_price=25.0, attributes=(0.2,) * 9, crowd=mixed)
 
 
@@ -166,13 +169,53 @@ def test_what_is_no_product_is_refused_at_every_entrance(given: Any) -> None:
         ({"policy": "greedy"}, "policy must be one of cautious, staying, shariff-sheffet, .*thompson"),
         ({"device": "gpu"}, "device must be cpu for a world in NumPy, got 'gpu'"),
         ({"horizon": 0}, "horizon must be a whole number at or above 1, got 0"),
+        ({"horizon": 10**12}, r"horizon must lie in \[1, 1e\+08\], got 1000000000000"),
         ({"trials": 0}, "trials must be a whole number at or above 1, got 0"),
+        ({"epsilon": 2.0}, "epsilon is for markets, or the product's, got 2.0 beside it"),
+        ({"world": Logit}, "world must be made first, got the class Logit: .* missing 3 required keyword-only"),
+        ({"policy": "ucb-glm", "product": TOWELS}, "cautious, staying, one-price, thompson where most is above 1"),
     ],
 )
 def test_bad_arguments_are_named(given: dict[str, Any], named: str) -> None:
     arguments: dict[str, Any] = {"policy": "staying", "product": PRODUCT, "world": ELASTIC, "horizon": 10, **given}
     with pytest.raises(InvalidInput, match=named):
         hushprice.simulate(**arguments)
+
+
+class Half:
+    """Every unit is bought with a chance of a half, whatever it costs."""
+
+    def contexts(self, start: int, count: int, rng: np.random.Generator) -> FloatArray:
+        return np.zeros((count, 0))
+
+    def probabilities(self, start: int, contexts: Any, prices: FloatArray) -> FloatArray:
+        return np.full(len(prices), 0.5)
+
+
+def test_a_class_of_worlds_stands_for_the_world_it_makes() -> None:
+    given: dict[str, Any] = {"product": TOWELS, "horizon": 100, "trials": 1}
+    assert hushprice.simulate(world=Half, **given).gain == hushprice.simulate(world=Half(), **given).gain
+
+
+@pytest.mark.parametrize("most", [3.0, 2.5])
+def test_where_one_may_buy_several_the_units_are_binomial(most: float) -> None:
+    product, luck = replace(TOWELS, conversion=0.5 * most, most=most), np.random.default_rng(2).random(200_000)
+    shares = bought(product, np.full(luck.size, 0.3), luck)
+    found = np.bincount(np.rint(3.0 * shares).astype(int), minlength=4) / luck.size
+    assert found == pytest.approx([0.343, 0.441, 0.189, 0.027], abs=0.005)  # 4.5 deviations
+    assert bought(product, np.full(1, 0.3), np.zeros(1)).tolist() == [0.0]
+
+
+def test_what_a_visitor_buys_is_earned_and_learned() -> None:
+    staying = hushprice.simulate("staying", product=TOWELS, world=Half(), horizon=40, trials=1)
+    assert staying.earnings[0, -1] == pytest.approx(40 * 0.5 * 3.0 * (10.0 - 4.0))
+    steep = Logit(conversion=0.5, reference_price=10.0, elasticity=4.0)
+    for policy in ("cautious", "thompson", "one-price"):
+        learned = hushprice.simulate(
+            policy, product=TOWELS, world=steep, horizon=2000, trials=1, noise=False, keep_prices=True
+        )
+        assert learned.prices is not None
+        assert learned.prices[0, -100:].mean() < 9.0, policy  # the best one is 8.72
 
 
 def test_progress_is_told_after_every_trial() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hushprice.cli import show
+from hushprice.product import Product
 from hushprice.research.experiments.tables import TextTable
 from hushprice.research.shop_planner.answers import answers, per_cent
 from hushprice.research.shop_planner.plan import EpsilonPrice, PlannedDay, PricingWay, ShopPlan, TrustPrice
@@ -15,7 +16,7 @@ def table(plan: ShopPlan, files: list[Path]) -> None:
     product = plan.product
     show.text(
         f"Today's price {product.reference_price:g}, allowed {product.floor:g} to {product.ceiling:g}, "
-        f"{100.0 * product.conversion:g} % buy; {plan.visitors_per_day:,} visitors a day, epsilon {product.epsilon:g}, "
+        f"{_bought(product)}; {plan.visitors_per_day:,} visitors a day, epsilon {product.epsilon:g}, "
         f"delta {plan.delta:.2g}"
     )
     shops = f"{plan.trials} shops" if plan.trials > 1 else "1 shop"
@@ -37,6 +38,12 @@ def table(plan: ShopPlan, files: list[Path]) -> None:
     show.text(f"{plan.seconds:.0f} s")
     for file in files:
         show.text(f"wrote {file}")
+
+
+def _bought(product: Product) -> str:
+    if product.most == 1.0:
+        return f"{100.0 * product.conversion:g} % buy"
+    return f"{product.conversion:g} bought a visit"
 
 
 def _day(day: PlannedDay) -> list[str]:

@@ -9,7 +9,7 @@ import msgspec
 
 from hushprice.errors import InvalidInput
 
-Attributes = Mapping[str, str | bool | int | float]
+Attributes = Mapping[str, str | bool | int | float | None]
 
 
 class Ask(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -46,7 +46,9 @@ class Number:
             checks.finite(**{f"{bound} of {self.name!r}": value})
             object.__setattr__(self, bound, float(value))
         if not 0 < self.high - self.low < math.inf:  # an infinite width would send every value to -1
-            raise InvalidInput(f"{self.name!r} needs low < high, a finite width apart, got [{self.low}, {self.high}]")
+            raise InvalidInput(
+                f"low of {self.name!r} must be below high, a finite width apart, got [{self.low}, {self.high}]"
+            )
         if not isinstance(self.flag_missing, bool):
             raise InvalidInput(
                 f"flag_missing of {self.name!r} must be true or false, got {checks.shown(self.flag_missing)}"

@@ -112,6 +112,19 @@ def numbers(columns: dict[str, AnyArray], name: str) -> FloatArray:
     return values
 
 
+def sold(product: Product, columns: dict[str, AnyArray], name: str) -> FloatArray:
+    """A column of purchases, as 1 and 0; where one may buy several, of quantities, as shares of `most`."""
+    if product.most == 1.0:
+        return truths(columns, name)
+    values = numbers(columns, name)
+    if not ((values >= 0.0) & (values <= product.most)).all():
+        row = int(np.flatnonzero(~((values >= 0.0) & (values <= product.most)))[0])
+        raise InvalidInput(
+            f"customers row {row + 1}, column {name!r} must lie in [0, {product.most:g}], got {values[row]:g}"
+        )
+    return values / product.most
+
+
 def truths(columns: dict[str, AnyArray], name: str) -> FloatArray:
     """A column of yes and no, as 1 and 0."""
     _check_columns(columns, [name])

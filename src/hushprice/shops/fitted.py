@@ -72,10 +72,11 @@ def fit_demand(product: Product, contexts: FloatArray, prices: FloatArray, sales
 
 def _likeliest(rows: FloatArray, sales: FloatArray) -> tuple[FloatArray, float]:
     """Coefficients and their log-likelihood, by Newton's method with halved steps."""
-    sign = np.where(sales > 0.5, 1.0, -1.0)
 
     def height(theta: FloatArray) -> float:
-        return float(log_expit(sign * (rows @ theta)).sum() - 0.5 * (theta @ theta) / _DEVIATION**2)
+        odds = rows @ theta
+        likelihood = sales * log_expit(odds) + (1.0 - sales) * log_expit(-odds)
+        return float(likelihood.sum() - 0.5 * (theta @ theta) / _DEVIATION**2)
 
     theta = np.zeros(rows.shape[1])
     for _ in range(_STEPS):

@@ -46,12 +46,11 @@ class PrivateStrategy:
         self._apart = apart < self._product.holdout
         relative = np.where(self._apart, 0.0, self.quoter.relative_prices(contexts, self._coins))
         prices = self._product.reference_price + self._product.reach * relative
-        return np.clip(prices, self._product.floor, self._product.ceiling)  # its last digit may be beyond them
+        return np.clip(prices, self._product.cheapest, self._product.dearest)  # its last digit may be beyond them
 
     def learn(self, contexts: FloatArray, prices: FloatArray, sales: FloatArray) -> None:
         relative = (prices - self._product.reference_price) / self._product.reach
-        demands, theta = sales / self._product.most, self.quoter.belief.theta
-        self.learner.absorb(contexts, relative, self._coins, demands, theta, holdout=self._apart)
+        self.learner.absorb(contexts, relative, self._coins, sales, self.quoter.belief.theta, holdout=self._apart)
         if self.learner.count == self.quoter.end:
             self.quoter.accept(self.learner.release())
             self.learner.begin(self.quoter.rule.choice)

@@ -60,7 +60,7 @@ class RivalStrategy:
     def prices(self, contexts: FloatArray) -> FloatArray:
         product = self._product
         prices = product.reference_price + product.reach * self._rival.prices(_customers(contexts))
-        return np.clip(prices, product.floor, product.ceiling)  # its last digit may be beyond them
+        return np.clip(prices, product.cheapest, product.dearest)  # its last digit may be beyond them
 
     def learn(self, contexts: FloatArray, prices: FloatArray, sales: FloatArray) -> None:
         relative = (prices - self._product.reference_price) / self._product.reach

@@ -20,5 +20,5 @@ class Strategy(Protocol):
         ...
 
     def learn(self, contexts: FloatArray, prices: FloatArray, sales: FloatArray) -> None:
-        """What the customers last priced did: 1 for a purchase, 0 for none."""
+        """What the customers last priced did: 1 for a purchase, 0 for none; a share where one may buy several."""
         ...

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushprice import checks
-from hushprice.errors import InvalidInput
+from hushprice.errors import InvalidInput, first_line
 from hushprice.numerics.subprocess_pool import SubprocessPool, cores
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.delta import parse_delta
@@ -23,12 +23,13 @@ from hushprice.shops.private_strategy import PrivateStrategy, rules_of
 from hushprice.shops.result import ShopResult
 from hushprice.shops.rival_strategy import RIVALS, RivalStrategy, rival_of
 from hushprice.shops.strategy import Strategy
-from hushprice.shops.world import Contexts, World, chances, encoded, numbers
+from hushprice.shops.world import Contexts, World, bought, chances, encoded, numbers
 from hushprice.shops.yardsticks import YARDSTICKS
 from hushprice.types import FloatArray, IntArray
 
 BLOCK = 2048  # customers drawn at once; blocks have their own randomness, so every strategy meets the same customers
 CHECKPOINTS = 500
+MOST = 10**8  # customers of a trial; past this it is a slip of the keyboard
 _WORTHWHILE, _CALL = 10.0, 30.0  # seconds of work: what processes of their own take, and what one is given at once
 CUSTOMERS, _LUCK, _STRATEGY = range(3)
 
@@ -40,6 +41,7 @@ STRATEGIES: dict[str, Callable[[Product, int, bool, np.random.Generator], Strate
     **YARDSTICKS,
 }
 KNOWN = (*STRATEGIES, *RIVALS)
+COUNTED = (*STRATEGIES, "one-price", "thompson")  # that know of a customer who buys several
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +87,7 @@ def run_shop(
     `trust` says who may see a record of policy cautious (docs/guide/trust.md).
     """
     checks.whole(1, horizon=horizon)
+    checks.within(1, MOST, horizon=horizon)
     checks.whole(1, trials=trials)
     checks.whole(0, seed=seed)
     if workers is not None:
@@ -93,6 +96,9 @@ def run_shop(
     if not isinstance(policy, str) or policy not in KNOWN:
         known = ", ".join(KNOWN)
         raise InvalidInput(f"policy must be one of {known} in a world of its own, got {checks.shown(policy)}")
+    if product.most > 1.0 and policy not in COUNTED:
+        raise InvalidInput(f"policy must be one of {', '.join(COUNTED)} where most is above 1, got {policy!r}")
+    world = _made(world)
     for method in ("contexts", "probabilities"):
         if not callable(getattr(world, method, None)):
             raise InvalidInput(f"world must have a method {method}, got {checks.shown(world)}")
@@ -128,6 +134,16 @@ def run_shop(
         trust=trust,
         seconds=time.perf_counter() - began,
     )
+
+
+def _made(world: World | type[World]) -> World:
+    """The world; a class of which one is made from nothing stands for that one."""
+    if not isinstance(world, type):
+        return world
+    try:
+        return world()
+    except TypeError as problem:
+        raise InvalidInput(f"world must be made first, got the class {world.__name__}: {first_line(problem)}") from None
 
 
 def _claimed(job: ShopJob) -> EpsilonDelta | None:
@@ -176,7 +192,7 @@ def _run_some(job: ShopJob, numbers: range) -> list[_Trial]:
 
 def _run_trial(job: ShopJob, number: int) -> _Trial:
     product = job.product
-    strategy = _strategy(job, job.rng(number, _STRATEGY))
+    strategy, cost = _strategy(job, job.rng(number, _STRATEGY)), product.unit_cost
     earned, stayed, charged = np.empty(job.horizon), np.empty(job.horizon), np.empty(job.horizon)
     for first in range(0, job.horizon, BLOCK):
         count = min(BLOCK, job.horizon - first)
@@ -185,14 +201,14 @@ def _run_trial(job: ShopJob, number: int) -> _Trial:
         contexts = encoded(product, customers, count)
         luck = job.rng(number, _LUCK, first).random(BLOCK)[:count]
         today = np.full(count, product.reference_price)
-        stayed[first : first + count] = (today - product.unit_cost) * chances(job.world, first, customers, today)
+        stayed[first : first + count] = (today - cost) * product.most * chances(job.world, first, customers, today)
         for start, stop in _stretches(strategy, count):
             piece = slice(start, stop)
             prices = strategy.prices(contexts[piece])
             chance = chances(job.world, first + start, _rows(customers, start, stop), prices)
-            strategy.learn(contexts[piece], prices, (luck[piece] < chance).astype(np.float64))
+            strategy.learn(contexts[piece], prices, bought(product, chance, luck[piece]))
             charged[first + start : first + stop] = prices
-            earned[first + start : first + stop] = (prices - product.unit_cost) * chance
+            earned[first + start : first + stop] = (prices - cost) * product.most * chance
     at = job.checkpoints - 1
     return _Trial(np.cumsum(earned)[at], np.cumsum(stayed)[at], charged)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeAlias
 
@@ -23,8 +24,18 @@ class World(Protocol):
         ...
 
     def probabilities(self, start: int, contexts: Any, prices: FloatArray) -> FloatArray:
-        """The chance that each buys at its price, in currency."""
+        """The chance that each buys at its price, in currency; where `most` is above 1, of each of so many units."""
         ...
+
+
+def bought(product: Product, chance: FloatArray, luck: FloatArray) -> FloatArray:
+    """What each customer buys, as a share of `most`: a purchase or none, or a binomial number of units."""
+    units = math.ceil(product.most)
+    if units == 1:
+        return (luck < chance).astype(np.float64)
+    from scipy.stats import binom  # takes a while to load
+
+    return np.asarray(np.fmax(binom.ppf(luck, units, chance), 0.0) / units)  # the quantile of luck 0 is -1
 
 
 def numbers(method: str, returned: Any) -> FloatArray:

@@ -27,7 +27,7 @@ from hushprice.errors import InvalidInput
 from hushprice.product import Product
 from hushprice.product_file import BESIDE
 from hushprice.shops import worlds
-from hushprice.shops.customers import DeclaredCustomers, FiledCustomers, contexts_of, numbers, read_columns, truths
+from hushprice.shops.customers import DeclaredCustomers, FiledCustomers, contexts_of, numbers, read_columns, sold
 from hushprice.shops.fitted import fit_demand
 from hushprice.shops.world import World
 
@@ -89,7 +89,7 @@ def _fitted(table: dict[str, Any], product: Product, customers: Path) -> World:
         raise InvalidInput(f"customers must be a file where demand is fitted, got {customers.name!r}")
     columns = read_columns(customers)
     contexts = contexts_of(product, columns, besides=(table["price"], table["outcome"]))
-    prices, sales = numbers(columns, table["price"]), truths(columns, table["outcome"])
+    prices, sales = numbers(columns, table["price"]), sold(product, columns, table["outcome"])
     return fit_demand(product, contexts, prices, sales)
 
 
@@ -123,7 +123,7 @@ class _Builder:
         """What a world has where its table says nothing."""
         return {
             "reference_price": self.product.reference_price,
-            "conversion": self.product.conversion,
+            "conversion": self.product.share,
             "attributes": (0.0,) * self.product.contexts,
             "crowd": self.crowd,
         }

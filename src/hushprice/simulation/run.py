@@ -36,6 +36,7 @@ from hushprice.simulation.trial import Job, Trial, Trials, check_revenue, run_co
 from hushprice.types import IntArray
 
 Progress = Callable[[int, int], None]  # periods done, periods in all
+_OF_SHOPS = ("horizon", "seed", "noise", "trust", "keep_prices")
 MOST = 10**9  # customers or trials; past this it is a slip of the keyboard
 
 
@@ -103,6 +104,13 @@ def simulate(
             raise InvalidInput(f"a shop needs a product and a world; {missing} is missing")
         if device != "cpu":
             raise InvalidInput(f"device must be cpu for a world in NumPy, got {device!r}")
+        for name in setting:
+            if name not in _OF_SHOPS:
+                raise InvalidInput(
+                    f"{name} is for markets, or the product's, got {checks.shown(setting[name])} beside it"
+                )
+        if "horizon" not in setting:
+            raise InvalidInput("horizon must be given: how many customers come")
         return run_shop(
             policy or DEFAULT_STRATEGY,
             product=product,

@@ -277,7 +277,7 @@ def test_slots_past_a_batch_are_refused_and_a_jump_goes_forwards_only() -> None:
         ({"step": 5e-324}, "step 5e-324 with ending 0.0 leaves more prices than can be told apart"),
         ({"step": 1.0, "ending": 1e17}, r"step 1.0 with ending 1e\+17 leaves more prices than can be told apart"),
         ({"ending": -1.0}, "ending must be a number at or above 0, got -1.0"),
-        ({"most": 0.5}, "most must be a number at or above 1, got 0.5"),
+        ({"most": 0.5}, r"most must lie in \[1, 1e\+06\], got 0.5"),
         ({"most": 3.0, "conversion": 3.0}, "conversion must be below most, 3.0, got 3.0"),
         ({"holdout": 0.6}, r"holdout must lie in \[0, 0.5\], got 0.6"),
     ],
@@ -306,6 +306,21 @@ def nobody_buys_elsewhere(pricer: Pricer, *, start: int, stop: int) -> list[floa
     return prices
 
 
+def test_a_pricer_whose_visitors_buy_otherwise_than_believed_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "hushprice")
+    pricer = opened(replace(PRODUCT, conversion=0.05), horizon=2000)
+    count = 0
+    while not pricer.quoter.health.misfit:  # type: ignore[attr-defined]
+        assert not caplog.records
+        pricer.observe(pricer.quote(CONTEXTS[count % len(CONTEXTS)]).id, 1)
+        count += 1
+        assert count < 1000
+    for _ in range(100):
+        pricer.quote(CONTEXTS[0])
+    (line,) = [each.getMessage() for each in caplog.records]
+    assert line == "visitors lately buy otherwise than believed, beyond noise and chance"
+
+
 @pytest.mark.parametrize("make", [opened, live])
 def test_a_pricer_that_does_worse_than_its_holdout_freezes_itself_and_says_so_once(
     make: Any, caplog: pytest.LogCaptureFixture, tmp_path: Path
@@ -320,7 +335,7 @@ def test_a_pricer_that_does_worse_than_its_holdout_freezes_itself_and_says_so_on
     engine, alarmed = pricer.engine, pricer.quoter.health.alarmed
     assert engine.switches == [count]
     assert set(nobody_buys_elsewhere(pricer, start=count, stop=count + 300)) == {10.0}
-    (line,) = [each.getMessage() for each in caplog.records]
+    (line,) = [said for each in caplog.records if "holdout" in (said := each.getMessage())]
     assert line == (
         f"prices earned less than the holdout, beyond the risk, up to slot {alarmed}: everybody pays 10.0, "
         "today's price, until the pricer is told to resume"

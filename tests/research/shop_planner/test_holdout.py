@@ -35,6 +35,11 @@ def test_drawn_purchases_show_the_difference_in_four_of_five_trials() -> None:
     assert 0.75 < seen.mean() < 0.85
 
 
+def test_three_units_show_as_much_as_three_visitors() -> None:
+    several, one = (visitors_to_show(0.02, conversion=0.3, holdout=0.1, units=units) for units in (3, 1))
+    assert several == pytest.approx(one / 3, abs=1.0)
+
+
 @pytest.mark.parametrize(
     ("given", "named"),
     [

@@ -53,6 +53,8 @@ def test_without_a_range_they_lie_around_the_one_that_makes_todays_price_best() 
     drawn = [drawn_elasticity(product, (at + 0.5) / 20_000) for at in range(20_000)]
     assert np.std(drawn) / np.mean(drawn) == pytest.approx(1.0, abs=0.02)
     assert min(drawn) > 0.0
+    several = Product(**GIVEN | {"conversion": 0.3}, most=3.0, unit_cost=5.0)
+    assert drawn_elasticity(several, 0.5) == pytest.approx(25.0 / 20.0)
 
 
 def test_a_world_depends_on_its_seed_and_number_alone() -> None:

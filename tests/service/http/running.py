@@ -41,7 +41,14 @@ SCHEMA = {
         {"kind": "category", "name": "region", "levels": ["south", "north"]},
     ]
 }
-PRODUCT = {"name": "umbrella", "currency": "EUR", "ceiling": 40.0, "schema": SCHEMA, "slope": 12.0}
+PRODUCT = {
+    "name": "umbrella",
+    "currency": "EUR",
+    "ceiling": 40.0,
+    "schema": SCHEMA,
+    "slope": 12.0,
+    "features": "intercept",
+}
 CUSTOMER = {"age": 41, "member": True, "region": "north"}
 
 

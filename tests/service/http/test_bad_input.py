@@ -10,6 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.service.http.running import CUSTOMER, KEYS, PRODUCT, Running, ask
+from tests.service.shared.test_one_product import BAD, SHOP
+
+from hushprice import Product
+from hushprice.errors import InvalidInput
 
 CANARY = "canary-73519"
 
@@ -79,6 +83,19 @@ def test_a_wrong_field_is_named_and_its_value_is_not(shared: Running, body: Any,
     check_shape(answer)
     assert (status, answer["error"]["code"], answer["error"]["field"]) == (422, "invalid", field)
     assert CANARY not in json.dumps(answer)
+
+
+@pytest.mark.parametrize("bad", BAD, ids=str)
+def test_a_product_is_refused_as_the_library_refuses_it(shared: Running, bad: dict[str, Any]) -> None:
+    with pytest.raises((InvalidInput, TypeError)) as refused:
+        Product(**SHOP | bad)
+    status, answer = send(
+        shared, json.dumps({"name": "bad", "currency": "EUR", **SHOP, **bad}).encode(), "/v1/products", "admin"
+    )
+    check_shape(answer)
+    assert (status, answer["error"]["message"]) == (422, str(refused.value))
+    assert str(refused.value).startswith(answer["error"]["field"])
+    assert shared.client().get("/v1/products/bad").status_code == 404
 
 
 def test_a_deeply_nested_body_is_refused(shared: Running) -> None:

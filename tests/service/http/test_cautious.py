@@ -113,6 +113,7 @@ VISITORS = {
 UNKNOWN: list[dict[str, Any]] = [
     {"region": "moon", "age": 40, "member": True},  # a level that nobody declared
     {"region": "city", "member": False},  # a value that is missing
+    {"region": None, "age": None, "member": None},  # the same, said
     {},
 ]
 

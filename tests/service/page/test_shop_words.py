@@ -23,7 +23,7 @@ def _sign_in(page: Any, key: str) -> None:
 
 
 def test_a_product_is_declared_with_what_a_shop_knows(service: Any, visit: Any) -> None:
-    tab = visit(expected=("Failed to load resource",))  # one refusal, which the browser notes
+    tab = visit(expected=("Failed to load resource",))  # refusals, which the browser notes
     page = tab.open(service.url)
     tab.until("h1", "No product yet")
     assert page.locator("#declare").is_hidden()
@@ -37,6 +37,10 @@ def test_a_product_is_declared_with_what_a_shop_knows(service: Any, visit: Any) 
     tab.until("#declare-error", "floor must be below reference_price, 30.0, got 33.0")
     assert page.locator("#declare-floor").get_attribute("aria-invalid") == "true"
     page.fill("#declare-floor", "24")
+    page.fill("#declare-elasticity", "-1.5")
+    page.keyboard.press("Enter")
+    tab.until("#declare-error", "elasticity must be a positive number, got -1.5")
+    page.fill("#declare-elasticity", "1-3")
     page.fill("#declare-conversion", "")
     page.keyboard.press("Enter")
     tab.until("#declare-error", "is missing")

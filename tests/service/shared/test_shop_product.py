@@ -119,7 +119,7 @@ def test_a_product_whose_cost_is_above_its_floor_is_opened_and_not_sold_below_co
         ({"conversion": 1.0}, "conversion must lie strictly between 0 and 1, got 1.0"),
         ({"elasticity": -1.0}, "elasticity must be a positive number, got -1.0"),
         ({"risk": 2.0}, "risk must lie in [0, 1], got 2.0"),
-        ({"most": 0.5}, "most must be a number at or above 1, got 0.5"),
+        ({"most": 0.5}, "most must lie in [1, 1e+06], got 0.5"),
         ({"slope": 4.0}, "slope is for policy 'noisy-newton', got 4.0 for policy 'cautious'"),
         ({"family": "poisson"}, "family is for policy 'noisy-newton', got 'poisson' for policy 'cautious'"),
         ({"policy": "noisy-newton"}, "conversion is for policy 'cautious', got 0.02 for policy 'noisy-newton'"),

@@ -63,17 +63,20 @@ class CautiousEngine:
 
         A draw that fails is tried again with the next quote.
         """
-        due, alarms = slots.due(), self.quoter.health.alarms
+        due, before = slots.due(), self.quoter.health
         if due is None:
             self.release()
         else:
             self.step(*due, slot=slots.learned)
-        if self.quoter.health.alarms > alarms and not self.frozen:
+        health = self.quoter.health
+        if health is not before and health.misfit and not before.misfit:
+            _log.warning("visitors lately buy otherwise than believed, beyond noise and chance")
+        if health.alarms > before.alarms and not self.frozen:
             self.switches.append(period)
             _log.warning(
                 "prices earned less than the holdout, beyond the risk, up to slot %d: everybody pays %s, "
                 "today's price, until the pricer is told to resume",
-                self.quoter.health.alarmed,
+                health.alarmed,
                 self.product.reference_price,
             )
 

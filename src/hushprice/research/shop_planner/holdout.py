@@ -11,7 +11,7 @@ CERTAINTY = 0.05  # of seeing a difference where there is none, on either side
 POWER = 0.8  # of seeing one that is there
 
 
-def visitors_to_show(difference: float, *, conversion: float, holdout: float) -> int:
+def visitors_to_show(difference: float, *, conversion: float, holdout: float, units: int = 1) -> int:
     """Visitors until earnings a visit that differ by this share of the holdout's are told apart.
 
     A visit earns (price - cost) with the chance c of a purchase, so its variance is (price - cost)^2 c (1 - c); of n
@@ -21,6 +21,8 @@ def visitors_to_show(difference: float, *, conversion: float, holdout: float) ->
 
         n = z^2 (1 - c) / (c d^2 h (1 - h)).
 
+    Of a visitor who may buy several `units`, each with the chance c, they are as many visitors.
+
     >>> visitors_to_show(0.1, conversion=0.02, holdout=0.1)
     427328
     """
@@ -28,4 +30,4 @@ def visitors_to_show(difference: float, *, conversion: float, holdout: float) ->
     checks.probability(conversion=conversion, holdout=holdout)
     z = NormalDist().inv_cdf(1.0 - CERTAINTY / 2.0) + NormalDist().inv_cdf(POWER)
     split = holdout * (1.0 - holdout)
-    return math.ceil(z * z * (1.0 - conversion) / (conversion * difference * difference * split))
+    return math.ceil(z * z * (1.0 - conversion) / (units * conversion * difference * difference * split))

@@ -83,7 +83,7 @@ def drawn_elasticity(product: Product, quantile: float) -> float:
     if isinstance(product.elasticity, tuple):
         low, high = product.elasticity
         return float(low * (high / low) ** quantile)
-    middle = product.response * product.reference_price * (1.0 - product.conversion) / product.reach
+    middle = product.response * product.reference_price * (1.0 - product.share) / product.reach
     return float(middle * math.exp(math.sqrt(math.log1p(RESPONSE * RESPONSE)) * ndtri(quantile)))
 
 

@@ -6,6 +6,7 @@ likely (`likely_worlds.py`), or in one that was given.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -238,10 +239,11 @@ def plan_shop(
         checks.positive(epsilon=each)
     for each_trust in trusts:
         checks.one_of(TRUST, trust=each_trust)
+    needed = visitors_to_show(show_difference, conversion=product.share, holdout=holdout, units=math.ceil(product.most))
     promised = PlannedHoldout(
         share=float(holdout),
         difference=float(show_difference),
-        visitors=(needed := visitors_to_show(show_difference, conversion=product.conversion, holdout=holdout)),
+        visitors=needed,
         days=needed / visitors_per_day,
     )
     began = time.perf_counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -187,7 +188,7 @@ class PricedProduct:
         """The public price: for a holdout, a frozen product, a fixed policy."""
         return self._parts.tariff.reference
 
-    def context(self, attributes: dict[str, float | bool | str] | None, context: list[float] | None) -> bytes:
+    def context(self, attributes: Mapping[str, object] | None, context: list[float] | None) -> bytes:
         """A customer's context as a record keeps it, or a Problem that names the field and no value."""
         parts = self._parts
         quick = parts.quick.read(attributes, context)

@@ -15,8 +15,11 @@ QuoteId = Annotated[
     str, Meta(pattern="^[0-9a-f]{32}$", description="96 random bits and a mark", examples=["9f86d081884c7d65" * 2])
 ]
 Attributes = Annotated[
-    dict[str, float | bool | str],
-    Meta(description="every attribute that the product's schema declares", examples=[{"age": 41, "member": True}]),
+    dict[str, float | bool | str | None],
+    Meta(
+        description="every attribute that the product's schema declares; null: not known",
+        examples=[{"age": 41, "member": True}],
+    ),
 ]
 Context = Annotated[list[float], Meta(max_length=1000, description="numbers in [-1, 1]", examples=[[0.5, -0.25]])]
 CustomerKey = Annotated[

@@ -125,7 +125,7 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     features: Annotated[
         Literal["main", "intercept", "interactions"],
         Meta(description="how attributes and price act on demand: main effects; with an intercept; also together"),
-    ] = "intercept"
+    ] = "main"
     family: Annotated[Literal["logistic", "poisson"], Meta(description="one unit or none is bought; or a quantity")] = (
         "logistic"
     )
@@ -224,13 +224,19 @@ def shop_product_of(product: Product) -> ShopProduct:
     shop, rules = declared_shop_product(product), product.rules
     move = math.inf if rules.largest_step is None else rules.largest_step
     step, ending = (10.0**-product.decimals, 0.0) if rules.ladder is None else (1.0, rules.ladder)
-    return replace(
-        shop,
-        floor=max(shop.floor, rules.floor or 0.0, shop.reference_price - move, shop.unit_cost),
-        ceiling=min(shop.ceiling, math.inf if rules.ceiling is None else rules.ceiling, shop.reference_price + move),
-        step=step if shop.step is None else shop.step,
-        ending=ending if shop.step is None else shop.ending,
-    )
+    try:
+        return replace(
+            shop,
+            floor=max(shop.floor, rules.floor or 0.0, shop.reference_price - move, shop.unit_cost),
+            ceiling=min(
+                shop.ceiling, math.inf if rules.ceiling is None else rules.ceiling, shop.reference_price + move
+            ),
+            step=step if shop.step is None else shop.step,
+            ending=ending if shop.step is None else shop.ending,
+        )
+    except InvalidInput as problem:  # what was declared is sound: what it comes to here is not
+        said = "decimals" if rules == PriceRules() else "rules"
+        raise InvalidInput(f"{said} must leave prices on both sides of reference_price: {problem}") from None
 
 
 def demand_of(product: Product) -> Logistic | Poisson:
@@ -333,8 +339,9 @@ def tariff_of(product: Product, rules: PriceRules | None = None, reference_price
     """How p becomes a price charged; rules and reference price are those of the product unless set later."""
     reference = reference_price_of(product) if reference_price is None else reference_price
     rules = product.rules if rules is None else rules
-    if product.floor is not None and product.floor > product.unit_cost:  # no price is below cost as it is
-        rules = msgspec.structs.replace(rules, floor=max(product.floor, rules.floor or 0.0))
+    if product.floor is not None:  # no price is below cost: the tariff sees to that, in its decimals
+        floor = max(product.floor, rules.floor or 0.0)
+        rules = msgspec.structs.replace(rules, floor=floor if floor >= product.unit_cost else None)
     return Tariff(product, rules, reference)
 
 

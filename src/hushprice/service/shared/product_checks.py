@@ -13,6 +13,7 @@ from hushprice.policies.cautious.policy import CautiousPolicy
 from hushprice.policies.cautious.pricing.question import grids_of_choice
 from hushprice.privacy.certificates.batch_facts import MOST_RECORDS
 from hushprice.privacy.events import AggregatedBatches
+from hushprice.product import MOST_UNITS
 from hushprice.service.shared.product import (
     AGGREGATED,
     CURRENCY,
@@ -32,6 +33,7 @@ from hushprice.service.shared.product import (
     reference_price_of,
     schema_of,
     shop_product_of,
+    tariff_of,
 )
 from hushprice.service.shared.tariff import HIGHEST, MOST_DECIMALS, check_rules, units
 from hushprice.settings import PRODUCT_POLICY
@@ -40,7 +42,6 @@ from hushprice.trust.shares import is_safe
 MOST_FEATURES = 32  # a release has half their square numbers; a quote reads all of them
 LONGEST = 366 * 86400.0  # seconds that a quote or its outcome may take
 MOST_QUOTES = 10**12  # of a horizon
-MOST_UNITS = 1e6  # of one quote
 LONGEST_NAME = 100  # characters of an attribute or a level: errors and pages show it
 MOST_DAYS = 36_500  # of a quote's retention
 
@@ -114,8 +115,6 @@ def _check_shop(product: Product) -> None:
         if getattr(product, field) != unset:
             given = f"got {getattr(product, field)!r} for policy {product.policy!r}"
             raise InvalidInput(f"{field} is for policy 'noisy-newton', {given}")
-    if product.most is not None:
-        checks.within(1.0, MOST_UNITS, most=product.most)
     if product.floor is not None:
         units(product.floor, product.decimals, "floor")
     if product.step is not None:
@@ -124,6 +123,7 @@ def _check_shop(product: Product) -> None:
         if product.rules.ladder is not None:
             raise InvalidInput(f"step or rules.ladder may be given, one of them, got {product.step!r} beside it")
     shop_product_of(product)
+    tariff_of(product)
 
 
 def _check_trust(product: Product) -> None:

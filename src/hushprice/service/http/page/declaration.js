@@ -25,9 +25,9 @@ export function attributes(text) {
   });
 }
 
-// "1.5", or a range "1 to 3".
+// "1.5", or a range "1 to 3" or "1-3"; a sign stays, for the service to refuse.
 export function elasticity(text) {
-  const parts = text.trim().split(/\s*(?:to|–|-)\s*/).map(number("elasticity"));
+  const parts = text.trim().split(/\s*(?:to|–|(?<=[\d.]\s*)-)\s*/).map(number("elasticity"));
   if (parts.length > 2) throw new Unclear("elasticity", "Give one number, or two such as “1 to 3”.");
   return parts.length === 2 ? parts : parts[0];
 }

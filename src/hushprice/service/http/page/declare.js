@@ -40,6 +40,8 @@ const ADVANCED = [
   field("delta", "delta", (value) => (Number.isFinite(Number(value)) ? Number(value) : value), { value: "2/T^2" }),
   amount("horizon", "Visits learned from", { hint: "then prices stay as they are" }),
   amount("most", "The most that one visitor can buy", { hint: "1 unless given" }),
+  amount("step", "How far prices are apart", { hint: "such as 1; any price unless given" }),
+  amount("ending", "One of these prices", { hint: "such as 0.99: with a step of 1 all end in .99" }),
   amount("records_per_customer", "Visits of a customer that count", { hint: "then every quote needs a customer key" }),
   field("prior", "What a log says", fitted, {
     lines: 3,
