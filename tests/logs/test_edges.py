@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +16,15 @@ from tests.logs.drawn_logs import PRODUCT, currency, drawn, fit_of, log_of
 from tests.logs.test_questions import PRIOR
 
 import hushprice
-from hushprice.errors import InvalidInput
-from hushprice.logs import crossed_demand, propensities, questions
+from hushprice.errors import HushpriceError, InvalidInput
+from hushprice.logs import crossed_demand, process_parts, propensities, questions
 from hushprice.logs.buckets import BucketSums
+from hushprice.logs.databases import PostgresSource, SqliteSource
 from hushprice.logs.evaluation import judge
 from hushprice.logs.fit.fit_result import Fit
+from hushprice.logs.log_reader import LogReader
 from hushprice.logs.propensities import LoggedPropensities
-from hushprice.logs.reading import LogReader
-from hushprice.logs.richer import extra_terms, richer_test
+from hushprice.logs.richer_model import extra_terms, richer_test
 from hushprice.logs.rows import LogRows
 from hushprice.logs.survey import MOST_CHOICES, survey
 from hushprice.logs.values import Overlap, ValueSums
@@ -117,3 +122,62 @@ def test_a_release_is_asked_for_by_epsilon_and_by_nothing_else() -> None:
         assert answer.label.startswith("RELEASE")
         assert answer.ledger is not None
         assert answer.ledger.claimed.epsilon == 1.0
+
+
+def test_a_database_says_of_which_kind_its_columns_are(tmp_path: Path) -> None:
+    file = tmp_path / "shop.db"
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE visits (bought BOOLEAN, units INTEGER, price NUMERIC, at TIMESTAMP, note TEXT)")
+        database.execute("INSERT INTO visits VALUES (1, 2, 9.5, '2026-01-01 10:00', 'a')")
+    database.close()
+    source = SqliteSource(file, "visits")
+    kinds = [polars.Boolean, polars.Int64, polars.Float64, polars.Datetime, polars.String]
+    assert list(source.types.values()) == kinds
+    (chunk,) = source.chunks(0, ["at", "units"])
+    assert chunk.frame.rows() == [("2026-01-01 10:00", 2)]  # times are parsed later, as text
+    assert source.identity[1:] == ["visits", ""]
+    assert source.name == str(file)
+    with pytest.raises(InvalidInput, match="has no table 'nobody'"):
+        SqliteSource(file, "nobody")
+    with pytest.raises(InvalidInput, match="must not hold a zero byte"):
+        next(source.chunks(0, ["a\0b"]))
+    file.write_bytes(b"no database" * 100)
+    with pytest.raises(InvalidInput, match=r"cannot be read: .*not a database"):
+        SqliteSource(file, "visits")
+
+
+def test_a_table_of_a_server_goes_by_its_name() -> None:
+    source = PostgresSource.__new__(PostgresSource)
+    source.table = "public.visits"
+    assert source.name == "public.visits"
+
+
+def count_rows(rows: LogRows) -> np.ndarray:
+    return np.array([len(rows.prices)])
+
+
+def test_a_worker_reads_what_it_was_given_and_leaves_an_interrupt_to_who_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ignored: list[object] = []
+    monkeypatch.setattr(process_parts.signal, "signal", lambda number, handler: ignored.append((number, handler)))
+    monkeypatch.setattr(process_parts, "_work", None)
+    with pytest.raises(HushpriceError, match="this process was given no log"):
+        process_parts._part(0)
+    process_parts._begin(log_of(drawn(30, np.random.default_rng(77))), count_rows, 1)
+    assert ignored == [(signal.SIGINT, signal.SIG_IGN)]
+    assert process_parts._part(0).sums == [30]
+
+
+def test_a_pass_gives_up_when_its_processes_keep_dying(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[int] = []
+
+    def dying(self: object, log: object, add: object, size: int, partitions: list[int]) -> Iterator[Any]:
+        tries.append(len(partitions))
+        raise BrokenProcessPool
+        yield
+
+    monkeypatch.setattr(process_parts.ProcessParts, "_pooled", dying)
+    with pytest.raises(HushpriceError, match="1 parts of the log could not be read: their process died"):
+        list(process_parts.ProcessParts().run(log_of(), count_rows, 1, [0]))
+    assert len(tries) == process_parts.LOSSES + 1
