@@ -4,7 +4,7 @@ A new policy is its folder and a line here.
 """
 
 # The module whose `build` makes the policy, whose READS says which settings it reads, and KERNEL what compiled kernel
-# runs its trials.
+# runs its trials. A rival's has READS and `rival`.
 POLICIES = {
     "paper": "hushprice.policies.paper.policy",
     "noisy-newton": "hushprice.policies.newton.policy",

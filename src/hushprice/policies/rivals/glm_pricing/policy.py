@@ -7,19 +7,14 @@ import math
 
 import numpy as np
 
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.logistic_fit import Rows, fit
 from hushprice.policies.rival_parts.private.directions import radius_of, send
-from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded, unprotected
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded, unprotected
 from hushprice.policies.rival_parts.walk import Walk
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import DirectionReports
-from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
-
-__all__ = ["KERNEL", "READS", "build", "rival"]
 
 READS: dict[str, tuple[str, ...]] = {"glm-pricing": (), "glm-pricing-open": ()}
 RIDGE = 1e-3  # of the open fit: finite where data are separable, and gone after a hundred customers
@@ -117,8 +112,3 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     first = explored(frame, epsilon)
     begin = functools.partial(LocalCommit, keep=keep if asked.drawn else _PLAIN, first=first)
     return guarded(asked, frame, begin, event, claimed=EpsilonDelta(epsilon, 0.0))
-
-
-def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
-    """The policy that the settings ask for."""
-    return built(rival, settings, demand, features)
