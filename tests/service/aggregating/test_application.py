@@ -164,4 +164,4 @@ def test_a_user_without_a_home_is_told_to_name_a_folder(tmp_path: Path, monkeypa
     with pytest.raises(InvalidInput, match=r"^state_dir: .*no-folder/hushprice cannot be written"):
         aggregator_main.opened(promises, tmp_path / "aggregator.db", None)
     with contextlib.closing(aggregator_main.opened(promises, tmp_path / "aggregator.db", tmp_path / "notes")):
-        assert [each.name.partition("-")[0] for each in (tmp_path / "notes").iterdir()] == ["aggregated"]
+        assert {each.name.partition("-")[0] for each in (tmp_path / "notes").iterdir()} == {"aggregated"}

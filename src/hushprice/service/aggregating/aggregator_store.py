@@ -2,7 +2,7 @@
 
 Noise is drawn once for a batch: its total is stored before anybody is told, and told again from there. A file that is
 older than what was published from it (a restored backup) has shares in it that were added up already: the note, which
-lies elsewhere, says so, and then all that wait are dropped.
+lies elsewhere, says so, and then all that wait are dropped. A share that no batch has asked for is kept so many days.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from hushprice.noise import System
 from hushprice.policies.cautious.pricing.question import grids_of_choice
 from hushprice.policies.cautious.private.aggregator import Aggregator, promised, scales_of
 from hushprice.privacy.events import AggregatedBatches
+from hushprice.service.aggregating.aggregator_note import PublishedTotals, check_undamaged
 from hushprice.service.shared.aggregator_messages import ID, Agreed, BatchOver, Share, ShareTaken, digest_of, ids_of
-from hushprice.service.shared.durable_file import replace_file
+from hushprice.service.store import decisions
 from hushprice.trust import shares
 from hushprice.trust.shares import Promise
 
 MOST_WAITING = 1 << 22  # shares of a product that are in no batch yet
+KEPT = 400  # days; a service keeps its learned quotes as long
 MOST_NAMED = 1 << 22  # quotes of a product that batches name, and batches: a horizon has no more
 _APPLICATION = 0x68757361  # "husa"
 _SCHEMA = (
@@ -38,7 +40,7 @@ _SCHEMA = (
         waiting INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID""",
     """CREATE TABLE IF NOT EXISTS share (
         product TEXT NOT NULL, quote BLOB NOT NULL, choice INTEGER, words TEXT, batch TEXT,
-        held INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (product, quote)) WITHOUT ROWID""",
+        held INTEGER NOT NULL DEFAULT 0, day INTEGER, PRIMARY KEY (product, quote)) WITHOUT ROWID""",
     "CREATE INDEX IF NOT EXISTS share_of_batch ON share (batch)",
     """CREATE TABLE IF NOT EXISTS batch (
         name TEXT PRIMARY KEY, product TEXT NOT NULL, choice INTEGER NOT NULL, agreed TEXT, words TEXT)
@@ -46,6 +48,8 @@ _SCHEMA = (
 )
 _NAMED = "CREATE TEMP TABLE named (quote BLOB PRIMARY KEY) WITHOUT ROWID"  # by the batch at hand
 _DROP = """UPDATE share SET words = NULL, held = 0, batch = ifnull(batch, '') WHERE product = ? AND words IS NOT NULL"""
+_COUNT_WAITING = """UPDATE product
+    SET waiting = (SELECT count(*) FROM share WHERE share.product = product.name AND batch IS NULL)"""
 _log = logging.getLogger("hushprice.service")
 
 
@@ -62,7 +66,13 @@ class AggregatorStore:
     """Shares that wait, batches, and totals: of products whose promises are kept here."""
 
     def __init__(
-        self, path: Path, products: Mapping[str, Promise], *, notes: Path, source: System | None = None
+        self,
+        path: Path,
+        products: Mapping[str, Promise],
+        *,
+        notes: Path,
+        source: System | None = None,
+        kept: int = KEPT,
     ) -> None:
         self._source = System() if source is None else source
         self._products = {name: _Promised(promise, promised(promise)) for name, promise in products.items()}
@@ -76,8 +86,14 @@ class AggregatorStore:
             raise InvalidInput(f"store: {path} cannot be used: {first_line(problem)}") from None
         path.chmod(0o600)
         ((identity,),) = self._connection.execute("SELECT id FROM identity")
-        self._note = notes / f"aggregated-{identity}.json"
+        try:
+            self._note = PublishedTotals(notes, identity, path)
+        except InvalidInput:
+            self._connection.close()
+            raise
+        self._kept, self._looked = kept, 0  # days
         self._drop_what_was_published()
+        self._forget_old()
 
     @property
     def promises(self) -> dict[str, Promise]:
@@ -94,6 +110,7 @@ class AggregatorStore:
         words, quote = shares.read(share.words), bytes.fromhex(share.quote)
         if len(words) != len(scales_of(event, share.choice)):
             raise InvalidInput(f"words must be {len(scales_of(event, share.choice))} numbers, got {len(words)}")
+        self._forget_old()
         with self._writing() as connection:
             found = self._row("SELECT words, batch FROM share WHERE product = ? AND quote = ?", share.product, quote)
             if found is not None:
@@ -107,8 +124,8 @@ class AggregatorStore:
             ).fetchone()
             if waiting > MOST_WAITING:
                 raise NotAgreed("too many shares wait for a batch")
-            given = (share.product, quote, share.choice, share.words)
-            connection.execute("INSERT INTO share (product, quote, choice, words) VALUES (?, ?, ?, ?)", given)
+            given = (share.product, quote, share.choice, share.words, decisions.today())
+            connection.execute("INSERT INTO share (product, quote, choice, words, day) VALUES (?, ?, ?, ?, ?)", given)
         return ShareTaken("recorded")
 
     def over(self, batch: BatchOver) -> str:
@@ -204,6 +221,7 @@ class AggregatorStore:
 
     def _open(self) -> None:
         connection = self._connection
+        check_undamaged(connection)
         for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "busy_timeout = 5000"):
             connection.execute(f"PRAGMA {setting}")
         with self._writing():
@@ -227,10 +245,9 @@ class AggregatorStore:
 
     def _drop_what_was_published(self) -> None:
         """Where the note knows of more totals than the file, or is lost: shares that wait may be in one of them."""
-        noted = msgspec.json.decode(self._note.read_bytes(), type=dict[str, int]) if self._note.exists() else None
         with self._writing() as connection:
             for name, published in connection.execute("SELECT name, published FROM product").fetchall():
-                known = published + 1 if noted is None and published else (noted or {}).get(name, 0)
+                known = self._note.known(name, published)
                 if known > published:
                     _log.warning("product %s: the store or its note is an older one; waiting shares are dropped", name)
                     connection.execute(_DROP, (name,))
@@ -238,8 +255,19 @@ class AggregatorStore:
         self._write_note()
 
     def _write_note(self) -> None:
-        rows = self._connection.execute("SELECT name, published FROM product")
-        replace_file(self._note, msgspec.json.encode(dict(rows.fetchall())))
+        self._note.write(dict(self._connection.execute("SELECT name, published FROM product").fetchall()))
+
+    def _forget_old(self) -> None:
+        """Once a day: shares that no batch has asked for in all that time, or whose batch never came out."""
+        today = decisions.today()
+        if today <= self._looked:
+            return
+        before = today - self._kept
+        with self._writing() as connection:
+            connection.execute("DELETE FROM share WHERE batch IS NULL AND day < ?", (before,))
+            connection.execute("UPDATE share SET words = NULL, held = 0 WHERE words IS NOT NULL AND day < ?", (before,))
+            connection.execute(_COUNT_WAITING)
+        self._looked = today
 
     def _row(self, query: str, *values: object) -> tuple[Any, ...] | None:
         found: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
