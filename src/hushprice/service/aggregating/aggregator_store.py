@@ -31,7 +31,7 @@ from hushprice.trust.shares import Promise
 
 MOST_WAITING = 1 << 22  # shares of a product that are in no batch yet
 KEPT = 400  # days; a service keeps its learned quotes as long
-MOST_NAMED = 1 << 22  # quotes of a product that batches name, and batches: a horizon has no more
+MOST_BATCHES = 1 << 22  # of a product: a horizon has no more quotes
 _APPLICATION = 0x68757361  # "husa"
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS identity (id TEXT NOT NULL)",
@@ -46,7 +46,6 @@ _SCHEMA = (
         name TEXT PRIMARY KEY, product TEXT NOT NULL, choice INTEGER NOT NULL, agreed TEXT, words TEXT)
         WITHOUT ROWID""",
 )
-_NAMED = "CREATE TEMP TABLE named (quote BLOB PRIMARY KEY) WITHOUT ROWID"  # by the batch at hand
 _DROP = """UPDATE share SET words = NULL, held = 0, batch = ifnull(batch, '') WHERE product = ? AND words IS NOT NULL"""
 _COUNT_WAITING = """UPDATE product
     SET waiting = (SELECT count(*) FROM share WHERE share.product = product.name AND batch IS NULL)"""
@@ -129,18 +128,19 @@ class AggregatorStore:
         return ShareTaken("recorded")
 
     def over(self, batch: BatchOver) -> str:
-        """The ids of the reports that are here; from now on no share enters the batch. Asked again, the same ones."""
+        """The ids of the reports that are here; from now on none enters the batch. Asked again, the same ones."""
         event = self._event(batch.product)
         if not 0 <= batch.choice < len(event.scales):
             raise InvalidInput(f"choice must be one of the {len(event.scales)} there are, got {batch.choice}")
         name = batch.name
         with self._writing() as connection:
             if self._row("SELECT 1 FROM batch WHERE name = ?", name) is None:
-                self._check_room(batch)
+                self._check_room(batch.product)
+                (waiting,) = self._row("SELECT waiting FROM product WHERE name = ?", batch.product) or (0,)
                 connection.execute(
                     "INSERT INTO batch (name, product, choice) VALUES (?, ?, ?)", (name, batch.product, batch.choice)
                 )
-                self._enter(batch, name)
+                self._enter(batch, name, waiting)
             rows = connection.execute("SELECT quote FROM share WHERE batch = ? AND held", (name,))
             held = {quote for (quote,) in rows}
         return "".join(quote.hex() for quote in ids_of(batch.quotes) if quote in held)
@@ -177,30 +177,28 @@ class AggregatorStore:
             adding.receive(quote.hex(), shares.read(here[quote]))
         return shares.written(adding.publish(choice, adding.received))
 
-    def _enter(self, batch: BatchOver, name: str) -> None:
-        """Put into the batch that is over each of its reports that is here, is in no other and is of its choice."""
-        connection = self._connection
-        connection.execute("DELETE FROM named")
-        connection.executemany("INSERT OR IGNORE INTO named VALUES (?)", ((each,) for each in ids_of(batch.quotes)))
-        entered = connection.execute(
-            """UPDATE share SET batch = ?1, held = choice = ?2, words = iif(choice = ?2, words, NULL)
-            WHERE product = ?3 AND batch IS NULL AND quote IN (SELECT quote FROM named)""",
-            (name, batch.choice, batch.product),
-        ).rowcount
-        connection.execute("UPDATE product SET waiting = waiting - ? WHERE name = ?", (entered, batch.product))
-        connection.execute(
-            "INSERT OR IGNORE INTO share (product, quote, batch) SELECT ?, quote, ? FROM named", (batch.product, name)
-        )
-        connection.execute("DELETE FROM named")
+    def _enter(self, batch: BatchOver, name: str, waiting: int) -> None:
+        """Put into the batch that is over each of its reports that is here, is in no other and is of its choice.
 
-    def _check_room(self, batch: BatchOver) -> None:
-        """Refuse a batch that would take more room than a horizon's: anybody can name quotes that there are not."""
-        asked = "share WHERE product = ? AND batch IS NOT NULL", "batch WHERE product = ?"
-        named, batches = (
-            self._connection.execute(f"SELECT count(*) FROM {each}", (batch.product,)).fetchone()[0] for each in asked
-        )
-        if max(named + len(batch.quotes) // (2 * ID), batches + 1) > MOST_NAMED:
-            raise NotAgreed("too many quotes are named")
+        Of a quote without a report here nothing is kept: anybody can name quotes that there are not.
+        """
+        connection, named = self._connection, ids_of(batch.quotes)
+        if len(batch.quotes) // (2 * ID) > waiting:
+            rows = connection.execute("SELECT quote FROM share WHERE product = ? AND batch IS NULL", (batch.product,))
+            here = {quote for (quote,) in rows}
+            named = (quote for quote in named if quote in here)
+        entered = connection.executemany(
+            """UPDATE share SET batch = ?1, held = choice = ?2, words = iif(choice = ?2, words, NULL)
+            WHERE product = ?3 AND quote = ?4 AND batch IS NULL""",
+            ((name, batch.choice, batch.product, quote) for quote in named),
+        ).rowcount
+        connection.execute("UPDATE product SET waiting = ? WHERE name = ?", (waiting - max(0, entered), batch.product))
+
+    def _check_room(self, product: str) -> None:
+        """Refuse a batch beyond as many as a horizon has quotes: anybody may say that one is over."""
+        (batches,) = self._connection.execute("SELECT count(*) FROM batch WHERE product = ?", (product,)).fetchone()
+        if batches >= MOST_BATCHES:
+            raise NotAgreed("too many batches are over")
 
     def _check_share(self, share: Share) -> AggregatedBatches:
         """Refuse a share of numbers that were bounded or rounded otherwise than the noise was bought for."""
@@ -229,7 +227,7 @@ class AggregatorStore:
             if application not in (0, _APPLICATION):
                 raise InvalidInput("store: it is a database of another program")
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            for statement in (*_SCHEMA, _NAMED):
+            for statement in _SCHEMA:
                 connection.execute(statement)
             if connection.execute("SELECT 1 FROM identity").fetchone() is None:
                 connection.execute("INSERT INTO identity VALUES (?)", (secrets.token_hex(16),))

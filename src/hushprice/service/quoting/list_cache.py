@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from operator import attrgetter
+from typing import Any
 
 import msgspec
 
@@ -20,7 +21,7 @@ class ListCache:
     """The last answer of each name; for one event loop."""
 
     def __init__(self) -> None:
-        self._made: dict[str, tuple[list[tuple[object, ...]], asyncio.Future[bytes]]] = {}
+        self._made: dict[str, tuple[list[Any], asyncio.Future[bytes]]] = {}
 
     async def get(
         self, name: str, products: Iterable[PricedProduct], make: Callable[[list[PricedProduct]], object]
@@ -28,11 +29,11 @@ class ListCache:
         """What `make` says of the products, as JSON."""
         listed = list(products)
         state = [_state_of(each) for each in listed]
-        known = self._made.get(name)
-        if known is None or known[0] != state or _failed(known[1]):
+        known, making = self._made.get(name, ([], None))
+        if making is None or known != state or _failed(making):
             making = asyncio.ensure_future(asyncio.to_thread(lambda: msgspec.json.encode(make(listed))))
-            known = self._made[name] = state, making
-        return await asyncio.shield(known[1])  # others may wait for it when this reader is gone
+            self._made[name] = state, making
+        return await asyncio.shield(making)  # others may wait for it when this reader is gone
 
 
 def _failed(making: asyncio.Future[bytes]) -> bool:
