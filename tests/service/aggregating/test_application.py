@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from tests.service.aggregating.test_aggregator_store import PROMISE, opened, over
+from tests.service.aggregating.test_aggregator_store import PROMISE, SCALES, opened, over, share
 from tests.service.aggregator_runs import aggregating, write_promises
 from tests.service.http.hostile import MEBIBYTE, answer, connect, exchange, pour
 
@@ -141,18 +141,33 @@ def test_the_address_of_a_database_is_refused_and_not_shown(store: str, tmp_path
         )
 
 
-def test_no_more_quotes_are_named_than_a_horizon_has(store: AggregatorStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anybody can name quotes that there are not, and each takes room in the file."""
-    monkeypatch.setattr(aggregator_store, "MOST_NAMED", 4)
-    some = [f"{n:032x}" for n in range(6)]
-    assert store.over(over(some[:3])) == ""
-    assert store.over(over(some[:3])) == ""  # the same once more
-    with pytest.raises(NotAgreed, match="too many quotes are named"):
-        store.over(over(some[3:]))
-    for follows in range(1, 4):
+def test_no_more_batches_are_over_than_a_horizon_has_quotes(
+    store: AggregatorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody can say that one is, and each takes room in the file."""
+    monkeypatch.setattr(aggregator_store, "MOST_BATCHES", 4)
+    for follows in range(4):
         store.over(over([], follows))
-    with pytest.raises(NotAgreed, match="too many quotes are named"):
+    store.over(over([], 3))  # the same once more
+    with pytest.raises(NotAgreed, match="too many batches are over"):
         store.over(over([], 4))
+
+
+def test_quotes_that_there_are_not_take_no_room(store: AggregatorStore, tmp_path: Path) -> None:
+    """One call named four million; they took minutes and the room of every batch to come."""
+    store.over(over([f"{n:032x}" for n in range(3000)]))
+    with contextlib.closing(sqlite3.connect(tmp_path / "aggregator.db")) as connection:
+        assert connection.execute("SELECT count(*) FROM share").fetchone() == (0,)
+
+
+def test_few_quotes_among_many_shares_are_found_and_many_among_few(store: AggregatorStore) -> None:
+    """There are two ways to look them up."""
+    ids = [f"{n:032x}" for n in range(20)]
+    for each in ids[:10]:
+        store.receive(share(each, [1] * SCALES.size))
+    assert store.over(over(ids[8:12], 1)) == "".join(ids[8:10])
+    assert store.over(over(ids, 2)) == "".join(ids[:8])
+    assert store.over(over(ids, 3)) == ""
 
 
 def test_a_user_without_a_home_is_told_to_name_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,4 +179,4 @@ def test_a_user_without_a_home_is_told_to_name_a_folder(tmp_path: Path, monkeypa
     with pytest.raises(InvalidInput, match=r"^state_dir: .*no-folder/hushprice cannot be written"):
         aggregator_main.opened(promises, tmp_path / "aggregator.db", None)
     with contextlib.closing(aggregator_main.opened(promises, tmp_path / "aggregator.db", tmp_path / "notes")):
-        assert [each.name.partition("-")[0] for each in (tmp_path / "notes").iterdir()] == ["aggregated"]
+        assert {each.name.partition("-")[0] for each in (tmp_path / "notes").iterdir()} == {"aggregated"}

@@ -76,7 +76,7 @@ class AggregatorApplication:
         if allowed == "GET":
             return self._facts
         call = self._calls[path]
-        body, of_batch = bytearray(), call.largest > LARGEST_SHARE
+        body, held, of_batch = bytearray(), 0, call.largest > LARGEST_SHARE
         try:
             while True:
                 message = await receive()
@@ -84,6 +84,7 @@ class AggregatorApplication:
                     raise Problem(400, "incomplete", "the request ended before its body did")
                 piece = message.get("body", b"")
                 body += piece
+                held += len(piece) * of_batch
                 self._held += len(piece) * of_batch
                 if len(body) > call.largest:
                     raise problems.too_large(call.largest)
@@ -91,10 +92,11 @@ class AggregatorApplication:
                     raise Problem(429, "busy", "too many batches at once; try again", headers={"retry-after": "1"})
                 if not message.get("more_body"):
                     break
-            asked = decode_body(call.decode, bytes(body))
+            asked = decode_body(call.decode, body)
+            del body  # a batch's is long, and may wait for others
             return await asyncio.get_running_loop().run_in_executor(self._thread, call.handle, asked)
         finally:
-            self._held -= len(body) * of_batch
+            self._held -= held
 
     def _over(self, batch: BatchOver) -> Received:
         return Received(quotes=self._store.over(batch))
