@@ -1,10 +1,11 @@
 """Every policy in one table: the paper's markets and three shops, on the same customers with the same luck.
 
-    python benchmarks/rivals/table.py                     # what is missing in results.json; long if all is
-    python benchmarks/rivals/table.py --again cautious    # this policy's cells too, although they are there
-    python benchmarks/rivals/table.py --page              # put the tables into docs/lab/rivals.md
+    python benchmarks/rivals/table.py                              # what is missing in results.json; long if all is
+    python benchmarks/rivals/table.py --policy cautious            # this policy alone, what is missing of it
+    python benchmarks/rivals/table.py --policy cautious --again    # forgets what was measured of it, and measures it
+    python benchmarks/rivals/table.py --page                       # puts tables and picture into docs/lab/rivals.md
 
-A cell is measured once and kept in benchmarks/rivals/results.json. Speeds are customers a second of CPU time, in the
+A cell is measured once and kept in benchmarks/rivals/results.json, so a run that was stopped goes on. Speeds are customers a second of CPU time, in the
 cell d = 2, T = 100,000, epsilon 1.
 """
 
@@ -32,9 +33,9 @@ from hushprice import simulate
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parents[1] / "docs" / "lab" / "rivals.md"
+PICTURE = HERE.parents[1] / "docs" / "images" / "rivals.svg"
 TRIALS, FEWER = 4, 2  # FEWER: in a shop with a million customers
 HORIZONS = (10_000, 100_000, 1_000_000)
-SLOW = ("ellipsoid", "glm-ucb", "wang-optimism")  # not run with a million customers
 EPSILONS = (0.2, 1.0, 10.0)
 MARKETS = ("d = 2", "d = 3")
 SHOPS = ("elastic", "classes, 60 % buy", "half buy")
@@ -49,7 +50,9 @@ PRIVATE: dict[str, tuple[str, dict[str, Any]]] = {
         for label, name in (
             *(("almost-free",) * 2, ("shuffle-glm",) * 2, ("shuffle-glm, published", "shuffle-glm")),
             *(("offline-private",) * 2, ("shariff-sheffet",) * 2, ("shariff-sheffet, published", "shariff-sheffet")),
-            *(("shariff-sheffet-revenue",) * 2, ("one-price",) * 2),
+            ("shariff-sheffet-revenue",) * 2,
+            ("shariff-sheffet-revenue, published", "shariff-sheffet-revenue"),
+            ("one-price",) * 2,
             *(("mishra-thompson",) * 2, ("mishra-thompson, published", "mishra-thompson")),
             *(("mishra-ucb",) * 2, ("mishra-ucb, published", "mishra-ucb"), ("ldp-mab",) * 2),
             *(("glm-pricing",) * 2, ("ldp-sgd",) * 2, ("ldp-glm",) * 2, ("ldp-glm, published", "ldp-glm")),
@@ -81,7 +84,7 @@ def cells() -> list[tuple[str, str, int, float | None]]:
         for places in (MARKETS, SHOPS):
             for epsilon in (1.0, None, 0.2, 10.0):
                 for label, (policy, settings) in (OPEN if epsilon is None else PRIVATE).items():
-                    if runs_in(policy, settings, places) and not (horizon > 10**5 and policy in SLOW):
+                    if runs_in(policy, settings, places):
                         made += [(label, place, horizon, epsilon) for place in places]
     return made
 
@@ -203,8 +206,29 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
     return made
 
 
+def curves(results: dict[str, Any], places: tuple[str, ...]) -> dict[str, list[tuple[float, float]]]:
+    """By policy, ours first: epsilon and the mean over places with 100,000 customers, where they all were measured."""
+    made: dict[str, list[tuple[float, float]]] = {}
+    for label in PRIVATE:
+        if "published" in label or label in UNLIKE:
+            continue
+        for epsilon in EPSILONS:
+            found = [results.get(key(label, place, 100_000, epsilon)) for place in places]
+            means = [each["mean"] for each in found if each]
+            if len(means) == len(places):
+                made.setdefault(label.strip("*"), []).append((epsilon, sum(means) / len(means)))
+    return made
+
+
 def write_page(results: dict[str, Any]) -> None:
-    """Put the tables between their marks."""
+    """Put the tables between their marks, and draw the picture."""
+    from rivals.picture import draw
+
+    panels = [
+        ("The paper's market, d = 2, 100,000 customers", "regret x 10,000 (less is better)", MARKETS[:1]),
+        ("Three shops, 100,000 customers: mean", "earnings over staying (more is better)", SHOPS),
+    ]
+    draw([(title, what, curves(results, places)) for title, what, places in panels], PICTURE)
     text = PAGE.read_text()
     for name, made in tables(results).items():
         before, mark, rest = text.partition(f"<!-- {name} -->\n")
@@ -216,12 +240,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after this long, between two cells")
-    parser.add_argument("--again", metavar="POLICY", help="measure its cells again")
+    parser.add_argument("--policy", action="append", metavar="NAME", help="measure this one alone; repeat for more")
+    parser.add_argument("--again", action="store_true", help="forget what was measured of these policies before")
     given = parser.parse_args()
+    if given.again and not given.policy:
+        parser.error("--again needs --policy")
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    results = {cell: found for cell, found in results.items() if policy_in(cell) != given.again}
+    if given.again:
+        results = {cell: found for cell, found in results.items() if policy_in(cell) not in given.policy}
     began = time.monotonic()
     for cell in [] if given.page else cells():
+        if given.policy and policy_in(key(*cell)) not in given.policy:
+            continue
         if key(*cell) in results or time.monotonic() - began > 60.0 * given.minutes:
             continue
         results[key(*cell)] = {name: value and float(f"{value:.6g}") for name, value in measure(*cell).items()}
