@@ -12,7 +12,7 @@ MARKERS = "os^vDPX*<>hd"
 
 
 def draw(panels: Sequence[tuple[str, str, Curves]], file: Path) -> None:
-    """Regret and earnings side by side: title, what the vertical axis is, a line a policy. The first of each is thick."""
+    """Regret and earnings side by side: title, what is on the vertical axis, a line a policy; the first is thick."""
     import matplotlib
 
     matplotlib.use("Agg")
