@@ -29,69 +29,27 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from shops.designed import cases
 
 from hushprice import simulate
+from rivals.cells import (
+    EPSILONS,
+    FEWER,
+    HORIZONS,
+    MARKETS,
+    OPEN,
+    PRIVATE,
+    SHOPS,
+    TRIALS,
+    cells,
+    key,
+    policy_in,
+    runs_in,
+    short,
+)
+from rivals.lead import answer, curves, lead
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parents[1] / "docs" / "lab" / "rivals.md"
 PICTURE = HERE.parents[1] / "docs" / "images" / "rivals.svg"
-TRIALS, FEWER = 4, 2  # FEWER: in a shop with a million customers
-HORIZONS = (10_000, 100_000, 1_000_000)
-EPSILONS = (0.2, 1.0, 10.0)
-MARKETS = ("d = 2", "d = 3")
-SHOPS = ("elastic", "classes, 60 % buy", "half buy")
-
-# label: policy, settings; docs/guide/rivals.md says what each protects
-PRIVATE: dict[str, tuple[str, dict[str, Any]]] = {
-    "**noisy-newton**": ("noisy-newton", {}),
-    "**cautious**": ("cautious", {}),
-    "paper, tight": ("paper", {}),
-    **{
-        label: (name, {} if name == label else {"calibration": "published"})
-        for label, name in (
-            *(("almost-free",) * 2, ("shuffle-glm",) * 2, ("shuffle-glm, published", "shuffle-glm")),
-            *(("offline-private",) * 2, ("shariff-sheffet",) * 2, ("shariff-sheffet, published", "shariff-sheffet")),
-            ("shariff-sheffet-revenue",) * 2,
-            ("shariff-sheffet-revenue, published", "shariff-sheffet-revenue"),
-            ("one-price",) * 2,
-            *(("mishra-thompson",) * 2, ("mishra-thompson, published", "mishra-thompson")),
-            *(("mishra-ucb",) * 2, ("mishra-ucb, published", "mishra-ucb"), ("ldp-mab",) * 2),
-            *(("glm-pricing",) * 2, ("ldp-sgd",) * 2, ("ldp-glm",) * 2, ("ldp-glm, published", "ldp-glm")),
-            *(("tang",) * 2, ("tang, published", "tang"), ("glm-pricing-mixed",) * 2),
-        )
-    },
-}
-OPEN: dict[str, tuple[str, dict[str, Any]]] = {
-    "fixed, best in hindsight": ("fixed", {}),
-    "random": ("random", {}),
-    "nonprivate": ("nonprivate", {}),
-    **{
-        name: (name, {})
-        for name in (
-            *("thompson", "ban-keskin", "ucb-glm", "wang-optimism", "glm-pricing-open", "glm-ucb", "rmlp"),
-            *("mle-cycle", "greedy-ils", "greedy-ils-dispersed", "private-bisection", "ellipsoid"),
-        )
-    },
-}
-UNLIKE = ("tang", "tang, published", "glm-pricing-mixed")  # protect less, so they are in no comparison
-MARKETS_ONLY = {"noisy-newton", "paper", "nonprivate", "fixed", "random"}
-SHOPS_ONLY = {"cautious"}
-
-
-def cells() -> list[tuple[str, str, int, float | None]]:
-    """Label, place, horizon and epsilon of everything there is to measure, the quick ones first."""
-    made: list[tuple[str, str, int, float | None]] = []
-    for horizon in HORIZONS:
-        for places in (MARKETS, SHOPS):
-            for epsilon in (1.0, None, 0.2, 10.0):
-                for label, (policy, settings) in (OPEN if epsilon is None else PRIVATE).items():
-                    if runs_in(policy, settings, places):
-                        made += [(label, place, horizon, epsilon) for place in places]
-    return made
-
-
-def runs_in(policy: str, settings: dict[str, Any], places: tuple[str, ...]) -> bool:
-    """Does the policy run there? Shops take no calibration."""
-    return policy not in SHOPS_ONLY if places == MARKETS else policy not in MARKETS_ONLY and not settings
 
 
 def measure(label: str, place: str, horizon: int, epsilon: float | None) -> dict[str, Any]:
@@ -111,15 +69,6 @@ def measure(label: str, place: str, horizon: int, epsilon: float | None) -> dict
         proven = None if market.proven is None else market.proven.epsilon
         found = {"mean": 1e4 * mean, "error": 1e4 * (error or 0.0), "proven": proven}
     return found | {"seconds": (time.process_time() - began) / trials, "trials": trials}
-
-
-def key(label: str, place: str, horizon: int, epsilon: float | None) -> str:
-    return f"{label} | {place} | {horizon} | {epsilon}"
-
-
-def policy_in(cell: str) -> str:
-    """The policy of a key."""
-    return cell.partition(" |")[0].strip("*").partition(",")[0]
 
 
 def number(value: float) -> str:
@@ -158,36 +107,6 @@ def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | Non
     return "\n".join(lines)
 
 
-def short(horizon: int) -> str:
-    return f"{horizon:.0e}".replace("e+0", "e")
-
-
-def lead(results: dict[str, Any], places: tuple[str, ...]) -> str:
-    """Ours beside the best private rival of each cell: so many times less regret, or so much more earned."""
-    names = [place.partition(",")[0] for place in places]
-    lines = [f"| epsilon | customers | {' | '.join(names)} |", "|---:|---:|" + "---|" * len(names)]
-    for epsilon in EPSILONS:
-        for horizon in HORIZONS:
-            row = [beside(results, place, horizon, epsilon) for place in places]
-            lines.append(f"| {epsilon:g} | {short(horizon)} | {' | '.join(row)} |")
-    return "\n".join(lines)
-
-
-def beside(results: dict[str, Any], place: str, horizon: int, epsilon: float) -> str:
-    """A cell of that table: how far, and who the rival is."""
-    shop = place in SHOPS
-    ours = "**cautious**" if shop else "**noisy-newton**"
-    found = {label: results.get(key(label, place, horizon, epsilon)) for label in PRIVATE if label not in UNLIKE}
-    means = {label: each["mean"] for label, each in found.items() if each}
-    rivals = [label for label in means if label != ours]
-    if not rivals or ours not in means:
-        return "-"
-    best = (max if shop else min)(rivals, key=lambda label: means[label])
-    if shop:
-        return f"{means[ours] - means[best]:+.3f} {best}"
-    return f"{means[best] / means[ours]:.1f} times: {best}"
-
-
 def reproduced() -> str:
     """What was found in the rivals' own settings, an item each."""
     found = json.loads((HERE / "reproduced.json").read_text())
@@ -197,26 +116,17 @@ def reproduced() -> str:
 
 def tables(results: dict[str, Any]) -> dict[str, str]:
     """Every table of the page by its name."""
-    made = {"reproduced": reproduced(), "lead-cells": lead(results, MARKETS), "lead-shops": lead(results, SHOPS)}
+    made = {
+        "answer": answer(results),
+        "reproduced": reproduced(),
+        "lead-cells": lead(results, MARKETS),
+        "lead-shops": lead(results, SHOPS),
+    }
     for epsilon in (*EPSILONS, None):
         name = "open" if epsilon is None else f"{epsilon:g}"
         made[f"cells-{name}"] = table(results, MARKETS, epsilon, HORIZONS)
         made[f"shops-{name}"] = table(results, SHOPS, epsilon, HORIZONS[:2])
         made[f"million-{name}"] = table(results, SHOPS, epsilon, HORIZONS[2:])
-    return made
-
-
-def curves(results: dict[str, Any], places: tuple[str, ...]) -> dict[str, list[tuple[float, float]]]:
-    """By policy, ours first: epsilon and the mean over places with 100,000 customers, where they all were measured."""
-    made: dict[str, list[tuple[float, float]]] = {}
-    for label in PRIVATE:
-        if "published" in label or label in UNLIKE:
-            continue
-        for epsilon in EPSILONS:
-            found = [results.get(key(label, place, 100_000, epsilon)) for place in places]
-            means = [each["mean"] for each in found if each]
-            if len(means) == len(places):
-                made.setdefault(label.strip("*"), []).append((epsilon, sum(means) / len(means)))
     return made
 
 
