@@ -35,6 +35,7 @@ POLICIES = {
     "offline-private": "hushprice.policies.rivals.offline_private.policy",
     "almost-free": "hushprice.policies.rivals.almost_free.policy",
     "glm-pricing": "hushprice.policies.rivals.glm_pricing.policy",
+    "glm-pricing-mixed": "hushprice.policies.rivals.glm_pricing.policy",
     "glm-pricing-open": "hushprice.policies.rivals.glm_pricing.policy",
     "tang": "hushprice.policies.rivals.tang.policy",
     "ban-keskin": "hushprice.policies.rivals.ban_keskin.policy",
