@@ -11,6 +11,7 @@ from hushprice.service.shared.product import Product, delta_of, demand_of, featu
 from hushprice.service.shared.tariff import PriceRules
 from hushprice.service.store.decisions import largest_demand
 from hushprice.service.store.values import Status, StoredProduct
+from hushprice.settings import PRODUCT_POLICY
 
 LARGE_EPSILON = 10.0  # odds of 22,000 to 1 between two worlds
 
@@ -63,7 +64,7 @@ def view_of(stored: StoredProduct, *, with_cost: bool = False) -> ProductView:
         "unit_cost": product.unit_cost if with_cost else None,
         "reference_price": reference_of(product, stored),
         "delta": delta_of(product),
-        "slope": None if product.in_shop_words else float(demand_of(product).slope),
+        "slope": None if product.policy == PRODUCT_POLICY else float(demand_of(product).slope),
         "bound": largest,
         "rules": msgspec.json.decode(stored.rules, type=PriceRules),
         "status": stored.status,
