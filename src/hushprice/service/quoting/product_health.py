@@ -12,14 +12,13 @@ from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.shared.problems import Problem
 from hushprice.service.shared.product import shop_product_of
 from hushprice.service.shared.report_messages import Earnings, Estimate, Fit, HealthStatus, PricesNow, ProductHealth
-from hushprice.settings import PRODUCT_POLICY
 
 _SURE = 2.0  # deviations above zero: what is divided by must be
 
 
 def status_of(priced: PricedProduct) -> HealthStatus | None:
     """The status in a word; None for other policies, which release nothing that would tell."""
-    if priced.product.policy != PRODUCT_POLICY:
+    if not priced.product.in_shop_words:
         return None
     if priced.status == "frozen":
         return "frozen"
@@ -33,7 +32,7 @@ def status_of(priced: PricedProduct) -> HealthStatus | None:
 
 def is_misfit(priced: PricedProduct) -> bool:
     """Do visitors lately buy otherwise than was believed? False for policies that release nothing that would tell."""
-    return priced.product.policy == PRODUCT_POLICY and _quoter_of(priced).health.misfit
+    return priced.product.in_shop_words and _quoter_of(priced).health.misfit
 
 
 def health_of(priced: PricedProduct, *, with_cost: bool) -> ProductHealth:
