@@ -58,17 +58,21 @@ BATCH = json.dumps({"product": "tea", "follows": 0, "choice": 0, "quotes": ""}).
 def test_all_batches_that_are_read_share_what_they_may_hold(
     store: AggregatorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who sends many and ends none is refused; a share comes through meanwhile, and a batch afterwards."""
+    """Who sends many and ends none is refused; a share and a usual batch come through, and any batch afterwards."""
     monkeypatch.setattr(application, "MOST_HELD", 10_000)
+    monkeypatch.setattr(application, "USUAL", 3_000)
 
     async def main() -> None:
         made = AggregatorApplication(store, Ed25519PrivateKey.generate())
         held = [Asked(made, path) for path in ("/v1/batches", "/v1/totals")]
         for each in held:
-            await each.give(bytes(4000), more=True)
+            await each.give(bytes(4999), more=True)
         one_more, share = Asked(made, "/v1/batches"), Asked(made, "/v1/shares")
         await one_more.give(bytes(4000), more=True)
         assert (await one_more.status())[0] == 429
+        usual = Asked(made, "/v1/batches")
+        await usual.give(BATCH + b" " * 2500, more=False)
+        assert await usual.status() == (200, {"quotes": ""})
         await share.give(b"{}" + b" " * 8000, more=False)
         assert (await share.status())[0] == 422  # read, and found to be none
         for each in held:
