@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from tests.service.aggregating.test_aggregator_store import PROMISE, SCALES, opened, over, share
+from tests.service.aggregating.test_aggregator_store import IDS, PROMISE, SCALES, agreed, opened, over, share
 from tests.service.aggregator_runs import aggregating, write_promises
 from tests.service.http.hostile import MEBIBYTE, answer, connect, exchange, pour
 
@@ -117,6 +118,31 @@ def test_a_path_says_its_method_and_ids_are_whole(store: AggregatorStore) -> Non
         assert (await asked("POST", "/v1/nothing"))[:2] == (404, "not_found")
         for quotes in ("0" * 31, "A" * 32, "0" * 31 + "x", " " * 32):
             assert (await asked("POST", "/v1/batches", quotes=quotes))[:2] == (422, "invalid")
+
+    asyncio.run(main())
+
+
+ODD: list[Any] = [None, True, -1, 10**30, 1.5, -1e308, "", "x" * 70_000, "é\u0000", "0" * 32, [], {}, [[]], {"a": 1}]
+
+
+def test_no_odd_call_is_a_fault_of_its_own(store: AggregatorStore) -> None:
+    """Whatever a field is, and whatever is no JSON: refused, or taken for what it is."""
+    sound = {
+        "/v1/shares": share(IDS[0], [1] * SCALES.size),
+        "/v1/batches": over(IDS[:2]),
+        "/v1/totals": agreed(over(IDS[:2]), IDS[:1]),
+    }
+
+    async def main() -> None:
+        made, seen = AggregatorApplication(store, Ed25519PrivateKey.generate()), set()
+        for path, message in sound.items():
+            fields = json.loads(msgspec.json.encode(message))
+            bodies = [json.dumps({**fields, name: odd}).encode() for name in (*fields, "more") for odd in ODD]
+            for body in (*bodies, b"", b"[" * 50_000, b"\xff", b'{"product": NaN}', b"null"):
+                asked = Asked(made, path)
+                await asked.give(body, more=False)
+                seen.add((await asked.status())[0])
+        assert {200, 400, 409, 422} <= seen <= {200, 400, 409, 413, 422}
 
     asyncio.run(main())
 
