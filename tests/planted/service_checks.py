@@ -264,7 +264,7 @@ def customers_priced_at_once_never_mix() -> None:
     Un-compiled, so that it happens at that moment and not by chance.
     """
     quoter = quoter_of(Product(name="tea", currency="EUR", ceiling=10.0, contexts=2))
-    quoter.ready, quoter.theta[:] = True, (0.0, 0.3, -0.2, 1.0)
+    quoter.ready, quoter.theta[:] = True, (0.3, -0.2, 1.0)
     quoter.inverse[:] *= 1e-3  # so sure that prices are inside
     one, other = np.array([0.9, -0.8]), np.array([-0.7, 0.6])
     alone = [quoter.price_of_checked(each, 0.5) for each in (one, other)]

@@ -17,7 +17,8 @@ from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.private.directions import radius_of
 from hushprice.policies.rival_parts.rival_policy import Asked
 from hushprice.policies.rival_parts.walk import Walk
-from hushprice.policies.rivals.glm_pricing.policy import LocalCommit, OpenCommit, explored
+from hushprice.policies.rivals.glm_pricing.commit import explored
+from hushprice.policies.rivals.glm_pricing.policy import LocalCommit, OpenCommit
 from hushprice.policies.rivals.offline_private.policy import rival as offline_rival
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
