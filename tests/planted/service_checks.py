@@ -195,6 +195,7 @@ def releases_are_noted_before_they_are_shown() -> None:
     with opened() as shop, tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "seen.json")
         board = ProductTable(SeenReleasesFile(file))
+        before = None
         for stop in (20, 60):
             shop.serve(stop - 20, stop)
             shop.wait(WINDOW)
@@ -202,8 +203,11 @@ def releases_are_noted_before_they_are_shown() -> None:
             held, noted = board.products["tea"], SeenReleasesFile(file).all()
             assert [each.sequence for each in shown] == [*range(1, held.sequence + 1)]
             assert [held.sequence] * bool(held.sequence) == [each.sequence for each in noted]
+            assert board.certificate(shop.store, "tea") == before  # the same as before, so it says nothing new
             learn(shop, 2)
-            board.certificate(shop.store, "tea")
+            before = b"after %d slots" % stop
+            shop.store.add_certificate("tea", before, shop.time)
+            assert board.certificate(shop.store, "tea") == before
             highest = [each.sequence for each in SeenReleasesFile(file).all()]
             assert highest == [len(shop.releases())] == [board.products["tea"].sequence]
 

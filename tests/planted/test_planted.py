@@ -206,6 +206,11 @@ PLANTED = [
         service_checks.colliding_numbers_are_charged,
     ),
     Planted(
+        "a certificate shown before releases are noted",
+        service_bugs.certified_without_a_note,
+        service_checks.releases_are_noted_before_they_are_shown,
+    ),
+    Planted(
         "a release shown before it is noted",
         service_bugs.shown_without_a_note,
         service_checks.releases_are_noted_before_they_are_shown,

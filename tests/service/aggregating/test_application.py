@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from tests.service.aggregating.test_aggregator_store import PROMISE, SCALES, opened, over, share
+from tests.service.aggregating.test_aggregator_store import IDS, PROMISE, SCALES, agreed, opened, over, share
 from tests.service.aggregator_runs import aggregating, write_promises
 from tests.service.http.hostile import MEBIBYTE, answer, connect, exchange, pour
 
@@ -58,17 +59,21 @@ BATCH = json.dumps({"product": "tea", "follows": 0, "choice": 0, "quotes": ""}).
 def test_all_batches_that_are_read_share_what_they_may_hold(
     store: AggregatorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who sends many and ends none is refused; a share comes through meanwhile, and a batch afterwards."""
+    """Who sends many and ends none is refused; a share and a usual batch come through, and any batch afterwards."""
     monkeypatch.setattr(application, "MOST_HELD", 10_000)
+    monkeypatch.setattr(application, "USUAL", 3_000)
 
     async def main() -> None:
         made = AggregatorApplication(store, Ed25519PrivateKey.generate())
         held = [Asked(made, path) for path in ("/v1/batches", "/v1/totals")]
         for each in held:
-            await each.give(bytes(4000), more=True)
+            await each.give(bytes(4999), more=True)
         one_more, share = Asked(made, "/v1/batches"), Asked(made, "/v1/shares")
         await one_more.give(bytes(4000), more=True)
         assert (await one_more.status())[0] == 429
+        usual = Asked(made, "/v1/batches")
+        await usual.give(BATCH + b" " * 2500, more=False)
+        assert await usual.status() == (200, {"quotes": ""})
         await share.give(b"{}" + b" " * 8000, more=False)
         assert (await share.status())[0] == 422  # read, and found to be none
         for each in held:
@@ -113,6 +118,31 @@ def test_a_path_says_its_method_and_ids_are_whole(store: AggregatorStore) -> Non
         assert (await asked("POST", "/v1/nothing"))[:2] == (404, "not_found")
         for quotes in ("0" * 31, "A" * 32, "0" * 31 + "x", " " * 32):
             assert (await asked("POST", "/v1/batches", quotes=quotes))[:2] == (422, "invalid")
+
+    asyncio.run(main())
+
+
+ODD: list[Any] = [None, True, -1, 10**30, 1.5, -1e308, "", "x" * 70_000, "é\u0000", "0" * 32, [], {}, [[]], {"a": 1}]
+
+
+def test_no_odd_call_is_a_fault_of_its_own(store: AggregatorStore) -> None:
+    """Whatever a field is, and whatever is no JSON: refused, or taken for what it is."""
+    sound = {
+        "/v1/shares": share(IDS[0], [1] * SCALES.size),
+        "/v1/batches": over(IDS[:2]),
+        "/v1/totals": agreed(over(IDS[:2]), IDS[:1]),
+    }
+
+    async def main() -> None:
+        made, seen = AggregatorApplication(store, Ed25519PrivateKey.generate()), set()
+        for path, message in sound.items():
+            fields = json.loads(msgspec.json.encode(message))
+            bodies = [json.dumps({**fields, name: odd}).encode() for name in (*fields, "more") for odd in ODD]
+            for body in (*bodies, b"", b"[" * 50_000, b"\xff", b'{"product": NaN}', b"null"):
+                asked = Asked(made, path)
+                await asked.give(body, more=False)
+                seen.add((await asked.status())[0])
+        assert {200, 400, 409, 422} <= seen <= {200, 400, 409, 413, 422}
 
     asyncio.run(main())
 

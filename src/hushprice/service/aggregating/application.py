@@ -22,6 +22,7 @@ from hushprice.service.shared.problems import Problem
 
 LARGEST_SHARE, LARGEST_BATCH = 64 * 1024, 160 * 1024 * 1024  # bytes: of a record, and of 2^22 ids
 MOST_HELD = 2 * LARGEST_BATCH  # bytes of all batches that are being read: anybody may send one
+USUAL = 64 * 1024  # bytes of a batch that is read whatever others hold: two thousand ids
 
 
 class _AggregatorCall(NamedTuple):
@@ -88,7 +89,7 @@ class AggregatorApplication:
                 self._held += len(piece) * of_batch
                 if len(body) > call.largest:
                     raise problems.too_large(call.largest)
-                if of_batch and self._held > MOST_HELD:
+                if held > USUAL and self._held > MOST_HELD:
                     raise Problem(429, "busy", "too many batches at once; try again", headers={"retry-after": "1"})
                 if not message.get("more_body"):
                     break

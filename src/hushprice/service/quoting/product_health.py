@@ -36,10 +36,21 @@ def is_misfit(priced: PricedProduct) -> bool:
 
 
 def health_of(priced: PricedProduct, *, with_cost: bool) -> ProductHealth:
-    """Everything that releases tell. Earnings in currency are for an admin: with the conversion they tell the cost."""
-    status = status_of(priced)
-    if status is None:
+    """Everything that releases tell. Earnings in currency are for an admin: with the conversion they tell the cost.
+
+    Worked out once a release: figures are asked for of all products at once, while quotes wait.
+    """
+    if priced.product.policy != PRODUCT_POLICY:
         raise Problem(404, "no_health", f"policy {priced.product.policy} releases nothing that would tell", "name")
+    known: ProductHealth | None = priced.healths.get((priced.status, with_cost))
+    if known is None:
+        known = priced.healths[priced.status, with_cost] = _worked_out(priced, with_cost=with_cost)
+    return known
+
+
+def _worked_out(priced: PricedProduct, *, with_cost: bool) -> ProductHealth:
+    status = status_of(priced)
+    assert status is not None
     quoter, shop = _quoter_of(priced), shop_product_of(priced.product)
     health = quoter.health
     tallies = {
