@@ -437,6 +437,9 @@ PLANTED = [
     Planted(
         "fit: rows rounded together", fit_bugs.rows_rounded_together, fit_checks.what_a_row_adds_to_a_fit_it_adds_alone
     ),
+    Planted(
+        "fit: a row in two pieces", fit_bugs.row_in_two_pieces, fit_checks.a_row_of_a_long_block_adds_what_it_adds_once
+    ),
     Planted("fit: weights by outcome", fit_bugs.weights_by_outcome, fit_checks.sums_of_a_fit_are_zero_at_the_truth),
     Planted("fit: releases forgotten", fit_bugs.releases_forgotten, fit_checks.an_interrupted_fit_draws_nothing_twice),
     Planted("fit: releases not kept", fit_bugs.releases_not_kept, fit_checks.an_interrupted_fit_draws_nothing_twice),

@@ -22,7 +22,7 @@ from hushprice.privacy.events import grid_of
 from hushprice.types import FloatArray, IntArray
 
 _MOST_ROWS = 1 << 20  # added in 64 bits: no number is above 1, so sums stay below 2^60
-_AT_ONCE = 1 << 11  # rows: what is made of so many stays in a processor's own memory, which is several times as fast
+AT_ONCE = 1 << 11  # rows: what is made of so many stays in a processor's own memory, which is several times as fast
 _UNIT = 2.0**UNIT_BITS
 
 
@@ -38,9 +38,9 @@ class Adding:
         count, weights = len(block.prices), self.unit_weights(block)
         if count > _MOST_ROWS:
             raise InvalidInput(f"a block must have at most {_MOST_ROWS} rows, got {count}")
-        total = self._added(block, weights, slice(0, _AT_ONCE))
-        for first in range(_AT_ONCE, count, _AT_ONCE):
-            total = total + self._added(block, weights, slice(first, first + _AT_ONCE))
+        total = self._added(block, weights, slice(0, AT_ONCE))
+        for first in range(AT_ONCE, count, AT_ONCE):
+            total = total + self._added(block, weights, slice(first, first + AT_ONCE))
         return total
 
     def _added(self, block: LogRows, weights: FloatArray, rows: slice) -> IntArray:
