@@ -106,4 +106,10 @@ def test_a_range_of_elasticities_has_its_geometric_middle_and_reaches_its_upper_
     assert doubtful.response * (1.0 + doubtful.response_doubt) == pytest.approx(upper.response)
     assert Product(**{**GOOD, "elasticity": (1.0, 1.01)}).response_doubt == 0.25
     assert Product(**{**GOOD, "elasticity": (0.05, 100.0)}).response_doubt == 2.0
-    assert Product(**{**GOOD, "elasticity": 2.0}).response_doubt is None
+    assert Product(**GOOD).response_doubt is None
+
+
+def test_a_single_elasticity_is_doubted_as_the_range_from_a_third_of_it_to_three_times_it() -> None:
+    guess, same = (Product(**{**GOOD, "elasticity": each}) for each in (2.0, (2.0 / 3.0, 6.0)))
+    assert guess.response_doubt == pytest.approx(same.response_doubt)
+    assert guess.response == pytest.approx(same.response)

@@ -6,15 +6,24 @@ willingness to pay, kinds of customers that attributes tell apart only in part. 
 earns in the truth must differ by at most a fifth of the gain, or by 0.01 of what staying earns. The luck is the same in
 both, so that what differs is the plan's model and not the draw.
 
-    python benchmarks/shops/plan_check.py             # a few minutes on two cores
+    python benchmarks/shops/plan_check.py --page      # some five minutes of one core; and its table into the page
     python benchmarks/shops/plan_check.py --days 50 --trials 16
+
+Truths that the file of runs has are not run again: where the policy has changed, name another file.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
@@ -24,7 +33,10 @@ from hushprice.shops import worlds
 from hushprice.shops.fitted import Fitted, fit_demand
 from hushprice.shops.world import World
 from hushprice.types import FloatArray
+from shops import kept_runs
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "shop_plan.md"
+HEAD = "| truth | planned | simulated | difference | agrees |\n|---|---:|---:|---:|---|\n"
 TODAY = 25.0
 SHARE, LEAST = 0.2, 0.01  # of the gain; of what staying earns
 PAST = 100_000
@@ -126,21 +138,37 @@ def _ends(runs: list[DailyEarnings]) -> FloatArray:
     return np.array([run.gains[-1] for run in runs])
 
 
+def play(job: kept_runs.Job) -> tuple[float, ...]:
+    """One truth, by its name."""
+    name, visitors_per_day, days, trials = job
+    return astuple(check(truths()[name], visitors_per_day=visitors_per_day, days=days, trials=trials, workers=1))
+
+
+def table(found: dict[str, PlanCheck]) -> str:
+    """Markdown."""
+    lines = []
+    for name, each in found.items():
+        difference = f"{100 * (each.planned - each.simulated):+.2f} +- {100 * each.error:.2f} %"
+        gains = f"{100 * each.planned:+.2f} % | {100 * each.simulated:+.2f} %"
+        lines.append(f"| {name} | {gains} | {difference} | {'yes' if each.agrees else 'NO'} |\n")
+    return HEAD + "".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--visitors-per-day", type=int, default=2000)
     parser.add_argument("--days", type=int, default=25)
     parser.add_argument("--trials", type=int, default=8)
+    parser.add_argument("--page", action="store_true", help="also put the table into docs/guide/shop_plan.md")
+    kept_runs.add_options(parser, "build/plan_check.jsonl")
     given = parser.parse_args()
-    print("| truth | planned | simulated | difference | agrees |\n|---|---:|---:|---:|---|")
-    failed = 0
-    for name, truth in truths().items():
-        found = check(truth, visitors_per_day=given.visitors_per_day, days=given.days, trials=given.trials)
-        failed += not found.agrees
-        difference = f"{100 * (found.planned - found.simulated):+.2f} +- {100 * found.error:.2f} %"
-        gains = f"{100 * found.planned:+.2f} % | {100 * found.simulated:+.2f} %"
-        print(f"| {name} | {gains} | {difference} | {'yes' if found.agrees else 'NO'} |", flush=True)
-    sys.exit(failed > 0)
+    jobs = [(name, given.visitors_per_day, given.days, given.trials) for name in truths()]
+    found = {job[0]: PlanCheck(*each) for job, each in kept_runs.play(play, jobs, given).items()}
+    made = table(found)
+    print(made)
+    if given.page and len(found) == len(jobs):
+        PAGE.write_text(re.sub(rf"{re.escape(HEAD)}(\|.*\n)*", lambda _: made, PAGE.read_text(), count=1))
+    sys.exit(not all(each.agrees for each in found.values()))
 
 
 if __name__ == "__main__":

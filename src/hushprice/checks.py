@@ -63,6 +63,13 @@ def whole(low: int, **values: int) -> None:
             raise InvalidInput(f"{name} must be a whole number at or above {low}, got {shown(value)}")
 
 
+def flag(**values: bool) -> None:
+    """Each value is True or False."""
+    for name, value in values.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise InvalidInput(f"{name} must be True or False, got {shown(value)}")
+
+
 def one_of(choices: Sequence[str], **values: str) -> None:
     """Each value is one of the choices."""
     for name, value in values.items():

@@ -28,6 +28,7 @@ LEAST_MARGIN = 0.01  # of today's price: else a share of what staying earns says
 LEAST_ROOM = 0.001  # of today's price, to either side of it: else no price can be tried out
 MOST_FALL = 200.0  # of the log-odds between floor and ceiling: beyond it the least experiment is all or nothing
 DOUBTS = (0.25, 2.0)  # the least and the most that a range of elasticities says, as a share of its middle
+GUESS = 3.0  # times: how far off a single elasticity may be
 MOST_UNITS = 1e6  # that one visitor can buy
 _SLACK = 1e-9  # steps: 29.99 is on a ladder that ends in .99, whatever a float makes of it
 _DIGITS = 9
@@ -202,11 +203,13 @@ class Product:
     def response_doubt(self) -> float | None:
         """How far off `response` may be, as a share of it: one deviation reaches the range's upper end; or None.
 
-        Never less than a quarter, so that a shop that is too sure of itself still learns.
+        A single number is a guess, and means the range from a third of it to three times it: with less doubt, prices
+        would leave today's on the guess alone. Never less than a quarter, so that a shop that is too sure of itself
+        still learns.
         """
-        if not isinstance(self.elasticity, tuple):
+        if self.elasticity is None:
             return None
-        low, high = self.elasticity
+        low, high = self.elasticity if isinstance(self.elasticity, tuple) else (1.0, GUESS * GUESS)
         return min(max(math.sqrt(high / low) - 1.0, DOUBTS[0]), DOUBTS[1])
 
     @cached_property

@@ -12,9 +12,10 @@ import hushprice
 from hushprice import Product
 from hushprice.demand.schema import Boolean, Category, Number, Schema
 from hushprice.errors import InvalidInput
+from hushprice.policies.cautious.pricing.quoter import first_rule
 from hushprice.policies.cautious.rules import RESPONSE
 from hushprice.research.shop_planner.plan import plan_shop
-from hushprice.shops.private_strategy import PrivateStrategy
+from hushprice.shops.private_strategy import PrivateStrategy, rules_of
 from hushprice.shops.world import bought
 from hushprice.shops.worlds import Logit, mixed
 from hushprice.types import FloatArray
@@ -170,6 +171,8 @@ def test_what_is_no_product_is_refused_at_every_entrance(given: Any) -> None:
         ({"device": "gpu"}, "device must be cpu for a world in NumPy, got 'gpu'"),
         ({"horizon": 0}, "horizon must be a whole number at or above 1, got 0"),
         ({"horizon": 10**12}, r"horizon must lie in \[1, 1e\+08\], got 1000000000000"),
+        ({"noise": "no"}, "noise must be True or False, got 'no'"),
+        ({"keep_prices": 1}, "keep_prices must be True or False, got 1"),
         ({"trials": 0}, "trials must be a whole number at or above 1, got 0"),
         ({"epsilon": 2.0}, "epsilon is for markets, or the product's, got 2.0 beside it"),
         ({"world": Logit}, "world must be made first, got the class Logit: .* missing 3 required keyword-only"),
@@ -226,17 +229,26 @@ def test_progress_is_told_after_every_trial() -> None:
     assert told == [(100, 300), (200, 300), (300, 300)]
 
 
+@pytest.mark.parametrize("elasticity", [1.0 / 3.0, 3.0])
+def test_a_guessed_elasticity_moves_no_price_before_there_is_evidence(elasticity: float) -> None:
+    """Where it is right, another price is best by far; where the true one is 1, that price costs more than `risk`."""
+    rule = first_rule(rules_of(replace(PRODUCT, elasticity=elasticity), 50_000, True, "central"))
+    assert rule.move == rule.offset == 0.0
+    assert rule.spread > 0.0
+
+
 def test_a_range_of_elasticities_is_how_much_the_first_belief_doubts_the_response() -> None:
     given: dict[str, Any] = {"floor": 20.0, "ceiling": 30.0, "reference_price": 25.0, "conversion": 0.3}
-    wide, plain = (Product(**given, elasticity=e) for e in ((1.0, 4.0), 2.0))
+    wide, guess, plain = (Product(**given, elasticity=each) for each in ((1.0, 4.0), 2.0, None))
     surer = Product(**given, elasticity=(1.6, 2.5))
     deviations = [
         PrivateStrategy(each, 1000, False, np.random.default_rng(0)).quoter.belief.covariance[1, 1] ** 0.5
-        for each in (wide, plain, surer)
+        for each in (wide, guess, plain, surer)
     ]
     assert deviations[0] == pytest.approx(1.0 * wide.response)
-    assert deviations[1] == pytest.approx(RESPONSE * plain.response)
-    assert deviations[2] == pytest.approx(0.25 * surer.response)
+    assert deviations[1] == pytest.approx(2.0 * guess.response)
+    assert deviations[2] == pytest.approx(RESPONSE * plain.response)
+    assert deviations[3] == pytest.approx(0.25 * surer.response)
 
 
 class _Here:

@@ -90,6 +90,7 @@ def run_shop(
     checks.within(1, MOST, horizon=horizon)
     checks.whole(1, trials=trials)
     checks.whole(0, seed=seed)
+    checks.flag(noise=noise, keep_prices=keep_prices)
     if workers is not None:
         checks.whole(1, workers=workers)
     check_product(product)

@@ -168,6 +168,20 @@ def test_a_misfit_is_seen_in_the_last_batches_and_passes_when_the_belief_has_fol
     assert Tally().surprise == 0.0
 
 
+@pytest.mark.parametrize(
+    ("truth", "named"), [((0.0, 1.2, 0.0, 1.5, 0.0, 0.0), "coins"), ((0.0, -0.2, 0.0, 0.0, 0.0, 0.0), "likelier")]
+)
+def test_what_prices_or_attributes_do_otherwise_than_believed_is_named(truth: tuple[float, ...], named: str) -> None:
+    """As many buy as believed. First all is so; then prices matter more than believed, or attributes less."""
+    shop = Shop(replace(PRODUCT, conversion=0.5), noise=True)
+    rule, believed = Rule(count=4000, move=0.0, spread=0.6, choice=1), np.array([0.0, 1.2, 0.0, 0.0, 0.0, 0.0])
+    for demand, found in ((believed, set()), (truth, {named})):
+        shop.quoter.belief = replace(shop.quoter.belief, theta=believed)
+        shop.batch(demand, forced=rule)
+        assert set(shop.quoter.health.misfits) == found
+        assert shop.quoter.health.misfit == bool(found)
+
+
 def test_groups_add_up_what_was_earned() -> None:
     shop = Shop()
     made = [shop.batch(TRUTH) for _ in range(3)]

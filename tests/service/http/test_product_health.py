@@ -55,6 +55,8 @@ def test_after_a_release_it_is_believed_against_observed(
     text = admin.get("/metrics").text
     assert f'hushprice_product_status{{product="scarf",status="{found["status"]}"}} 1' in text
     assert f'hushprice_conversion{{product="scarf",of="observed"}} {fit["observed"]["estimate"]:g}' in text
+    believed = found["by_believed_demand"]
+    assert ('hushprice_calibration{product="scarf",of="believed"}' in text) == (believed is not None)
     assert 'hushprice_self_freezes_total{product="scarf"} 0' in text
     assert f'hushprice_misfit{{product="scarf"}} {int(found["misfit"])}' in text
 

@@ -128,13 +128,15 @@ def render(latencies: Latencies | None, products: Iterable[ProductFigures], proc
 
 def _health_families(listed: list[ProductHealth]) -> list[tuple[str, str, str, list[str]]]:
     """How products of policy cautious do: from releases, which anybody may know. What is not known has no line."""
-    status, conversion, gain = [], [], []
+    status, gain = [], []
+    fits: dict[str, list[str]] = {"conversion": [], "calibration": []}
     for each in listed:
         status.append(f'hushprice_product_status{{product="{each.product}",status="{each.status}"}} 1')
-        if each.conversion is not None:
-            believed, seen = each.conversion.believed, each.conversion.observed
-            values = {"believed": believed, "observed": seen.estimate, "low": seen.low, "high": seen.high}
-            conversion += _lines("hushprice_conversion", each.product, values)
+        for name, fit in (("conversion", each.conversion), ("calibration", each.by_believed_demand)):
+            if fit is not None:
+                seen = fit.observed
+                values = {"believed": fit.believed, "observed": seen.estimate, "low": seen.low, "high": seen.high}
+                fits[name] += _lines(f"hushprice_{name}", each.product, values)
         if each.gain is not None:
             gain += _lines("hushprice_gain", each.product, msgspec.structs.asdict(each.gain))
     changes = [f'hushprice_demand_changes_total{{product="{each.product}"}} {each.demand_changes}' for each in listed]
@@ -142,7 +144,13 @@ def _health_families(listed: list[ProductHealth]) -> list[tuple[str, str, str, l
     misfit = [f'hushprice_misfit{{product="{each.product}"}} {int(each.misfit)}' for each in listed]
     return [
         ("hushprice_product_status", "gauge", "1, with how the product does.", status),
-        ("hushprice_conversion", "gauge", "Bought a visit, believed and observed with noise.", conversion),
+        ("hushprice_conversion", "gauge", "Bought a visit, believed and observed with noise.", fits["conversion"]),
+        (
+            "hushprice_calibration",
+            "gauge",
+            "More bought a visit by who is a deviation likelier to buy, believed and observed with noise.",
+            fits["calibration"],
+        ),
         ("hushprice_misfit", "gauge", "1 where recent visitors buy otherwise than believed.", misfit),
         ("hushprice_gain", "gauge", "What prices earn more than the holdout, as a share of that.", gain),
         ("hushprice_demand_changes_total", "counter", "Times that demand was found to have changed.", changes),

@@ -13,6 +13,11 @@ from hushprice.service.shared.problems import Problem
 from hushprice.service.shared.product import shop_product_of
 from hushprice.service.shared.report_messages import Earnings, Estimate, Fit, HealthStatus, PricesNow, ProductHealth
 
+_MISFITS = {
+    "bought": "{} a visit was bought",
+    "coins": "{} more a visit was bought at the cheaper of two prices",
+    "likelier": "{} more a visit was bought by who is a standard deviation likelier to buy",
+}
 _SURE = 2.0  # deviations above zero: what is divided by must be
 
 
@@ -155,9 +160,8 @@ def _words(priced: PricedProduct, quoter: CautiousQuoter, shop: ShopProduct, sta
         doing = f"A coin sets {low} or {high}, to learn how demand reacts to the price"
     else:
         doing = f"Everybody pays today's price, {today}: nothing is tried out"
-    if quoter.health.misfit:
-        lately = quoter.health.lately
+    for which, lately in quoter.health.misfits.items():
         seen, believed = (f"{shop.most * each:.2g}" for each in (lately.observed.estimate, lately.mean))
-        doing += f". Lately {seen} a visit was bought where {believed} was believed, beyond noise and chance"
+        doing += f". Lately {_MISFITS[which].format(seen)} where {believed} was believed, beyond noise and chance"
     worse = " They earn less than the holdout, which pays today's price." if status == "worse than its holdout" else ""
     return f"{doing}.{worse}{found}"

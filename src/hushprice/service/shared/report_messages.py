@@ -209,7 +209,11 @@ class ProductHealth(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ]
     misfit: Annotated[
-        bool, Meta(description="is recent_conversion observed five deviations or more from what was believed?")
+        bool,
+        Meta(
+            description="did visitors of the last batches buy otherwise than believed, by five deviations or more: in "
+            "all, at the cheaper of two prices against the dearer, or who is likelier to buy? words says which"
+        ),
     ]
     gain: Annotated[
         Estimate | None, Meta(description="what personal prices earn more than the holdout, as a share of that")

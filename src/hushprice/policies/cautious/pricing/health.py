@@ -9,6 +9,7 @@ Purchases were compared with the believed chance held between two bounds; what t
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from dataclasses import astuple, dataclass, field, fields, replace
 
@@ -51,6 +52,11 @@ class Tally:
     def plus(self, other: Tally) -> Tally:
         return Tally(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(Tally)})
 
+    def against(self, other: Tally) -> Tally:
+        """How much more than by others, who are as many."""
+        believed, less = self.believed - other.believed, self.less - other.less
+        return replace(self.plus(other), count=self.count, believed=believed, less=less)
+
     @property
     def mean(self) -> float:
         """Believed of a customer."""
@@ -84,6 +90,8 @@ class Health:
     cheaper: Tally = Tally()
     likelier: Tally = Tally()  # how much more who is one deviation more likely to buy bought
     recent: tuple[Tally, ...] = ()  # `bought` of the last batches, newest last
+    recent_coins: tuple[Tally, ...] = ()  # how much more was bought at the cheaper price than at the dearer one
+    recent_likelier: tuple[Tally, ...] = ()  # `likelier`, of the same batches
     compared: Comparison = field(default_factory=Comparison)  # with the holdout
     lost: Evidence = field(default_factory=Evidence)  # that `risk` is passed, since the product last froze itself
     behind: Evidence = field(default_factory=Evidence)  # that prices earn less than the holdout, since then
@@ -96,7 +104,7 @@ class Health:
         if batch.rule.count == 0:  # frozen all along
             return replace(self, batches=self.batches + 1)
         tallies = _Tallies(model, people, batch)
-        bought = tallies.bought()
+        bought, likelier = tallies.bought(), tallies.likelier()
         dearer, cheaper = tallies.by_coin()
         return replace(
             self,
@@ -104,8 +112,10 @@ class Health:
             bought=self.bought.plus(bought),
             dearer=self.dearer.plus(dearer),
             cheaper=self.cheaper.plus(cheaper),
-            likelier=self.likelier.plus(tallies.likelier()),
+            likelier=self.likelier.plus(likelier),
             recent=(*self.recent, bought)[-RECENT:],
+            recent_coins=(*self.recent_coins, cheaper.against(dearer))[-RECENT:],
+            recent_likelier=(*self.recent_likelier, likelier)[-RECENT:],
         )
 
     def after_earnings(self, batch: Earned, *, usual: float, risk: float, records: int) -> Health:
@@ -126,7 +136,8 @@ class Health:
     @property
     def sound(self) -> bool:
         """Can sums be so? Others were not made here."""
-        tallies = (self.bought, self.dearer, self.cheaper, self.likelier, *self.recent)
+        recent = self.recent, self.recent_coins, self.recent_likelier
+        tallies = (self.bought, self.dearer, self.cheaper, self.likelier, *itertools.chain(*recent))
         groups = [self.compared.holdout, self.compared.others]
         sums = [value for each in tallies for value in astuple(each)]
         sums += [value for each in groups for value in astuple(each)]
@@ -138,24 +149,39 @@ class Health:
             all(math.isfinite(value) for value in sums)
             and all(0.0 <= value < math.inf for value in above)
             and 0 <= self.alarms <= self.looks <= self.batches
-            and len(self.recent) <= RECENT
+            and all(len(each) <= RECENT for each in recent)
             and all(len(logs) == len(STAKES) and all(map(math.isfinite, logs)) for logs in bets)
         )
 
     @property
     def lately(self) -> Tally:
         """`bought` of the last batches together."""
-        return functools.reduce(Tally.plus, self.recent, Tally())
+        return _together(self.recent)
+
+    @property
+    def misfits(self) -> dict[str, Tally]:
+        """In what customers of the last batches bought otherwise than was believed, beyond noise and chance.
+
+        In how much; in how much more at the cheaper of two prices, which is how demand reacts to the price; and in how
+        much more who is believed likelier to buy bought, which is how customers differ.
+        """
+        lately = {"bought": self.recent, "coins": self.recent_coins, "likelier": self.recent_likelier}
+        together = {name: _together(recent) for name, recent in lately.items()}
+        return {name: tally for name, tally in together.items() if tally.count > 0.0 and tally.surprise > MISFIT}
 
     @property
     def misfit(self) -> bool:
-        """Do customers of the last batches buy otherwise than was believed, beyond noise and chance?"""
-        return self.lately.surprise > MISFIT
+        """Is there any?"""
+        return bool(self.misfits)
 
     @property
     def worse(self) -> bool:
         """Do prices certainly earn less than today's price would?"""
         return self.behind.certain(WARNING)
+
+
+def _together(recent: tuple[Tally, ...]) -> Tally:
+    return functools.reduce(Tally.plus, recent, Tally())
 
 
 class _Tallies:
