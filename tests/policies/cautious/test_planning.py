@@ -15,7 +15,8 @@ from hushprice.policies.cautious.pricing.belief import Belief
 from hushprice.policies.cautious.pricing.believed import Believed
 from hushprice.policies.cautious.pricing.change import Change, gains_changed
 from hushprice.policies.cautious.pricing.instruments import SHARES
-from hushprice.policies.cautious.pricing.planning import Guard, Limits, Past, plan
+from hushprice.policies.cautious.pricing.lessons import Limits
+from hushprice.policies.cautious.pricing.planning import Guard, Past, plan
 from hushprice.policies.cautious.pricing.shop_model import with_constant
 
 LIMITS = Limits(risk=0.02, noise=(np.full(6, 6.0),) * len(SHARES), horizon=50_000)
