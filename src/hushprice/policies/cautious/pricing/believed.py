@@ -10,7 +10,7 @@ from hushprice.policies.cautious.pricing.shop_model import ShopModel, chances
 from hushprice.types import FloatArray
 
 _GRID = 9  # common prices looked at; the best lies between them
-_LARGEST, _STEEPEST = 600.0, 80.0  # exponents: their exp() is finite, and neither 0
+_LARGEST = 700.0  # exponents of either sign: their exp() is finite, and not 0
 
 
 class Believed:
@@ -39,7 +39,7 @@ class Believed:
         """
         margin, grid = self._model.margin, np.linspace(self._model.lowest, self._model.highest, _GRID)
         against = np.exp(np.clip(self.response * grid[0] - self.level, -_LARGEST, _LARGEST))
-        factor = np.exp(np.clip(self.response * (grid[1] - grid[0]), -_STEEPEST, _STEEPEST))
+        factor = np.exp(np.clip(self.response * (grid[1] - grid[0]), -_LARGEST, _LARGEST))
         heights, chance = np.empty((len(against), _GRID)), np.empty_like(against)
         with np.errstate(over="ignore"):  # then nobody buys
             for k, price in enumerate(grid.tolist()):
