@@ -45,7 +45,7 @@ def health_of(priced: PricedProduct, *, with_cost: bool) -> ProductHealth:
 
     Worked out once a release: figures are asked for of all products at once, while quotes wait.
     """
-    if priced.product.policy != PRODUCT_POLICY:
+    if not priced.product.in_shop_words:
         raise Problem(404, "no_health", f"policy {priced.product.policy} releases nothing that would tell", "name")
     known: ProductHealth | None = priced.healths.get((priced.status, with_cost))
     if known is None:
