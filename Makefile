@@ -67,10 +67,7 @@ MEASURED = NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m 
 		--cov --cov-report= --cov-fail-under=0 \
 		tests/privacy tests/mechanisms tests/trust tests/price_search tests/policies tests/live tests/service/store \
 		tests/service/learning tests/service/shared/test_certificates.py tests/test_noise.py tests/test_records.py \
-		tests/test_releases.py tests/test_slots.py tests/test_prior.py \
-		tests/logs/fit tests/logs/test_odd_logs.py tests/logs/test_read.py tests/logs/test_passes.py \
-		tests/logs/test_bounded.py tests/logs/test_digest.py tests/logs/test_propose.py tests/logs/test_release_values.py \
-		tests/logs/test_model_check.py tests/logs/test_values.py
+		tests/test_releases.py tests/test_slots.py tests/test_prior.py tests/logs
 
 coverage: setup
 	$(MEASURED)

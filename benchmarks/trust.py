@@ -170,15 +170,27 @@ def evidence() -> None:
         asked = _known(rules["central"], CUSTOMERS)
         for trust, each in rules.items():
             noise = [each.score_noise(0, count)[0] for count in (1000, 10_000, 100_000)]
-            low, high = 1, 2**40
-            while high - low > max(1, low // 1000):
-                middle = (low + high) // 2
-                low, high = (middle, high) if _known(each, middle) < asked else (low, middle)
+            high = _until(each, asked)
             told.append(
                 f"| {100 * conversion:g} % | {trust} | " + " | ".join(f"{n:.1f}" for n in noise) + f" | {high:,} |"
             )
     print("| who buy | trust | 1,000 | 10,000 | 100,000 | customers for the same |\n|---:|---|---:|---:|---:|---:|")
     print("\n".join(told))
+    # How local grows with epsilon, at half who buy: customers that know as much as CUSTOMERS do at epsilon 1.
+    products = {each: replace(product, epsilon=each) for each in (0.25, 0.5, 1.0, 2.0)}
+    own = {each: rules_of(one, 10 * CUSTOMERS, True, "local") for each, one in products.items()}
+    asked = _known(own[1.0], CUSTOMERS)
+    print("\n| epsilon | customers for the same, local |\n|---:|---:|")
+    print("\n".join(f"| {each:g} | {_until(rules, asked):,} |" for each, rules in own.items()))
+
+
+def _until(rules: CautiousRules, asked: float) -> int:
+    """How many customers it takes to know so much, to a thousandth."""
+    low, high = 1, 2**40
+    while high - low > max(1, low // 1000):
+        middle = (low + high) // 2
+        low, high = (middle, high) if _known(rules, middle) < asked else (low, middle)
+    return high
 
 
 def _known(rules: CautiousRules, customers: int) -> float:

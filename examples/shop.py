@@ -6,6 +6,7 @@ Run: python examples/shop.py (or `make shop`; with --exit, or `make shop EXIT=1`
 """
 
 import argparse
+import contextlib
 import tempfile
 import time
 from pathlib import Path
@@ -32,12 +33,11 @@ def main() -> None:
                 with Client(service.url, service.keys["shop"], timeout=30.0) as shop:
                     play(name, admin, shop, options.visitors or visitors)
         print(f"Page: {service.url}/   the same with the operator's panels: {service.operator_url}/")
-        print(
-            f"Keys: {service.keys_file}   (the operator signs in with the one called admin)   Log: {service.log_file}"
-        )
+        print(f"Keys: {service.keys_file}   (the operator signs in with the one called admin)   Log: {service.log}")
         if not options.exit:
             print("The shops stay open for a look. Ctrl-C closes them and removes their folder.")
-            service.wait()
+            with contextlib.suppress(KeyboardInterrupt):
+                service.process.wait()
 
 
 def play(name: str, admin: Client, shop: Client, visitors: int) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.request import urlopen
 
-PATIENCE = 240.0  # seconds; the first start after an update compiles
+LOCAL, PATIENCE = "http://127.0.0.1", 240.0  # seconds; the first start after an update compiles
 
 
 class Service(NamedTuple):
@@ -26,20 +26,16 @@ class Service(NamedTuple):
     operator_url: str
     keys_file: Path
     keys: dict[str, str]
-    log_file: Path
+    log: Path
     process: subprocess.Popen[bytes]
-
-    def wait(self) -> None:
-        """Until it ends, or somebody presses Ctrl-C."""
-        with contextlib.suppress(KeyboardInterrupt):
-            self.process.wait()
 
 
 @contextlib.contextmanager
 def serve(folder: Path, free_ports: bool = False) -> Iterator[Service]:
     """`hushprice serve` on a store in that folder, ready to be asked."""
-    port, operator_port = _free_ports() if free_ports else [8787, 8788]
-    # Not the variables of a real service; and one machine plays all shoppers, so one key sends what many would.
+    # Free ones are below those that the system gives to others while the service starts.
+    port, operator_port = map(_free_port, (11_000, 20_000)) if free_ports else (8787, 8788)
+    # No variables of a real service; one machine plays all shoppers, so one key sends what many would.
     others = {name: value for name, value in os.environ.items() if not name.startswith("HUSHPRICE_")}
     settings = {"store": folder / "shop.db", "state_dir": folder, "port": port, "operator_port": operator_port}
     own = {f"HUSHPRICE_{name.upper()}": str(value) for name, value in (settings | {"rate_per_second": 10000}).items()}
@@ -48,12 +44,10 @@ def serve(folder: Path, free_ports: bool = False) -> Iterator[Service]:
     with log_file.open("wb") as log:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, env=others | own)
     try:
-        _wait_until_ready(f"http://127.0.0.1:{port}/readyz/learning", process, log_file)
+        _wait_until_ready(f"{LOCAL}:{port}/readyz/learning", process, log_file)
         keys_file = folder / "shop.db.keys.toml"
         keys = tomllib.loads(keys_file.read_text())["keys"]
-        yield Service(
-            f"http://127.0.0.1:{port}", f"http://127.0.0.1:{operator_port}", keys_file, keys, log_file, process
-        )
+        yield Service(f"{LOCAL}:{port}", f"{LOCAL}:{operator_port}", keys_file, keys, log_file, process)
     finally:
         process.terminate()
         process.wait()
@@ -70,15 +64,14 @@ def _wait_until_ready(address: str, process: subprocess.Popen[bytes], log_file: 
     sys.exit(f"the service was not ready within {PATIENCE:.0f} seconds")
 
 
-def _free_ports() -> list[int]:
-    found: set[int] = set()
-    while len(found) < 2:  # below those that the system gives to others while the service starts
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.randrange(11_000, 30_000))) as it:
-            found.add(it.getsockname()[1])
-    return sorted(found)
+def _free_port(low: int) -> int:
+    port = low + random.randrange(9_000)
+    with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+        return port
+    return _free_port(low)
 
 
 if __name__ == "__main__":
-    with serve(Path(sys.argv[1])) as service:
+    with serve(Path(sys.argv[1])) as service, contextlib.suppress(KeyboardInterrupt):
         print(f"{service.url}, keys in {service.keys_file}")
-        service.wait()
+        service.process.wait()

@@ -137,8 +137,17 @@ def test_a_log_of_other_attributes_is_refused() -> None:
     assert prior.schema is not None
     assert replace(here, prior=replace(prior, schema=prior.schema.replace("18.0", "18"))).prior is not None
     other = schema_text(Schema(attributes=(Number(name="age", low=21, high=90),), unknown=here.schema.unknown))
-    with pytest.raises(InvalidInput, match="prior must be about the product's attributes"):
+    with pytest.raises(InvalidInput, match=r"prior must be about the product's attributes, .*18\.0.*, got .*21\.0"):
         replace(here, prior=replace(prior, schema=other))
+    more = Schema(attributes=(*ages.attributes, Number(name="tenure", low=0, high=9)), unknown=here.schema.unknown)
+    with pytest.raises(InvalidInput, match=r'"nothing more", got .*"tenure"'):
+        replace(here, prior=replace(prior, schema=schema_text(more)))
+    kept = prior.schema.replace(here.schema.unknown, "refuse" if here.schema.unknown == "other" else "other")
+    with pytest.raises(InvalidInput, match=r"unknown.*unknown"):
+        replace(here, prior=replace(prior, schema=kept))
+    for odd in ("[]", '{"attributes":5}'):
+        with pytest.raises(InvalidInput, match="prior must be about the product's attributes"):
+            replace(here, prior=replace(prior, schema=odd))
     with pytest.raises(InvalidInput, match="prior must be about the product's 2 contexts, got 1"):
         replace(SHOP, prior=prior)
     with pytest.raises(InvalidInput, match=r"prior must be about quantities up to most, 1\.0, got 3\.0"):

@@ -114,8 +114,14 @@ def main(folder: Path, names: list[str]) -> None:
             odds = features @ theta
             return float(np.mean(bought * odds - np.logaddexp(0.0, odds)))
 
+        part = folder / f"{name}.json.part"  # a run that was stopped goes on where it was
         answers: dict[str, Any] = {"maximum likelihood": maximum_likelihood(features, bought).tolist(), "rivals": []}
+        if part.exists():
+            answers = json.loads(part.read_text())
+        done = {each["epsilon"] for each in answers["rivals"]}
         for epsilon, mu in zip(data["epsilons"], data["mus"], strict=True):
+            if epsilon in done:
+                continue
             found = {
                 "diffprivlib": best_diffprivlib(features, bought, float(epsilon), loss),
                 "noisy descent": best_descent(features, bought, guess, float(mu), loss),
@@ -123,8 +129,9 @@ def main(folder: Path, names: list[str]) -> None:
             for rival, (chosen, runs) in found.items():
                 runs = [np.asarray(each).tolist() for each in runs]
                 answers["rivals"].append({"epsilon": epsilon, "rival": rival, "chosen": chosen, "runs": runs})
+            part.write_text(json.dumps(answers))
             print(name, epsilon, {rival: chosen for rival, (chosen, _) in found.items()}, flush=True)
-        (folder / f"{name}.json").write_text(json.dumps(answers))
+        part.rename(folder / f"{name}.json")
 
 
 if __name__ == "__main__":

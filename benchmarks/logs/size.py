@@ -4,7 +4,8 @@
 
 Writes visits as partitioned Parquet to a temporary folder, or takes those that are in `--folder`, then reads them, each
 time in a process of its own: the same columns by Polars alone, chunk by chunk ("alone") and by its streaming engine
-("collected"), and by `open_log` in a product's numbers, with an exact sum, without and with digests of customers' keys.
+("collected"), and by `open_log` in a product's numbers, with an exact sum, without and with digests of customers' keys
+("log", "customers"). "fit" and "fit, two" are all passes of a fit of the rows, here and in two processes.
 Wall time is what one waits for; processor time is all cores' work, and is what to compare on a busy machine.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import polars
 
+import hushprice
 from hushprice.demand.schema import Boolean, Category, Number, Schema
 from hushprice.logs.passes import run_pass
 from hushprice.logs.read import open_log
@@ -30,7 +33,8 @@ from hushprice.logs.sources import ParquetSource
 from hushprice.product import Product
 
 PER_FILE = 2_000_000
-WAYS = ("alone", "collected", "log", "customers")
+WAYS = ("alone", "collected", "log", "customers", "fit", "fit, two")
+FITS = WAYS[4:]
 REGIONS = np.array(["south", "north", "west", "east"])
 SCHEMA = Schema(
     attributes=(
@@ -66,7 +70,7 @@ def bought(rows: LogRows) -> list[int]:
 
 def read(folder: Path, how: str) -> dict[str, float]:
     """Seconds and memory of one way to read."""
-    start, worked, rows = time.perf_counter(), time.process_time(), 0
+    start, before, rows = time.perf_counter(), worked(), 0
     if how == "alone":
         source = ParquetSource(tuple(sorted(folder.glob("*.parquet"))), str(folder))
         names = [each for each in source.types if each != "customer"]
@@ -75,18 +79,29 @@ def read(folder: Path, how: str) -> dict[str, float]:
     elif how == "collected":
         scan = polars.scan_parquet(folder / "*.parquet").select(polars.exclude("customer"))
         rows = sum(batch.height for batch in scan.collect_batches())
+    elif how in FITS:
+        log = open_log(folder, product=PRODUCT, columns={"customer": ""})
+        where = {"executor": "processes", "workers": 2} if how == "fit, two" else {}
+        rows = round(hushprice.fit(log, product=PRODUCT, epsilon=1.0, seed=1, simulation=True, **where).count)
     else:
         columns = {} if how == "customers" else {"customer": ""}
         rows = run_pass(open_log(folder, product=PRODUCT, columns=columns), bought, 2)[0]
-    seconds, worked = time.perf_counter() - start, time.process_time() - worked
-    return {"rows": rows, "seconds": seconds, "worked": worked, "peak": peak_memory()}
+    seconds, used = time.perf_counter() - start, worked() - before
+    return {"rows": rows, "seconds": seconds, "worked": used, "peak": peak_memory()}
+
+
+def worked() -> float:
+    """Processor seconds of this program and of the processes it started and that ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def peak_memory() -> float:
-    """The most memory that this program has held, in MiB (Linux)."""
+    """The most memory that this program, or one that it started, has held, in MiB (Linux)."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM"):
-            return int(line.split()[1]) / 1024
+        if line.startswith("VmHWM"):  # getrusage would count the program that started this one
+            return max(children, int(line.split()[1]) / 1024)
     return float("nan")
 
 
@@ -94,7 +109,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--rows", type=lambda text: int(float(text)), default=1_000_000)
     options.add_argument("--repeat", type=int, default=3)
-    options.add_argument("--folder", help="with the visits that another run would have written")
+    options.add_argument("--folder", help="with the visits of another run, or where to keep them")
+    options.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS)
     options.add_argument("--read", nargs=2, metavar=("FOLDER", "HOW"), help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.read is not None:
@@ -102,22 +118,24 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="hushprice-size-") as empty:
         name = given.folder or empty
-        if given.folder is None:
+        if given.folder is None or not Path(name).exists():
+            Path(name).mkdir(exist_ok=True)
             write(Path(name), given.rows)
         size = sum(each.stat().st_size for each in Path(name).iterdir()) / 1e6
         print(f"{given.rows:,} rows, {size:,.0f} MB of Parquet, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
         best: dict[str, dict[str, float]] = {}
         for _ in range(given.repeat):  # in turn, so that a busy machine is busy for all
-            for how in WAYS:
+            for how in given.ways:
                 command = [sys.executable, __file__, "--read", name, how]
                 found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
                 before = best.get(how, found)
                 best[how] = {key: min(value, before[key]) for key, value in found.items()}
         for how, found in best.items():
-            wall, worked = (found[key] / min(best[way][key] for way in WAYS[:2]) for key in ("seconds", "worked"))
+            alone = [best[way] for way in WAYS[:2] if way in best] or [found]
+            wall, used = (found[key] / min(each[key] for each in alone) for key in ("seconds", "worked"))
             print(
                 f"{how:10} {given.rows / found['seconds'] / 1e6:6.2f} million rows/s; wall {wall:5.2f} and processor "
-                f"{worked:5.2f} times the fastest reading alone; at most {found['peak']:,.0f} MiB"
+                f"{used:5.2f} times the fastest reading alone; at most {found['peak']:,.0f} MiB"
             )
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from hushprice.logs.evaluation import Evaluation, evaluate_log
+from hushprice.logs.log_reader import LogReader
 from hushprice.logs.price_policy import PricePolicy
-from hushprice.logs.reading import LogReader
-from hushprice.logs.richer import likeliest
+from hushprice.logs.richer_model import likeliest
 from hushprice.logs.rows import LogRows
 from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.product import Product

@@ -40,6 +40,7 @@ SECTIONS: dict[str, Callable[[], Found]] = {
     "offline-private": one_fit.offline_private,
     "ldp-glm": local_reports.ldp_glm,
     "glm-pricing": one_fit.glm_pricing,
+    "glm-pricing-mixed": one_fit.glm_pricing_mixed,
     "mishra-ucb": counted_arms.mishra_ucb,
     "mishra-thompson": counted_arms.mishra_thompson,
     "ldp-mab": counted_arms.ldp_mab,

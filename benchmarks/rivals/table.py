@@ -1,11 +1,12 @@
 """Every policy in one table: the paper's markets and three shops, on the same customers with the same luck.
 
-    python benchmarks/rivals/table.py                     # what is missing in results.json; long if all is
-    python benchmarks/rivals/table.py --again cautious    # this policy's cells too, although they are there
-    python benchmarks/rivals/table.py --page              # put the tables into docs/lab/rivals.md
+    python benchmarks/rivals/table.py                              # what is missing in results.json; long if all is
+    python benchmarks/rivals/table.py --policy cautious            # this policy alone, what is missing of it
+    python benchmarks/rivals/table.py --policy cautious --again    # forgets what was measured of it, and measures it
+    python benchmarks/rivals/table.py --page                       # puts tables and picture into docs/lab/rivals.md
 
-A cell is measured once and kept in benchmarks/rivals/results.json. Speeds are customers a second of CPU time, in the
-cell d = 2, T = 100,000, epsilon 1.
+A cell is measured once and kept in benchmarks/rivals/results.json, so a run that was stopped goes on. Speeds are
+customers a second of CPU time, in the cell d = 2, T = 100,000, epsilon 1.
 """
 
 from __future__ import annotations
@@ -28,67 +29,27 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from shops.designed import cases
 
 from hushprice import simulate
+from rivals.cells import (
+    EPSILONS,
+    FEWER,
+    HORIZONS,
+    MARKETS,
+    OPEN,
+    PRIVATE,
+    SHOPS,
+    TRIALS,
+    cells,
+    key,
+    policy_in,
+    runs_in,
+    short,
+)
+from rivals.lead import answer, curves, lead
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parents[1] / "docs" / "lab" / "rivals.md"
-TRIALS, FEWER = 4, 2  # FEWER: in a shop with a million customers
-HORIZONS = (10_000, 100_000, 1_000_000)
-SLOW = ("ellipsoid", "glm-ucb", "wang-optimism")  # not run with a million customers
-EPSILONS = (0.2, 1.0, 10.0)
-MARKETS = ("d = 2", "d = 3")
-SHOPS = ("elastic", "classes, 60 % buy", "half buy")
-
-# label: policy, settings; docs/guide/rivals.md says what each protects
-PRIVATE: dict[str, tuple[str, dict[str, Any]]] = {
-    "**noisy-newton**": ("noisy-newton", {}),
-    "**cautious**": ("cautious", {}),
-    "paper, tight": ("paper", {}),
-    **{
-        label: (name, {} if name == label else {"calibration": "published"})
-        for label, name in (
-            *(("almost-free",) * 2, ("shuffle-glm",) * 2, ("shuffle-glm, published", "shuffle-glm")),
-            *(("offline-private",) * 2, ("shariff-sheffet",) * 2, ("shariff-sheffet, published", "shariff-sheffet")),
-            *(("shariff-sheffet-revenue",) * 2, ("one-price",) * 2),
-            *(("mishra-thompson",) * 2, ("mishra-thompson, published", "mishra-thompson")),
-            *(("mishra-ucb",) * 2, ("mishra-ucb, published", "mishra-ucb"), ("ldp-mab",) * 2),
-            *(("glm-pricing",) * 2, ("ldp-sgd",) * 2, ("ldp-glm",) * 2, ("ldp-glm, published", "ldp-glm")),
-            *(("tang",) * 2, ("tang, published", "tang")),
-        )
-    },
-}
-OPEN: dict[str, tuple[str, dict[str, Any]]] = {
-    "fixed, best in hindsight": ("fixed", {}),
-    "random": ("random", {}),
-    "nonprivate": ("nonprivate", {}),
-    **{
-        name: (name, {})
-        for name in (
-            *("thompson", "ban-keskin", "ucb-glm", "wang-optimism", "glm-pricing-open", "glm-ucb", "rmlp"),
-            *("mle-cycle", "greedy-ils", "greedy-ils-dispersed", "private-bisection", "ellipsoid"),
-        )
-    },
-}
-UNLIKE = ("tang", "tang, published")  # protects less, so it is in no comparison
-MARKETS_ONLY = {"noisy-newton", "paper", "nonprivate", "fixed", "random"}
-SHOPS_ONLY = {"cautious"}
-
-
-def cells() -> list[tuple[str, str, int, float | None]]:
-    """Label, place, horizon and epsilon of everything there is to measure, the quick ones first."""
-    made: list[tuple[str, str, int, float | None]] = []
-    for horizon in HORIZONS:
-        for places in (MARKETS, SHOPS):
-            for epsilon in (1.0, None, 0.2, 10.0):
-                for label, (policy, settings) in (OPEN if epsilon is None else PRIVATE).items():
-                    if runs_in(policy, settings, places) and not (horizon > 10**5 and policy in SLOW):
-                        made += [(label, place, horizon, epsilon) for place in places]
-    return made
-
-
-def runs_in(policy: str, settings: dict[str, Any], places: tuple[str, ...]) -> bool:
-    """Does the policy run there? Shops take no calibration."""
-    return policy not in SHOPS_ONLY if places == MARKETS else policy not in MARKETS_ONLY and not settings
+PICTURE = HERE.parents[1] / "docs" / "images" / "rivals.svg"
 
 
 def measure(label: str, place: str, horizon: int, epsilon: float | None) -> dict[str, Any]:
@@ -108,15 +69,6 @@ def measure(label: str, place: str, horizon: int, epsilon: float | None) -> dict
         proven = None if market.proven is None else market.proven.epsilon
         found = {"mean": 1e4 * mean, "error": 1e4 * (error or 0.0), "proven": proven}
     return found | {"seconds": (time.process_time() - began) / trials, "trials": trials}
-
-
-def key(label: str, place: str, horizon: int, epsilon: float | None) -> str:
-    return f"{label} | {place} | {horizon} | {epsilon}"
-
-
-def policy_in(cell: str) -> str:
-    """The policy of a key."""
-    return cell.partition(" |")[0].strip("*").partition(",")[0]
 
 
 def number(value: float) -> str:
@@ -155,36 +107,6 @@ def table(results: dict[str, Any], places: tuple[str, ...], epsilon: float | Non
     return "\n".join(lines)
 
 
-def short(horizon: int) -> str:
-    return f"{horizon:.0e}".replace("e+0", "e")
-
-
-def lead(results: dict[str, Any], places: tuple[str, ...]) -> str:
-    """Ours beside the best private rival of each cell: so many times less regret, or so much more earned."""
-    names = [place.partition(",")[0] for place in places]
-    lines = [f"| epsilon | customers | {' | '.join(names)} |", "|---:|---:|" + "---|" * len(names)]
-    for epsilon in EPSILONS:
-        for horizon in HORIZONS:
-            row = [beside(results, place, horizon, epsilon) for place in places]
-            lines.append(f"| {epsilon:g} | {short(horizon)} | {' | '.join(row)} |")
-    return "\n".join(lines)
-
-
-def beside(results: dict[str, Any], place: str, horizon: int, epsilon: float) -> str:
-    """A cell of that table: how far, and who the rival is."""
-    shop = place in SHOPS
-    ours = "**cautious**" if shop else "**noisy-newton**"
-    found = {label: results.get(key(label, place, horizon, epsilon)) for label in PRIVATE if label not in UNLIKE}
-    means = {label: each["mean"] for label, each in found.items() if each}
-    rivals = [label for label in means if label != ours]
-    if not rivals or ours not in means:
-        return "-"
-    best = (max if shop else min)(rivals, key=lambda label: means[label])
-    if shop:
-        return f"{means[ours] - means[best]:+.3f} {best}"
-    return f"{means[best] / means[ours]:.1f} times: {best}"
-
-
 def reproduced() -> str:
     """What was found in the rivals' own settings, an item each."""
     found = json.loads((HERE / "reproduced.json").read_text())
@@ -194,7 +116,12 @@ def reproduced() -> str:
 
 def tables(results: dict[str, Any]) -> dict[str, str]:
     """Every table of the page by its name."""
-    made = {"reproduced": reproduced(), "lead-cells": lead(results, MARKETS), "lead-shops": lead(results, SHOPS)}
+    made = {
+        "answer": answer(results),
+        "reproduced": reproduced(),
+        "lead-cells": lead(results, MARKETS),
+        "lead-shops": lead(results, SHOPS),
+    }
     for epsilon in (*EPSILONS, None):
         name = "open" if epsilon is None else f"{epsilon:g}"
         made[f"cells-{name}"] = table(results, MARKETS, epsilon, HORIZONS)
@@ -204,7 +131,14 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
 
 
 def write_page(results: dict[str, Any]) -> None:
-    """Put the tables between their marks."""
+    """Put the tables between their marks, and draw the picture."""
+    from rivals.picture import draw
+
+    panels = [
+        ("The paper's market, d = 2, 100,000 customers", "regret x 10,000 (less is better)", MARKETS[:1]),
+        ("Three shops, 100,000 customers: mean", "earnings over staying (more is better)", SHOPS),
+    ]
+    draw([(title, what, curves(results, places)) for title, what, places in panels], PICTURE)
     text = PAGE.read_text()
     for name, made in tables(results).items():
         before, mark, rest = text.partition(f"<!-- {name} -->\n")
@@ -216,12 +150,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after this long, between two cells")
-    parser.add_argument("--again", metavar="POLICY", help="measure its cells again")
+    parser.add_argument("--policy", action="append", metavar="NAME", help="measure this one alone; repeat for more")
+    parser.add_argument("--again", action="store_true", help="forget what was measured of these policies before")
     given = parser.parse_args()
+    if given.again and not given.policy:
+        parser.error("--again needs --policy")
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    results = {cell: found for cell, found in results.items() if policy_in(cell) != given.again}
+    if given.again:
+        results = {cell: found for cell, found in results.items() if policy_in(cell) not in given.policy}
     began = time.monotonic()
     for cell in [] if given.page else cells():
+        if given.policy and policy_in(key(*cell)) not in given.policy:
+            continue
         if key(*cell) in results or time.monotonic() - began > 60.0 * given.minutes:
             continue
         results[key(*cell)] = {name: value and float(f"{value:.6g}") for name, value in measure(*cell).items()}

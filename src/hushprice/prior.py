@@ -7,6 +7,7 @@ digest of the file's content, the second is for whoever declares a product to sa
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -136,6 +137,21 @@ class Prior:
         plain = asdict(self) | {"adjacency": self.adjacency.value}
         plain["theta"], plain["covariance"] = list(self.theta), [list(row) for row in self.covariance]
         return plain
+
+
+def first_difference(here: Any, there: Any) -> tuple[str, str]:
+    """Where two schemas, as JSON has them, first differ: an attribute of each, or the whole where none does.
+
+    >>> age = {"kind": "number", "name": "age", "low": 18}
+    >>> first_difference({"attributes": [age]}, {"attributes": [age | {"low": 21}]})[1]
+    '{"kind": "number", "name": "age", "low": 21}'
+    """
+    lists = [each.get("attributes") if isinstance(each, dict) else None for each in (here, there)]
+    ours, theirs = ([*each, "nothing more"] if isinstance(each, list) else [] for each in lists)
+    for one, other in zip(ours, theirs, strict=False):
+        if one != other:
+            return json.dumps(one), json.dumps(other)
+    return json.dumps(here), json.dumps(there)
 
 
 class _PriorEntry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

@@ -16,7 +16,7 @@ from pathlib import Path
 from hushprice import checks
 from hushprice.demand.schema import OTHER, Schema
 from hushprice.errors import InvalidInput
-from hushprice.prior import Prior, prior_of, read_prior
+from hushprice.prior import Prior, first_difference, prior_of, read_prior
 from hushprice.privacy.certificates import canonical
 from hushprice.privacy.delta import parse_delta
 
@@ -139,6 +139,7 @@ class Product:
             return
         here, there = schema_text(self.schema), prior.schema
         if json.loads(here) != json.loads(there):  # 18 and 18.0 are one bound
+            here, there = first_difference(json.loads(here), json.loads(there))
             raise InvalidInput(f"prior must be about the product's attributes, {here:.200}, got {there:.200}")
 
     @property

@@ -21,6 +21,13 @@ TRUST = ("central", "local", "shuffle", "aggregated")  # whom a customer has to 
 PRODUCT_HORIZON = 1_000_000  # customers of a product that are learned from, where nothing else is said
 
 
+def doubt_of(trust: str, contexts: int) -> str:
+    """What to think over where devices are asked for attributes; nothing to say elsewhere (docs/lab/trust.md)."""
+    if trust != "local" or contexts == 0:
+        return ""
+    return "risk may be passed where trust is local and there are attributes: better leave these out"
+
+
 @dataclass(frozen=True, kw_only=True)
 class PolicySettings:
     """A policy by name, its budget, and what else it may be told before the first customer.

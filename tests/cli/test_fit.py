@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from hushprice.cli import app
-from hushprice.errors import InvalidInput
+from hushprice.errors import Interrupted, InvalidInput
+from hushprice.logs.fit import run_fit
 
 PRODUCT = """
 [product]
@@ -46,7 +47,7 @@ def test_a_fit_is_written_certified_and_verified(folder: Path) -> None:
     called("certificate", "--new-key", str(folder / "key"))
     certificate = str(folder / "certificate.json")
     called("certificate", "--fit", fit, "--key", str(folder / "key"), "--output", certificate)
-    assert "events recomputed: 5 releases" in called("verify", certificate)
+    assert "events recomputed: 6 releases" in called("verify", certificate)
 
 
 def test_the_result_can_be_printed_for_machines(folder: Path) -> None:
@@ -81,3 +82,18 @@ def test_bad_input_is_refused(folder: Path) -> None:
         called("fit", str(folder / "visits.csv"), *given, "--epsilon", "0")
     with pytest.raises(InvalidInput, match="--pricer or --fit"):
         called("certificate", "--fit", "a", "--pricer", "b", "--key", "k", "--output", "o")
+
+
+@pytest.mark.parametrize(("released", "said"), [(False, "nothing was released"), (True, "is kept in '")])
+def test_a_fit_that_is_stopped_says_what_is_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, released: bool, said: str
+) -> None:
+    def stopped(*given: object, output: Path, **others: object) -> None:
+        if released:
+            output.with_name(f"{output.name}.part").write_text("")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_fit, "fit", stopped)
+    given = ["--product", str(folder / "product.toml"), "--output", str(folder / "fit.json")]
+    with pytest.raises(Interrupted, match=f"^interrupted; .*{said}"):
+        called("fit", str(folder / "visits.csv"), *given)

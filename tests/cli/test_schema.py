@@ -34,7 +34,7 @@ def test_what_is_asked_is_charged_and_said(folder: Path, call: Callable) -> None
     assert code == 0
     expected = "hushprice: charged: epsilon 0.2 at delta 1e-09 for one row replaced by any other (proven 0.1"
     assert err.startswith(expected)
-    assert "# conversion =  # charged: noise hides how many are bought: declare it" in out
+    assert "# conversion =  # charged: noise hides how many are bought: declare --conversion" in out
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ KNOW_THE_END = (
     "ellipsoid",
     "offline-private",
     "glm-pricing",
+    "glm-pricing-mixed",
     "glm-pricing-open",
     "tang",
     "private-bisection",

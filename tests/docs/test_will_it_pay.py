@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hushprice.policies.cautious.pricing import change, planning
+from hushprice.policies.cautious.pricing import change, lessons, planning
 
 ROOT = Path(__file__).resolve().parents[2]
 VISITORS = runpy.run_path(str(ROOT / "benchmarks" / "shops" / "visitors.py"))
@@ -20,12 +20,12 @@ def page() -> str:
 
 def test_the_limits_on_risk_are_those_of_the_guard(page):
     text = " ".join(page.split())
-    assert (planning._LIKELY, planning._RARE) == (0.1, 0.01)  # "9 times in 10", "99 times in 100"
-    assert f"**9 times in 10** no more than {planning._LIKELY_SHARE:g} times `risk`" in text
-    assert f"**99 times in 100** no more than {planning._RARE_SHARE:g} times `risk`" in text
+    assert (lessons.LIKELY, lessons.RARE) == (0.1, 0.01)  # "9 times in 10", "99 times in 100"
+    assert f"**9 times in 10** no more than {lessons.LIKELY_SHARE:g} times `risk`" in text
+    assert f"**99 times in 100** no more than {lessons.RARE_SHARE:g} times `risk`" in text
     assert f"no more than {planning._CHANGED_SHARE:g} times `risk` would be lost." in text
     assert f"mind prices {change._TIMES:g} times as much, or as little" in text
-    assert f"Until {planning._PROMISED:,} visitors have come" in text
+    assert f"Until {lessons.PROMISED:,} visitors have come" in text
 
 
 def test_the_table_is_what_its_program_prints(page):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushprice import Pricer, open_pricer
+from hushprice import Pricer, Product, open_pricer
 from hushprice.demand.families import Gaussian, Logistic, Poisson
 from hushprice.demand.family import CUSTOM
 from hushprice.demand.features import Affine, main_effects
@@ -21,6 +21,7 @@ from hushprice.policies.paper.policy import input_perturbation, nonprivate, pape
 from hushprice.policies.paper.rules import numerical, tune
 from hushprice.privacy.budget import EpsilonDelta, split
 
+SHOP = Product(floor=20.0, ceiling=30.0, reference_price=25.0, conversion=0.02, contexts=2)
 SCHEMA = Schema(attributes=(Boolean(name="member"), Boolean(name="weekend")))
 OWN = Affine(3, 4, lambda x: np.append(x, 0.0), lambda x: np.array([0.0, 0.0, 0.0, -1.0]), 2.0)
 
@@ -32,6 +33,20 @@ def test_the_defaults_are_the_numerical_sections() -> None:
     assert (pricer.demand, pricer.features) == (Logistic(slope=4.0), main_effects(2))
     assert pricer.ledger.claimed == EpsilonDelta(1.0, 2 / 5000**2)
     assert (pricer.slots.delay, pricer.slots.count, pricer.learning) == (0, 0, True)
+
+
+@pytest.mark.parametrize("given", [{"product": SHOP}, {"contexts": 2}, {"contexts": 2, "policy": "paper"}], ids=str)
+def test_a_ledger_allows_what_the_policy_says_it_may_release(given: dict[str, Any]) -> None:
+    pricer = open_pricer(horizon=100, **given)
+    allowed = pricer.policy.allowance(live=True)
+    assert allowed
+    assert allowed == pricer.ledger.allowance
+    assert allowed != pricer.policy.allowance(live=False)  # the noise of simulations lies on no grid
+
+
+def test_a_policy_that_claims_nothing_says_of_no_release_that_it_is_allowed() -> None:
+    for policy in (nonprivate(rules=numerical(100, 3)), baselines.FixedPrice(name="mine", price=0.5)):
+        assert policy.allowance(live=True) == ()
 
 
 def test_the_budget_is_a_total_or_its_two_shares() -> None:

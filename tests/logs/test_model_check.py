@@ -13,9 +13,9 @@ from tests.logs.test_odd_logs import Parts
 
 from hushprice.errors import InvalidInput
 from hushprice.logs.calibration import Cells, names_of
+from hushprice.logs.log_reader import LogReader
 from hushprice.logs.model_check import check_model
-from hushprice.logs.reading import LogReader
-from hushprice.logs.richer import extra_terms, richer_test
+from hushprice.logs.richer_model import extra_terms, richer_test
 from hushprice.types import FloatArray
 
 

@@ -130,7 +130,7 @@ def test_customers_are_protected_whole_and_a_hidden_answer_is_said() -> None:
     found = propose(frame, epsilon=0.1, most_rows=2, noise=Tape(7, 0))
     assert "one customer's rows, at most 2 counted, replaced by any other" in cost_of(found)
     assert found.product["floor"].value is None
-    assert "# floor =  # charged: noise hides where prices are: declare them" in text_of(found)
+    assert "# floor =  # charged: noise hides where prices are: declare --prices" in text_of(found)
     assert found.product["conversion"].value is None
     assert "declare --bounds age=LOW:HIGH" in found.left_out["age"]
     assert found.ledger is not None

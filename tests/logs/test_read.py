@@ -16,6 +16,7 @@ import pytest
 from tests.logs.tables import KEY, PRODUCT, joined, row_by_row, same_rows, visits, write_sqlite
 from tests.service.conftest import postgres_process, postgres_server  # noqa: F401
 
+from hushprice.demand.attributes import OTHER_LEVEL
 from hushprice.demand.schema import Category, Number, Schema
 from hushprice.errors import InvalidInput
 from hushprice.logs import encoding, read, sources
@@ -180,6 +181,20 @@ def test_a_schema_that_refuses_unknown_values_makes_rows_bad() -> None:
     assert sum(log.counts.skipped.values()) == frame.height - good.height
     with pytest.raises(InvalidInput, match="must be one of south, north, got"):
         joined(open_log(frame.filter(polars.col("age").is_not_null()), product=product))
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_levels_few_or_many_are_those_of_a_quote(count: int) -> None:
+    towns = tuple(f"town {at}" for at in range(count))
+    cells = [*towns, None, "elsewhere", *towns]
+    frame = polars.DataFrame({"price": [25.0] * len(cells), "bought": [True] * len(cells), "town": cells})
+    for levels in (towns, (*towns, OTHER_LEVEL)):
+        schema = Schema(attributes=(Category(name="town", levels=levels),))
+        product = Product(floor=20, ceiling=32, reference_price=25, conversion=0.2, schema=schema)
+        expected = row_by_row(frame, product)[0]
+        assert np.array_equal(joined(open_log(frame, product=product)).contexts, expected)
+        enum = frame.with_columns(polars.col("town").cast(polars.Categorical))
+        assert np.array_equal(joined(open_log(enum, product=product)).contexts, expected)
 
 
 def test_several_may_be_bought_and_more_than_the_most_is_clipped() -> None:

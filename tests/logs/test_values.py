@@ -13,11 +13,11 @@ from hushprice.errors import InvalidInput
 from hushprice.logs.buckets import BUCKETS, folds_of
 from hushprice.logs.crossed_demand import fit_crossed
 from hushprice.logs.evaluation import evaluate_log
-from hushprice.logs.kernel import kernel_weights
+from hushprice.logs.log_reader import LogReader
 from hushprice.logs.price_policy import common_price
 from hushprice.logs.propensities import fit_choices, fit_spread
-from hushprice.logs.reading import LogReader
 from hushprice.logs.rows import LogRows
+from hushprice.logs.smoothing import kernel_weights
 from hushprice.logs.survey import survey
 from hushprice.product import Product
 from hushprice.shops.worlds import LogNormal

@@ -52,6 +52,13 @@ rows_rounded_together = changed(
         real, trunc=lambda real, values: np.repeat(values.sum(axis=0)[None] / len(values), len(values), 0)
     ),
 )
+row_in_two_pieces = changed(
+    Adding,
+    "_added",
+    lambda real: (
+        lambda self, block, weights, rows: real(self, block, weights, slice(max(rows.start - 1, 0), rows.stop))
+    ),
+)
 weights_by_outcome = changed(
     ScorePlan,
     "contributions",

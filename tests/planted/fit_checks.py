@@ -16,7 +16,7 @@ import hushprice
 from hushprice.errors import InvalidInput
 from hushprice.logs.fit.fit_noise import calibrate_fit
 from hushprice.logs.fit.score_plan import ScorePlan
-from hushprice.logs.fit.whole_sums import Adding
+from hushprice.logs.fit.whole_sums import AT_ONCE, Adding
 from hushprice.logs.passes import run_pass
 from hushprice.logs.rows import LogRows
 from hushprice.privacy.budget import EpsilonDelta
@@ -44,6 +44,15 @@ def what_a_row_adds_to_a_fit_it_adds_alone() -> None:
     for adding in (Adding(1), Adding(1, plan)):
         alone = [adding(LogRows(*(part[i : i + 1] for part in block[:3]), None, None, i)) for i in range(30)]
         assert np.array_equal(np.sum(alone, axis=0), adding(block))
+
+
+def a_row_of_a_long_block_adds_what_it_adds_once() -> None:
+    """So many alike add as many times as much: no row is in two of the pieces that a block is added up in, or none."""
+    plan, many = state_of(drawn(200, 4), 1.0).scores[0].plan, 2 * AT_ONCE + 3
+    for adding in (Adding(1), Adding(1, plan)):
+        x, z, y = np.full((many, 2), 0.3), np.full(many, -0.4), np.ones(many)
+        one = adding(LogRows(x[:1], z[:1], y[:1], None, None, 0))
+        assert np.array_equal(adding(LogRows(x, z, y, None, None, 0)), many * one)
 
 
 def an_interrupted_fit_draws_nothing_twice() -> None:

@@ -109,6 +109,9 @@ releases_told_apart_by_number = changed(
 overlap_taken_for_a_restore_told_in_time = changed(lost_releases, "is_on", lambda real: lambda lineage, mark: True)
 overlaps_free_for_records = changed(earlier, "in_histories", lambda real: lambda loss, histories: loss)
 retention_that_forgets_caps = changed(sqlite_learner, "erase_quotes", _caps_erased)
+certified_without_a_note = changed(
+    ProductTable, "certificate", lambda real: lambda self, store, product: store.certificate(product)
+)
 shown_without_a_note = changed(ProductTable, "note", lambda real: lambda self, store, products: [])
 restored_backups_free_for_customers = together(
     changed(certificates, "guarantee_after", _without_restores),

@@ -195,6 +195,7 @@ def releases_are_noted_before_they_are_shown() -> None:
     with opened() as shop, tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "seen.json")
         board = ProductTable(SeenReleasesFile(file))
+        before = None
         for stop in (20, 60):
             shop.serve(stop - 20, stop)
             shop.wait(WINDOW)
@@ -202,8 +203,11 @@ def releases_are_noted_before_they_are_shown() -> None:
             held, noted = board.products["tea"], SeenReleasesFile(file).all()
             assert [each.sequence for each in shown] == [*range(1, held.sequence + 1)]
             assert [held.sequence] * bool(held.sequence) == [each.sequence for each in noted]
+            assert board.certificate(shop.store, "tea") == before  # the same as before, so it says nothing new
             learn(shop, 2)
-            board.certificate(shop.store, "tea")
+            before = b"after %d slots" % stop
+            shop.store.add_certificate("tea", before, shop.time)
+            assert board.certificate(shop.store, "tea") == before
             highest = [each.sequence for each in SeenReleasesFile(file).all()]
             assert highest == [len(shop.releases())] == [board.products["tea"].sequence]
 
@@ -260,7 +264,7 @@ def customers_priced_at_once_never_mix() -> None:
     Un-compiled, so that it happens at that moment and not by chance.
     """
     quoter = quoter_of(Product(name="tea", currency="EUR", ceiling=10.0, contexts=2))
-    quoter.ready, quoter.theta[:] = True, (0.0, 0.3, -0.2, 1.0)
+    quoter.ready, quoter.theta[:] = True, (0.3, -0.2, 1.0)
     quoter.inverse[:] *= 1e-3  # so sure that prices are inside
     one, other = np.array([0.9, -0.8]), np.array([-0.7, 0.6])
     alone = [quoter.price_of_checked(each, 0.5) for each in (one, other)]

@@ -206,6 +206,11 @@ PLANTED = [
         service_checks.colliding_numbers_are_charged,
     ),
     Planted(
+        "a certificate shown before releases are noted",
+        service_bugs.certified_without_a_note,
+        service_checks.releases_are_noted_before_they_are_shown,
+    ),
+    Planted(
         "a release shown before it is noted",
         service_bugs.shown_without_a_note,
         service_checks.releases_are_noted_before_they_are_shown,
@@ -431,6 +436,9 @@ PLANTED = [
     Planted("fit: last score not charged", fit_bugs.last_score_not_charged, fit_checks.fits_keep_to_what_is_charged),
     Planted(
         "fit: rows rounded together", fit_bugs.rows_rounded_together, fit_checks.what_a_row_adds_to_a_fit_it_adds_alone
+    ),
+    Planted(
+        "fit: a row in two pieces", fit_bugs.row_in_two_pieces, fit_checks.a_row_of_a_long_block_adds_what_it_adds_once
     ),
     Planted("fit: weights by outcome", fit_bugs.weights_by_outcome, fit_checks.sums_of_a_fit_are_zero_at_the_truth),
     Planted("fit: releases forgotten", fit_bugs.releases_forgotten, fit_checks.an_interrupted_fit_draws_nothing_twice),

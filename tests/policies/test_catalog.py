@@ -38,7 +38,7 @@ GAUSSIAN = (  # rivals that promise epsilon at a delta
 )
 RIVALS_WITHOUT = (
     *("thompson", "ucb-glm", "glm-ucb", "wang-optimism", "greedy-ils", "greedy-ils-dispersed", "mle-cycle"),
-    *("rmlp", "ellipsoid", "glm-pricing-open", "tang", "ban-keskin", "private-bisection"),
+    *("rmlp", "ellipsoid", "glm-pricing-open", "glm-pricing-mixed", "tang", "ban-keskin", "private-bisection"),
 )
 BUDGET = split(0.6, 2e-6)
 TUNING = numerical(HORIZON, 3)
@@ -345,7 +345,7 @@ def test_a_policy_tells_its_settings_as_it_resolved_them() -> None:
 
 def test_a_policy_says_whether_it_reads_the_budget_and_whether_it_learns() -> None:
     made = {name: built(name) for name in NAMES}
-    rivals = {*PURE, *GAUSSIAN, "tang"}
+    rivals = {*PURE, *GAUSSIAN, "tang", "glm-pricing-mixed"}
     assert {name for name, policy in made.items() if policy.reads_budget} - rivals == {
         "paper",
         "noisy-newton",

@@ -23,6 +23,9 @@ def aggregator(
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port.")] = 8790,
+    retention_days: Annotated[
+        int, typer.Option(metavar="DAYS", min=1, max=36500, help="A share that is in no total is deleted after these.")
+    ] = 400,
 ) -> None:
     """Run one of the two aggregators of trust aggregated, for a shop that is somebody else's.
 
@@ -41,7 +44,15 @@ def aggregator(
     with extras.needed():
         from hushprice.service.aggregating.aggregator_main import run
 
-        run(promises=promises, store=store, state_dir=state_dir, host=host, port=port, say=_say)
+        run(
+            promises=promises,
+            store=store,
+            state_dir=state_dir,
+            host=host,
+            port=port,
+            say=_say,
+            kept=retention_days,
+        )
 
 
 def _say(line: str) -> None:

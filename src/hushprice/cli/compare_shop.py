@@ -18,7 +18,7 @@ def run(context: typer.Context, product_file: Path | None, world_file: Path | No
     """Read both files, run every way, and print a row each."""
     from hushprice.cli import show, show_shop
     from hushprice.product_file import load_product
-    from hushprice.settings import PRODUCT_POLICY, TRUST
+    from hushprice.settings import PRODUCT_POLICY, TRUST, doubt_of
     from hushprice.shops.world_file import load_world
     from hushprice.simulation.run import simulate
 
@@ -39,6 +39,7 @@ def run(context: typer.Context, product_file: Path | None, world_file: Path | No
     ways = [(name, trust) for name in policies for trust in (trusts if name == PRODUCT_POLICY else TRUST[:1])]
     setting = {name: given[name] for name in ("horizon", "trials", "seed", "workers")}
     show.note(show_shop.fitted_note(world))
+    show.note("".join({doubt_of(trust, product.contexts) for _, trust in ways}))
     results = []
     with show.progress() as advance:
         for number, (name, trust) in enumerate(ways):

@@ -62,7 +62,11 @@ def fit(
                 workers=workers,
             )
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted; what was released is kept in '{output}.part'; run it again to go on") from None
+        part = output.with_name(f"{output.name}.part")
+        kept = (
+            f"what was released is kept in '{part}'; run it again to go on" if part.exists() else "nothing was released"
+        )
+        raise Interrupted(f"interrupted; {kept}") from None
     if opened.counts.rows:  # none where all releases were kept by an earlier call
         for line in opened.counts.lines():
             typer.echo(line, err=True)

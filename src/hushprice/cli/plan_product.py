@@ -21,6 +21,7 @@ def plan(context: typer.Context, product_file: Path) -> None:
     from hushprice.cli import show, show_product_plan, show_shop
     from hushprice.product_file import load_product
     from hushprice.research.shop_planner.plan import plan_shop
+    from hushprice.settings import doubt_of
     from hushprice.shops.world_file import load_customers, load_world
     from hushprice.simulation.atomic_file import check_parquet, check_picture, write_figure, write_parquet
 
@@ -45,6 +46,7 @@ def plan(context: typer.Context, product_file: Path) -> None:
     if options.was_given(context, "epsilon"):
         asked["epsilons"] = given["epsilon"]
     asked["trusts"] = given["trust"] or ()
+    show.note("".join({doubt_of(trust, product.contexts) for trust in asked["trusts"]}))
     if world is None:
         asked["customers"] = load_customers(product_file, product)
     else:

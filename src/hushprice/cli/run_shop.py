@@ -20,6 +20,7 @@ def run(context: typer.Context, product_file: Path | None, world_file: Path | No
     """Read both files, run, and print."""
     from hushprice.cli import show, show_shop
     from hushprice.product_file import load_product
+    from hushprice.settings import doubt_of
     from hushprice.shops.world_file import load_world
     from hushprice.simulation.atomic_file import check_parquet, write_parquet
     from hushprice.simulation.run import simulate
@@ -37,6 +38,7 @@ def run(context: typer.Context, product_file: Path | None, world_file: Path | No
     product = replace(load_product(product_file), **asked)
     world = load_world(world_file or product_file, product)
     show.note(show_shop.fitted_note(world))
+    show.note(doubt_of(given["trust"], product.contexts))
     settings = {name: given[name] for name in ("horizon", "trials", "seed", "workers", "noise", "trust")}
     with show.progress() as advance:
         result = simulate(given["policy"], product=product, world=world, progress=advance, **settings)

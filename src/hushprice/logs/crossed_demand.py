@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from hushprice.logs.buckets import folds_of
-from hushprice.logs.reading import LogReader
+from hushprice.logs.log_reader import LogReader
 from hushprice.logs.rows import LogRows
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray

@@ -73,7 +73,7 @@ class Encoder:
         self._z, self._y, *self._others = (f"v{len(self._entries) + at}" for at in range(4))
         self._doubted = [each for each in self._fields if each.bad is not None]
         self._bad = [f"bad{at}" for at in range(len(self._doubted))]
-        self._first = [each.first for each in self._fields if each.first is not None]
+        self._first = [first for each in self._fields for first in each.first]
         self._expressions = self._named()
 
     def _named(self) -> list[polars.Expr]:

@@ -11,6 +11,7 @@ from typing import Literal
 from hushprice import checks
 from hushprice.logs import values
 from hushprice.logs.crossed_demand import fit_crossed
+from hushprice.logs.log_reader import LogReader, Progress, silent
 from hushprice.logs.price_policy import PricePolicy
 from hushprice.logs.propensities import (
     Kind,
@@ -19,7 +20,6 @@ from hushprice.logs.propensities import (
     fit_choices,
     fit_spread,
 )
-from hushprice.logs.reading import LogReader, Progress, silent
 from hushprice.logs.rows import Log
 from hushprice.logs.survey import Survey, survey
 from hushprice.logs.values import EarningsEstimate, Overlap, ValueSums

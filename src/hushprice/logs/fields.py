@@ -5,6 +5,7 @@ Text is parsed, since CSV files and some databases hold nothing else: numbers, a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import polars
 
 YES, NO = ("true", "yes", "1"), ("false", "no", "0")  # whatever their case, as shops/customers.py reads them
+_FEW = 8  # levels
 _SLACK = 1e-9  # of a reach: a price at floor or ceiling is inside, whatever a float makes of it
 
 
@@ -29,7 +31,7 @@ class Field:
     values: tuple[polars.Expr, ...]  # entries, each a float; the customer's key as it is
     bad: polars.Expr | None  # None: never
     clipped: polars.Expr | None = None
-    first: polars.Expr | None = None  # a column that the others need, made before them
+    first: tuple[polars.Expr, ...] = ()  # columns that the others need, made before them
 
 
 def price(column: str, kind: Any, product: Product) -> Field:
@@ -114,7 +116,7 @@ def _measured(each: Number, column: str, kind: Any, lenient: bool) -> Field:
         return Field(column, "a finite number", values, _not(value.is_finite()), outside)
     bad = None
     if _empty_is_null(kind):
-        bad = None if kind.is_integer() else value.is_infinite().fill_null(False)
+        bad = None if kind.is_integer() else (value.abs() == math.inf).fill_null(False)  # faster than is_infinite
     else:  # text that is no number
         bad = _not(value.is_finite()) & ~gap
     return Field(column, "a finite number or missing", values, bad, outside)
@@ -125,17 +127,35 @@ def _chosen(each: Category, column: str, kind: Any, lenient: bool) -> Field:
 
     if not (kind in (polars.String, polars.Categorical, polars.Enum) or kind.is_integer()):
         raise InvalidInput(f"column {column!r} must hold levels of {each.name!r}, texts or whole numbers, got {kind}")
-    # A text is looked up once; its number among the levels is compared with each of them.
-    levels, name = polars.Enum(list(each.levels)), f"\0{column}"  # the name of no column
-    found = polars.col(column).cast(polars.String).cast(levels, strict=False).to_physical().alias(name)
-    code, unknown = polars.col(name), polars.col(name).is_null()
-    shown = [_float(code.eq_missing(at)) for at in range(1, len(each.levels))]
+    first, at_level, unknown = _looked_up(each, column) if len(each.levels) > _FEW else _compared(each, column)
+    shown = [_float(known) for known in at_level[1:]]
     if not lenient:
-        return Field(column, f"one of {', '.join(each.levels)}", tuple(shown), unknown, first=found)
+        return Field(column, f"one of {', '.join(each.levels)}", tuple(shown), unknown, first=first)
     if OTHER_LEVEL in each.levels[1:]:
         at = each.levels.index(OTHER_LEVEL)
-        shown[at - 1] = _float(code.eq_missing(at) | unknown)
-    return Field(column, "a level", tuple(shown), None, first=found)
+        shown[at - 1] = _float(at_level[at] | unknown)
+    return Field(column, "a level", tuple(shown), None, first=first)
+
+
+def _compared(each: Category, column: str) -> tuple[tuple[polars.Expr, ...], list[polars.Expr], polars.Expr]:
+    """Columns to be made first, whether a cell is at each level, and at none: with few, comparing is the fastest."""
+    import polars
+
+    text = polars.col(column).cast(polars.String)
+    names = [f"\0{column}\0{at}" for at in range(len(each.levels))]  # of no column
+    first = [text.eq_missing(polars.lit(level)).alias(name) for level, name in zip(each.levels, names, strict=True)]
+    at_level = [polars.col(name) for name in names]
+    return tuple(first), at_level, ~polars.any_horizontal(at_level)
+
+
+def _looked_up(each: Category, column: str) -> tuple[tuple[polars.Expr, ...], list[polars.Expr], polars.Expr]:
+    """The same with many levels: a text is looked up once; its number among them is compared with each."""
+    import polars
+
+    levels, name = polars.Enum(list(each.levels)), f"\0{column}"  # the name of no column
+    found = polars.col(column).cast(polars.String).cast(levels, strict=False).to_physical().alias(name)
+    code = polars.col(name)
+    return (found,), [code.eq_missing(at) for at in range(len(each.levels))], code.is_null()
 
 
 def _answered(each: Boolean, column: str, kind: Any, lenient: bool) -> Field:

@@ -13,10 +13,10 @@ from hushprice.errors import InvalidInput
 from hushprice.logs.buckets import BucketSums, buckets_of
 from hushprice.logs.calibration import BINS, CELLS, Bin, Cells, Segment, names_of
 from hushprice.logs.evaluation import EXACT
+from hushprice.logs.log_reader import LogReader, Progress, silent
 from hushprice.logs.price_policy import PricePolicy
 from hushprice.logs.private_sums import Integers, SumPrice, noise_of, open_sums, release_sum
-from hushprice.logs.reading import LogReader, Progress, silent
-from hushprice.logs.richer import RicherTest, richer_test
+from hushprice.logs.richer_model import RicherTest, richer_test
 from hushprice.logs.rows import Log, LogRows
 from hushprice.noise import System
 from hushprice.privacy.budget import EpsilonDelta

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import softmax
 
 from hushprice.errors import InvalidInput
-from hushprice.logs.reading import LogReader
+from hushprice.logs.log_reader import LogReader
 from hushprice.logs.rows import LogRows
 from hushprice.logs.survey import Survey, rounded
 from hushprice.policies.cautious.pricing.shop_model import with_constant

@@ -130,7 +130,7 @@ class _Writer:
         noisy = self._cells(self._raw.numbers[str(self._to.plan.roles["price"])])
         spread = spread_of(noisy, self._to.noise, self._rows)
         if spread is None or spread.middle <= 0.0:
-            hidden = f"{CHARGED}: noise hides where prices are: declare them"
+            hidden = f"{CHARGED}: noise hides where prices are: declare --prices"
             self._to.product |= {name: Line(None, hidden) for name in ("floor", "reference_price", "ceiling")}
             return
         today = _rounded(spread.middle)
@@ -146,18 +146,19 @@ class _Writer:
         if self._to.plan.outcome:
             noisy = self._cells(self._raw.outcome)
             bought = quantity_of(noisy, self._to.noise)
-            self._rows = float(noisy.sum()) if self._rows is None else self._rows
+            if self._rows is None:  # of the cells that hold rows: all others are noise, which adds up
+                self._rows = float(noisy[holds_rows(noisy, self._to.noise)].sum()) or None
         declared = self._declared
         if declared.most is not None:
             most = Line(declared.most, DECLARED)
         elif bought is None:
-            most = Line(1.0, f"{CHARGED}: noise hides how many are bought: declare it")
+            most = Line(1.0, f"{CHARGED}: noise hides how many are bought: declare --most")
         else:
             most = Line(bought[0], f"{CHARGED}: one visitor in a thousand buys more")
         if declared.conversion is not None:
             conversion = Line(declared.conversion, DECLARED)
         elif bought is None:
-            conversion = Line(None, f"{CHARGED}: noise hides how many are bought: declare it")
+            conversion = Line(None, f"{CHARGED}: noise hides how many are bought: declare --conversion")
         else:
             share = min(max(bought[1] / most.value, LEAST_CONVERSION), 1.0 - LEAST_CONVERSION)
             conversion = Line(_rounded(share * most.value), f"{CHARGED}: mean of the outcome, at all prices")
@@ -189,7 +190,7 @@ class _Writer:
             low, high = math.ceil(low), math.ceil(high) - 1
         if not low < high:
             return f"{CHARGED}: it hardly varies"
-        gaps = holds_rows(float(noisy[-2]), self._to.noise)
+        gaps = bool(holds_rows(noisy[-2], self._to.noise))
         number = Number(name=name, low=low, high=high, flag_missing=gaps)
         return number, f"{CHARGED}: about 98 % of numbers are inside" + ("; some are missing" if gaps else "")
 

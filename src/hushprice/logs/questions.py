@@ -10,10 +10,10 @@ from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.logs.evaluation import Evaluation, evaluate_log
 from hushprice.logs.fit.fit_result import Fit
+from hushprice.logs.log_reader import Progress, silent
 from hushprice.logs.model_check import ModelCheck, check_model, release_check
 from hushprice.logs.price_policy import PricePolicy, common_price, fitted_prices
 from hushprice.logs.read import open_log
-from hushprice.logs.reading import Progress, silent
 from hushprice.logs.release_values import ReleasedValues, release_values
 from hushprice.prior import Prior, read_prior
 from hushprice.product import Product

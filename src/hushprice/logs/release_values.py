@@ -178,7 +178,9 @@ class WeighedVisits:
         kept = rows.propensities
         if isinstance(self.weighting.propensities, LoggedPropensities):
             if kept is None:
-                raise InvalidInput("the log keeps no propensities; say that prices were randomized, or keep them")
+                raise InvalidInput(
+                    "the log keeps no propensities: keep them, or say that prices were randomized (--randomized)"
+                )
             most = 1.0 if self.weighting.propensities.kind == "probability" else np.inf
             good = (kept > 0.0) & (kept <= most)
             rows = rows._replace(propensities=np.where(good, kept, 1.0))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushprice.errors import InvalidInput
-from hushprice.logs.reading import LogReader
+from hushprice.logs.log_reader import LogReader
 from hushprice.policies.cautious.pricing.shop_model import with_constant
 from hushprice.types import FloatArray
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hushprice.logs import fields
-from hushprice.types import FloatArray, IntArray
+from hushprice.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import polars
@@ -93,6 +93,6 @@ def quantity_of(noisy: FloatArray, noise: float) -> tuple[float, float] | None:
     return max(most, 1.0), mean
 
 
-def holds_rows(noisy: float, noise: float) -> bool:
-    """Is a cell's noisy count one that noise alone hardly has?"""
-    return noisy > _SURE * noise
+def holds_rows(noisy: FloatArray, noise: float) -> BoolArray:
+    """Which cells' noisy counts are such that noise alone hardly has them?"""
+    return np.asarray(noisy > _SURE * noise)

@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 
-from hushprice.logs.kernel import kernel_weights
 from hushprice.logs.propensities import Propensities
 from hushprice.logs.rows import LogRows
+from hushprice.logs.smoothing import kernel_weights
 from hushprice.types import BoolArray, FloatArray
 
 Way = Literal["exact", "kernel", "near"]

@@ -4,7 +4,7 @@ A new policy is its folder and a line here.
 """
 
 # The module whose `build` makes the policy, whose READS says which settings it reads, and KERNEL what compiled kernel
-# runs its trials.
+# runs its trials. A rival's has READS and `rival`.
 POLICIES = {
     "paper": "hushprice.policies.paper.policy",
     "noisy-newton": "hushprice.policies.newton.policy",
@@ -35,6 +35,7 @@ POLICIES = {
     "offline-private": "hushprice.policies.rivals.offline_private.policy",
     "almost-free": "hushprice.policies.rivals.almost_free.policy",
     "glm-pricing": "hushprice.policies.rivals.glm_pricing.policy",
+    "glm-pricing-mixed": "hushprice.policies.rivals.glm_pricing.policy",
     "glm-pricing-open": "hushprice.policies.rivals.glm_pricing.policy",
     "tang": "hushprice.policies.rivals.tang.policy",
     "ban-keskin": "hushprice.policies.rivals.ban_keskin.policy",

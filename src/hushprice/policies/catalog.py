@@ -13,6 +13,7 @@ from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput, first_line
 from hushprice.policies import FOR_PRODUCTS, POLICIES
 from hushprice.policies.protocol import PlainPolicy, Policy, Setting, part_of
+from hushprice.policies.rival_parts import rival_policy
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.settings import PolicySettings
 
@@ -25,7 +26,10 @@ def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> Pol
     """The policy of that name. What is given and it does not read is refused, not ignored."""
     check_name(settings.policy)
     check_read(settings)
-    policy: Policy = _module(settings.policy).build(settings, demand, features)
+    module = _module(settings.policy)
+    if _is_rival(module):
+        return rival_policy.built(module.rival, settings, demand, features)
+    policy: Policy = module.build(settings, demand, features)
     return policy
 
 
@@ -43,7 +47,10 @@ def reads(name: str) -> tuple[str, ...]:
 
 def kernel_of(name: str) -> str | None:
     """What Policy.kernel will be, before the policy is built; None where trials run in plain Python alone."""
-    return getattr(_module(name), "KERNEL", None) if name in POLICIES else None
+    if name not in POLICIES:
+        return None
+    module = _module(name)
+    return rival_policy.KERNEL if _is_rival(module) else getattr(module, "KERNEL", None)
 
 
 def check_read(settings: PolicySettings) -> None:
@@ -79,6 +86,11 @@ def _readers(option: str) -> str:
 
 def _module(name: str) -> Any:
     return importlib.import_module(POLICIES[name])
+
+
+def _is_rival(module: Any) -> bool:
+    """Rivals are made for a frame, all by the same steps; each has `rival` in the place of `build`."""
+    return hasattr(module, "rival")
 
 
 def plain(name: str) -> PlainFactory:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar, Protocol
@@ -28,6 +29,7 @@ from hushprice.errors import InvalidInput
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, PrivacyBudget
+from hushprice.privacy.events import Event
 from hushprice.privacy.ledger import Entry, Ledger
 from hushprice.privacy.sensitivity import LossBounds
 from hushprice.types import FloatArray
@@ -108,6 +110,30 @@ class Policy:
         given = basis_of(demand, dimension)
         if self.basis not in (None, given):
             raise InvalidInput(f"policy {self.name!r} has noise for a demand with {self.basis}, got {given}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BatchPolicy(Policy):
+    """A policy with an Engine and records in batches: all its releases are one event, paid at the start."""
+
+    @abstractmethod
+    def event(self, *, live: bool) -> Event:
+        """All that is ever released, as one event."""
+        ...
+
+    def allowance(self, *, live: bool) -> tuple[Entry, ...]:
+        """All batches there will ever be, once."""
+        return (Entry(self.event(live=live), 1),)
+
+    @property
+    def learns(self) -> bool:
+        """True: it has an Engine, so a live pricer can run it."""
+        return True
+
+    @property
+    def reads_budget(self) -> bool:
+        """True: noise follows from the budget, drawn or not."""
+        return True
 
 
 def check_claim(policy: Policy, bought: EpsilonDelta | None, accounted: EpsilonDelta | None) -> None:

@@ -118,8 +118,8 @@ def test_what_a_row_adds_it_adds_alone_bit_for_bit() -> None:
 
 
 def test_sums_do_not_depend_on_the_pieces_a_log_comes_in() -> None:
-    whole, plan = drawn(1000, 5), plans_of(PRODUCT)[-1]
-    cut = drawn(1000, 5, ends=(1, 300, 301, 777))
+    whole, plan = drawn(5000, 5), plans_of(PRODUCT)[-1]
+    cut = drawn(5000, 5, ends=(1, 300, 301, 2777))
     (of_description, of_score) = entries(2)
     for adding, size in (
         (Adding(1), of_description),

@@ -15,7 +15,8 @@ from hushprice.policies.cautious.pricing.belief import Belief
 from hushprice.policies.cautious.pricing.believed import Believed
 from hushprice.policies.cautious.pricing.change import Change, gains_changed
 from hushprice.policies.cautious.pricing.instruments import SHARES
-from hushprice.policies.cautious.pricing.planning import Guard, Limits, Past, plan
+from hushprice.policies.cautious.pricing.lessons import FEW, Candidate, Lessons, Limits
+from hushprice.policies.cautious.pricing.planning import Guard, Past, plan
 from hushprice.policies.cautious.pricing.shop_model import with_constant
 
 LIMITS = Limits(risk=0.02, noise=(np.full(6, 6.0),) * len(SHARES), horizon=50_000)
@@ -132,6 +133,36 @@ def test_gains_and_their_deviations_are_those_of_draws_from_the_belief() -> None
         drawn = MODEL.earned(level, response, prices) / MODEL.earned(level, response, 0.0) - 1.0
         assert gain[0] == pytest.approx(drawn.mean(), abs=0.1 * drawn.std())
         assert believed.deviation(slopes)[0] == pytest.approx(drawn.std(), rel=0.05)
+
+
+def test_groups_of_beliefs_have_each_its_own_covariance() -> None:
+    theta = np.stack([DIFFER, 0.2 * DIFFER, -DIFFER, 0.5 * DIFFER])
+    covariances = np.stack([0.01 * np.eye(6), np.diag([0.1, 0.05, 0.05, 0.2, 0.02, 0.02])])
+    slopes = np.random.default_rng(2).standard_normal((4, 6))
+    together = Believed(MODEL, theta, covariances, with_constant(PEOPLE)).deviation(slopes)
+    for group, rows in enumerate((slice(0, 2), slice(2, 4))):
+        alone = Believed(MODEL, theta[rows], covariances[group], with_constant(PEOPLE))
+        np.testing.assert_allclose(together[rows], alone.deviation(slopes[rows]))
+
+
+def test_a_common_price_is_found_however_steep_demand_is() -> None:
+    """Odds beyond what a number holds mean that nobody buys, or everybody."""
+    theta = np.array([[0.0, 0.0, 0.0, 500.0, 0.0, 0.0], [-2000.0, 0.0, 0.0, 0.0, 0.0, 0.0], [900.0] + [0.0] * 5])
+    found = Believed(MODEL, theta, np.eye(6), with_constant(PEOPLE)).best_common[:, 0]
+    assert found[0] == pytest.approx(-0.25, abs=0.15)  # of nine prices the dearest at which anybody buys
+    assert -1.0 <= found[1] <= 1.0
+    assert found[2] == pytest.approx(1.0)  # everybody buys, whatever the price
+
+
+def test_a_rule_is_worth_the_same_whichever_rules_it_is_looked_at_with() -> None:
+    draws = np.random.default_rng(3).multivariate_normal(UNSURE.theta, UNSURE.covariance, FEW)
+    lessons = Lessons(MODEL, PEOPLE, UNSURE, draws, LIMITS, 40_000)
+    rules = [rule(400, spread=0.5, choice=choice) for choice in range(len(SHARES) - 1)] + [rule(400, spread=0.0)]
+    tried = [Candidate(each, -0.01, [(400, 400), (1600, 1600)]) for each in rules] + [Candidate(rules[0], 0.0, [])]
+    together = lessons.values(tried)
+    np.testing.assert_allclose(together, [lessons.values([each])[0] for each in tried], rtol=1e-9)
+    assert together[-1] == -np.inf  # it may not be had at all
+    assert together[0] >= lessons.values([Candidate(rules[0], -0.01, [(400, 400)])])[0]  # for longer, if that is better
 
 
 def test_losses_are_added_up_batch_by_batch_whatever_their_prices_were() -> None:

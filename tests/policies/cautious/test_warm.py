@@ -34,6 +34,7 @@ from hushprice.policies.cautious.pricing.warm import (
     warm_start,
 )
 from hushprice.policies.cautious.rules import cautious
+from hushprice.policies.cautious.stated_event import PriorSection, StatedCost
 from hushprice.policies.verification import verify
 from hushprice.privacy import gaussian
 from hushprice.privacy.adjacency import Adjacency
@@ -297,6 +298,6 @@ def test_a_prior_in_other_numbers_or_about_other_neighbours_is_refused() -> None
 
 @pytest.mark.parametrize("same_people", [True, False])
 def test_a_certificate_says_what_a_fit_cost_where_that_counts_and_only_there(same_people: bool) -> None:
-    cost = None if same_people else statements._Cost(epsilon=1.0, delta=0.0, mu=None, numbers=0, whole_person=False)
+    cost = None if same_people else StatedCost(epsilon=1.0, delta=0.0, mu=None, numbers=0, whole_person=False)
     with pytest.raises(InvalidInput, match=r"^parameters\.prior\.cost must be there where the same people"):
-        statements._read_prior(statements._Prior(fit="ab" * 32, same_people=same_people, cost=cost))
+        statements._read_prior(PriorSection(fit="ab" * 32, same_people=same_people, cost=cost))

@@ -9,8 +9,9 @@ from tests.policies.one_price.rules import OnePriceRules
 
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
-from hushprice.policies.protocol import Policy, basis_of, check_claim
+from hushprice.policies.protocol import BatchPolicy, basis_of, check_claim
 from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.events import Batches
 from hushprice.settings import PolicySettings
 
 NAME = "few-prices"
@@ -19,7 +20,7 @@ PRICES = (0.2, 0.35, 0.5, 0.65, 0.8)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class OnePrice(Policy):
+class OnePrice(BatchPolicy):
     """One price for everybody, the best of a few that were tried. It has no kernel: engine `python` runs its trials."""
 
     rules: OnePriceRules
@@ -30,15 +31,9 @@ class OnePrice(Policy):
         accounted = noise.proven_epsilon(len(self.rules.prices), self.adjacency)
         check_claim(self, noise.claimed, EpsilonDelta(accounted, noise.claimed.delta))
 
-    @property
-    def learns(self) -> bool:
-        """True: it has an Engine, so a live pricer can run it."""
-        return True
-
-    @property
-    def reads_budget(self) -> bool:
-        """Its noise follows from it."""
-        return True
+    def event(self, *, live: bool) -> Batches:
+        """All that is ever released: one batch."""
+        return self.rules.noise.event(len(self.rules.prices), live=live)
 
 
 def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> OnePrice:

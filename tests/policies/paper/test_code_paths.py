@@ -136,7 +136,7 @@ def test_sums_round_by_no_more_than_the_distance_allows() -> None:
     """The gradient of a million equal records against a million times one, in exact arithmetic."""
     count, demand, random = 10**6, Logistic(), np.random.default_rng(0)
     bounds = sensitivity.of_loss(demand)
-    # What inexact.distance allows the sums, before it divides by the ridge.
+    # What tolerance.distance allows the sums, before it divides by the ridge.
     additions = 32 + tolerance.CHUNK // tolerance.LANES + count // tolerance.CHUNK
     allowed = 2.0**-53 * count * (bounds.gradient * additions + 4.0 * RADIUS * bounds.curvature)
     gradient, hessian, work = np.empty(2), np.empty((2, 2)), scratch(2)

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from hushprice.demand.families import Logistic
 from hushprice.errors import InvalidInput
-from hushprice.policies.paper import tolerance as inexact
+from hushprice.policies.paper import tolerance
 from hushprice.policies.paper.tolerance import TOLERANCE, distance
 from hushprice.privacy.sensitivity import RADIUS, LossBounds, of_loss
 from hushprice.types import FloatArray
@@ -175,7 +175,7 @@ def test_the_distance_by_a_second_transcription() -> None:
     radius = 2 * (4e-15 + 3 * 2.0**-53)
     expected = math.sqrt(2e-14) + (rounding + radius * (10.0 + 4e6) + 0.5e-8 * math.sqrt(3)) / 10.0 + radius
     assert distance(**case) == pytest.approx(1.001 * expected, rel=1e-6)
-    assert inexact.TOLERANCE == 1e-13
+    assert tolerance.TOLERANCE == 1e-13
 
 
 @pytest.mark.parametrize("field", ["grid", "steps", "dimension"])

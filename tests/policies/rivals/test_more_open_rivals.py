@@ -13,7 +13,8 @@ from hushprice.errors import InvalidInput
 from hushprice.policies.catalog import _module
 from hushprice.policies.rival_parts.rival_policy import OUTCOMES
 from hushprice.policies.rivals.ban_keskin.learner import SparseGreedy
-from hushprice.policies.rivals.glm_pricing.policy import LocalCommit, OpenCommit, _ThenCommit, explored
+from hushprice.policies.rivals.glm_pricing.commit import ThenCommit, explored
+from hushprice.policies.rivals.glm_pricing.policy import LocalCommit, OpenCommit
 from hushprice.policies.rivals.private_bisection.learner import COPIES, Bisection
 from hushprice.policies.rivals.tang.policy import ApproximateLeader, scale_of
 from hushprice.policies.rivals.tang.pricing import STRONG, Leader
@@ -103,7 +104,7 @@ def test_exploring_and_committing_fits_once() -> None:
     assert np.abs(trial.prices(came) - at.best_prices(came, THETA)).mean() < 0.15
     for part in ("greedy", "take"):
         with pytest.raises(NotImplementedError):
-            getattr(_ThenCommit(at, rng(), 5), part)(*[came, None, None][: 1 if part == "greedy" else 3])
+            getattr(ThenCommit(at, rng(), 5), part)(*[came, None, None][: 1 if part == "greedy" else 3])
 
 
 def test_locally_the_walks_second_half_is_averaged() -> None:

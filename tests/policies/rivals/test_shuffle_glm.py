@@ -9,6 +9,7 @@ import pytest
 from tests.policies.rivals.rival_runs import asked, customers, frame, play
 
 from hushprice.errors import InvalidInput
+from hushprice.policies.rival_parts.private import gram
 from hushprice.policies.rivals.shuffle_glm.policy import FITS, ShuffleGlm, published, rival, steps_for, tight
 from hushprice.policies.rivals.shuffle_glm.pricing import SMALL, Optimism, width_of
 from hushprice.privacy.adjacency import Adjacency
@@ -31,6 +32,15 @@ def test_both_releases_tell_no_more_than_is_charged(calibration: str, adjacency:
     assert policy.proven is not None
     if calibration == "tight":
         assert policy.proven.epsilon == pytest.approx(1.0, rel=1e-5)
+
+
+def test_a_stream_that_forgets_to_hold_rows_or_halves_its_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy, whole = rival(asked("shuffle-glm"), frame(1, horizon=40)), gram.scales_of
+    with monkeypatch.context() as patched:
+        patched.setattr(gram, "hold_to_unit_ball", lambda rows, start, count: 0)
+        assert not audit_rival(policy, steps=7, longest=3.0)[0].holds
+    monkeypatch.setattr(gram, "scales_of", lambda noise, layout, size: 0.5 * whole(noise, layout, size))
+    assert not audit_rival(policy, steps=7)[0].holds
 
 
 def test_the_published_noise_by_hand() -> None:

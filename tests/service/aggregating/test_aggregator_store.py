@@ -136,11 +136,14 @@ def test_a_batch_is_out_once_and_a_report_is_in_one(tmp_path: Path) -> None:
     assert store.over(again) == ""
     with pytest.raises(NotAgreed, match="not here"):
         store.publish(agreed(again, IDS[:1]))
-    assert store.receive(share(IDS[2], [1] * SCALES.size)) == ShareTaken("late")  # it was asked for, and is not here
+    assert store.receive(share(IDS[2], [1] * SCALES.size)) == ShareTaken("recorded")  # too late, and in no total
+    assert store.over(again) == ""
+    with pytest.raises(NotAgreed, match="not here"):
+        store.publish(agreed(again, IDS[2:3]))
     assert repr(store) == "AggregatorStore(<sensitive>)"
     store.close()
     connection = sqlite3.connect(tmp_path / "aggregator.db")
-    assert connection.execute("SELECT count(*) FROM share WHERE words IS NOT NULL").fetchone() == (0,)
+    assert connection.execute("SELECT count(*) FROM share WHERE words IS NOT NULL").fetchone() == (1,)
     connection.close()
 
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from tests.service.aggregating.test_aggregator_store import PROMISE, opened, over
+from tests.service.aggregating.test_aggregator_store import IDS, PROMISE, SCALES, agreed, opened, over, share
 from tests.service.aggregator_runs import aggregating, write_promises
 from tests.service.http.hostile import MEBIBYTE, answer, connect, exchange, pour
 
@@ -58,17 +59,21 @@ BATCH = json.dumps({"product": "tea", "follows": 0, "choice": 0, "quotes": ""}).
 def test_all_batches_that_are_read_share_what_they_may_hold(
     store: AggregatorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who sends many and ends none is refused; a share comes through meanwhile, and a batch afterwards."""
+    """Who sends many and ends none is refused; a share and a usual batch come through, and any batch afterwards."""
     monkeypatch.setattr(application, "MOST_HELD", 10_000)
+    monkeypatch.setattr(application, "USUAL", 3_000)
 
     async def main() -> None:
         made = AggregatorApplication(store, Ed25519PrivateKey.generate())
         held = [Asked(made, path) for path in ("/v1/batches", "/v1/totals")]
         for each in held:
-            await each.give(bytes(4000), more=True)
+            await each.give(bytes(4999), more=True)
         one_more, share = Asked(made, "/v1/batches"), Asked(made, "/v1/shares")
         await one_more.give(bytes(4000), more=True)
         assert (await one_more.status())[0] == 429
+        usual = Asked(made, "/v1/batches")
+        await usual.give(BATCH + b" " * 2500, more=False)
+        assert await usual.status() == (200, {"quotes": ""})
         await share.give(b"{}" + b" " * 8000, more=False)
         assert (await share.status())[0] == 422  # read, and found to be none
         for each in held:
@@ -117,6 +122,31 @@ def test_a_path_says_its_method_and_ids_are_whole(store: AggregatorStore) -> Non
     asyncio.run(main())
 
 
+ODD: list[Any] = [None, True, -1, 10**30, 1.5, -1e308, "", "x" * 70_000, "é\u0000", "0" * 32, [], {}, [[]], {"a": 1}]
+
+
+def test_no_odd_call_is_a_fault_of_its_own(store: AggregatorStore) -> None:
+    """Whatever a field is, and whatever is no JSON: refused, or taken for what it is."""
+    sound = {
+        "/v1/shares": share(IDS[0], [1] * SCALES.size),
+        "/v1/batches": over(IDS[:2]),
+        "/v1/totals": agreed(over(IDS[:2]), IDS[:1]),
+    }
+
+    async def main() -> None:
+        made, seen = AggregatorApplication(store, Ed25519PrivateKey.generate()), set()
+        for path, message in sound.items():
+            fields = json.loads(msgspec.json.encode(message))
+            bodies = [json.dumps({**fields, name: odd}).encode() for name in (*fields, "more") for odd in ODD]
+            for body in (*bodies, b"", b"[" * 50_000, b"\xff", b'{"product": NaN}', b"null"):
+                asked = Asked(made, path)
+                await asked.give(body, more=False)
+                seen.add((await asked.status())[0])
+        assert {200, 400, 409, 422} <= seen <= {200, 400, 409, 413, 422}
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     ("start", "again", "status"),
     [
@@ -141,18 +171,33 @@ def test_the_address_of_a_database_is_refused_and_not_shown(store: str, tmp_path
         )
 
 
-def test_no_more_quotes_are_named_than_a_horizon_has(store: AggregatorStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anybody can name quotes that there are not, and each takes room in the file."""
-    monkeypatch.setattr(aggregator_store, "MOST_NAMED", 4)
-    some = [f"{n:032x}" for n in range(6)]
-    assert store.over(over(some[:3])) == ""
-    assert store.over(over(some[:3])) == ""  # the same once more
-    with pytest.raises(NotAgreed, match="too many quotes are named"):
-        store.over(over(some[3:]))
-    for follows in range(1, 4):
+def test_no_more_batches_are_over_than_a_horizon_has_quotes(
+    store: AggregatorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody can say that one is, and each takes room in the file."""
+    monkeypatch.setattr(aggregator_store, "MOST_BATCHES", 4)
+    for follows in range(4):
         store.over(over([], follows))
-    with pytest.raises(NotAgreed, match="too many quotes are named"):
+    store.over(over([], 3))  # the same once more
+    with pytest.raises(NotAgreed, match="too many batches are over"):
         store.over(over([], 4))
+
+
+def test_quotes_that_there_are_not_take_no_room(store: AggregatorStore, tmp_path: Path) -> None:
+    """One call named four million; they took minutes and the room of every batch to come."""
+    store.over(over([f"{n:032x}" for n in range(3000)]))
+    with contextlib.closing(sqlite3.connect(tmp_path / "aggregator.db")) as connection:
+        assert connection.execute("SELECT count(*) FROM share").fetchone() == (0,)
+
+
+def test_few_quotes_among_many_shares_are_found_and_many_among_few(store: AggregatorStore) -> None:
+    """There are two ways to look them up."""
+    ids = [f"{n:032x}" for n in range(20)]
+    for each in ids[:10]:
+        store.receive(share(each, [1] * SCALES.size))
+    assert store.over(over(ids[8:12], 1)) == "".join(ids[8:10])
+    assert store.over(over(ids, 2)) == "".join(ids[:8])
+    assert store.over(over(ids, 3)) == ""
 
 
 def test_a_user_without_a_home_is_told_to_name_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,4 +209,4 @@ def test_a_user_without_a_home_is_told_to_name_a_folder(tmp_path: Path, monkeypa
     with pytest.raises(InvalidInput, match=r"^state_dir: .*no-folder/hushprice cannot be written"):
         aggregator_main.opened(promises, tmp_path / "aggregator.db", None)
     with contextlib.closing(aggregator_main.opened(promises, tmp_path / "aggregator.db", tmp_path / "notes")):
-        assert [each.name.partition("-")[0] for each in (tmp_path / "notes").iterdir()] == ["aggregated"]
+        assert {each.name.partition("-")[0] for each in (tmp_path / "notes").iterdir()} == {"aggregated"}

@@ -10,6 +10,7 @@ from tests.service.http.running import Running
 from tests.service.http.test_cautious import SCARF, learn, quoted
 
 from hushprice.policies.cautious.pricing import health as pricing_health
+from hushprice.service.quoting import product_health
 
 HAT: dict[str, Any] = {**SCARF, "most": None, "holdout": 0.3, "unit_cost": 5.0}
 
@@ -82,3 +83,28 @@ def test_policies_that_release_nothing_of_the_kind_have_none(fresh: Running) -> 
     answer = fresh.client().get("/v1/products/umbrella/health")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "no_health")
     assert "hushprice_product_status{" not in fresh.client("admin").get("/metrics").text
+
+
+def test_it_is_worked_out_once_a_release(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are asked for of all products at once, and quotes wait meanwhile."""
+    worked, real = [], product_health._worked_out
+
+    def work_out(priced: Any, *, with_cost: bool) -> Any:
+        worked.append((priced.status, with_cost))
+        return real(priced, with_cost=with_cost)
+
+    admin, anybody = fresh.client("admin"), fresh.client()
+    assert admin.post("/v1/products", json=HAT).status_code == 201
+    monkeypatch.setattr(product_health, "_worked_out", work_out)
+    for _ in range(3):
+        first = anybody.get("/v1/products/scarf/health").json()
+        assert first["status"] == "learning"
+        assert admin.get("/v1/products/scarf/health").json()["status"] == "learning"
+        assert "hushprice_product_status{" in admin.get("/metrics").text
+    assert worked == [("open", False), ("open", True)]
+    fresh.quote(product="scarf", attributes=None, context=[0.5, 0.5])
+    fresh.look()
+    assert anybody.get("/v1/products/scarf/health").json() == first
+    assert len(worked) == 2
+    admin.post("/v1/products/scarf/freeze")
+    assert anybody.get("/v1/products/scarf/health").json()["status"] == "frozen"

@@ -144,6 +144,27 @@ def test_a_freeze_does_not_wait_for_a_release_that_cannot_be_noted(
     assert [each.sequence for each in board.history(store, "umbrella")] == [1, 2, 3]
 
 
+def test_a_certificate_and_a_history_that_say_nothing_new_need_no_look_at_all_products(
+    tmp_path: Path, store: LearnerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What they are made of was noted when they were first shown, and anybody may ask again and again."""
+    board, looks, real = ProductTable(SeenReleasesFile(tmp_path / "seen.json")), [], ProductTable.refresh
+    board.refresh(store)
+    monkeypatch.setattr(ProductTable, "refresh", lambda self, store: looks.append(store) or real(self, store))
+    assert board.certificate(store, "umbrella") is None
+    assert looks == []
+    for sequence in (1, 2):
+        release(store, sequence)
+        store.add_certificate("umbrella", b"after %d" % sequence, time.time())
+        for _ in range(3):
+            assert board.certificate(store, "umbrella") == b"after %d" % sequence
+            assert [each.sequence for each in board.history(store, "umbrella")] == [*range(1, sequence + 1)]
+        assert len(looks) == sequence
+    release(store, 3)
+    assert [each.sequence for each in board.history(store, "umbrella")] == [1, 2, 3]
+    assert SeenReleasesFile(tmp_path / "seen.json").all()[0].sequence == 3
+
+
 def test_a_start_that_cannot_note_what_it_finds_is_refused(
     tmp_path: Path, store: LearnerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

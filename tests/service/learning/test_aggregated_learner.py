@@ -7,7 +7,9 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from tests.service.aggregator_runs import InThread, aggregating
 from tests.service.cautious_runs import cautious_spec, learn
 from tests.service.device_runs import asked_quote, belief_of
 from tests.service.learning_runs import WINDOW, Shop
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, eventually
 
 from hushprice.client.device import SharingDevice
 from hushprice.errors import InvalidInput
@@ -28,13 +30,15 @@ from hushprice.policies.cautious.pricing.question import promise_of
 from hushprice.policies.cautious.private.joined_learner import AskedReports, JoinedLearner
 from hushprice.policies.cautious.private.sums import Contributions
 from hushprice.privacy.events import AggregatedBatches
-from hushprice.service.learning import aggregated_totals
-from hushprice.service.learning.aggregated_totals import TotalsNotOut, collect
+from hushprice.service.learning import aggregated_totals, asked_totals
+from hushprice.service.learning.aggregated_totals import Totals, TotalsNotOut, collect
+from hushprice.service.learning.asked_totals import AskedTotals
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.learning.slot_records import reports_asked
 from hushprice.service.shared.aggregator_messages import BatchOver, Share, digest_of
 from hushprice.service.shared.device_state import asked_by
 from hushprice.service.shared.product import AggregatorAddress, Product, learning_policy_of, quoter_of
+from hushprice.service.store.protocol import LEASE
 from hushprice.service.store.values import UNPRICED, SeenRelease, Slot
 
 NOBODY = [{"url": f"http://127.0.0.1:{port}", "key": str(port) * 64} for port in (1, 2)]
@@ -118,7 +122,8 @@ def test_a_batch_waits_for_an_aggregator_that_is_away(shop: Shop, pair: list[InT
     learning = shop.learning()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(aggregated_totals, "_ask", away)
-        assert not learning.turn()
+        while learning.turn():
+            pass
     assert list(learning.set_aside) == ["tea"]
     learning.set_aside.clear()
     while learning.turn():
@@ -203,6 +208,76 @@ def test_who_answers_drop_by_drop_is_given_up(monkeypatch: pytest.MonkeyPatch, p
             collect([slow, both[1]], batch)
         dripping.join(PATIENCE)
         assert not dripping.is_alive()
+    aggregated_totals._cut(HTTPConnection("127.0.0.1"))  # one that is not connected yet
+
+
+def test_an_aggregator_that_is_slow_holds_up_no_other_product(
+    shop: Shop, pair: list[InThread], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease is renewed, everything else is learned, and its own batch is joined once it has answered."""
+    monkeypatch.setattr(asked_totals, "PROMPT", 0.01)
+    answering, may = threading.Event(), threading.Event()
+
+    def slow(*given: Any) -> Any:
+        answering.set()
+        assert may.wait(PATIENCE)
+        return collect(*given)
+
+    monkeypatch.setattr(asked_totals, "collect", slow)
+    shop.add(cautious_spec(name="coffee"))
+    count = engine_of(shop).quoter.rule.count
+    serve_sharing(shop, pair, [1.0] * count)
+    for n in range(5):
+        shop.quote(n, product="coffee")
+    shop.wait(WINDOW)
+    learning = shop.learning()
+    try:
+        for _ in range(3):
+            assert learning.turn()
+            shop.wait(LEASE / 2)
+        assert answering.is_set()
+        assert shop.store.learner_alive(shop.time)
+        assert (shop.learned("coffee"), shop.releases(), learning.set_aside) == (5, [], {})
+    finally:
+        may.set()
+    eventually(lambda: learning.turn() or bool(shop.releases()))
+    while learning.turn():
+        pass
+    assert (len(shop.releases()), learning.set_aside) == (1, {})
+
+
+@pytest.fixture
+def waiting(shop: Shop, pair: list[InThread]) -> ProductLearner:
+    """A learner whose batch is over."""
+    serve_sharing(shop, pair, [1.0] * engine_of(shop).quoter.rule.count)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aggregated_totals, "_ask", away)
+        learn(shop)
+    learner = shop.learner()
+    assert learner.waits
+    return learner
+
+
+def test_so_many_products_are_asked_about_at_once(waiting: ProductLearner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked_totals, "AT_ONCE", 0)
+    asked = AskedTotals(lambda: None)
+    assert asked.of(waiting) is None
+    assert repr(asked) == "AskedTotals([])"
+
+
+def test_totals_of_a_batch_that_the_learner_does_not_wait_for_are_dropped(waiting: ProductLearner) -> None:
+    """The store was set back while they were asked for, and the learner was read from it again."""
+    asked, answer, before = AskedTotals(lambda: None), Future[Totals](), waiting.batch_over()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asked_totals, "PROMPT", 0.0)
+        patch.setattr(AskedTotals, "_ask", lambda *given: answer)
+        patch.setattr(waiting, "batch_over", lambda: msgspec.structs.replace(before, follows=7))
+        assert asked.of(waiting) is None
+    answer.set_result(Totals([], [], 3))
+    assert asked.of(waiting) is None
+    totals = eventually(lambda: asked.of(waiting))
+    assert totals is not None
+    assert totals.reports == len(before.quotes) // 32
 
 
 def joined_engine() -> JoinedEngine:

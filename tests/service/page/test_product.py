@@ -71,6 +71,11 @@ def test_a_product_says_whom_its_customers_trust(service: Any, visit: Any) -> No
     page = tab.open(f"{service.url}/#tea")
     tab.until("#summary .facts", "trust local: nobody but a customer's own device sees a record")
     assert page.locator("#summary .facts .tag").first.text_content() == "public"
+    tab.until("#doubts", "risk may be passed")  # with attributes
+    service.product(**shop | {"contexts": 0}, name="milk", trust="local")
+    page = tab.open(f"{service.url}/#milk")
+    tab.until("#product-name", "milk")
+    assert not page.locator("#doubts").is_visible()
 
 
 def test_the_price_map_is_read_with_the_keyboard_alone(shop: Any, visit: Any) -> None:

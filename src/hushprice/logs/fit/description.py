@@ -89,7 +89,7 @@ def described(contexts: FloatArray, prices: FloatArray, plan: DescriptionPlan | 
     for i, left in enumerate(held):
         columns.append(left * left)
         columns += [math.sqrt(2.0) * (left * right) for right in held[i + 1 :]]
-    return np.stack(columns, axis=1) * (1.0 / largest_change(plan.radius))
+    return np.stack(columns).T * (1.0 / largest_change(plan.radius))  # columns side by side, as they are read
 
 
 def read_first(released: FloatArray, contexts: int, noise: float, known: int | None = None) -> Moments:

@@ -13,13 +13,13 @@ the releases, and its covariance counts that they differ.
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
+from hushprice.logs.fit.first_words import averaged, words_of
 from hushprice.logs.fit.likeness import Likeness
 from hushprice.logs.fit.score_plan import ScorePlan
 from hushprice.policies.cautious.pricing.belief import Belief
@@ -27,9 +27,6 @@ from hushprice.policies.cautious.pricing.shop_model import ShopModel
 from hushprice.types import FloatArray
 
 MISFIT = 0.1  # of what a row of the likeness adds to a score's expectation: how far off the likeness may be
-_SCALES = (0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
-_WORD = (1.0, 2.0, 4.0)  # a shop whose word on level and response the log contradicts is believed less
-_DOUBTFUL = 0.25  # log-likelihood that a scale is worth less for each squared doubling
 _STEPS = 15
 _LONGEST = 2.0  # of a step, in deviations of the first belief
 _SETTLED = 0.005
@@ -62,7 +59,7 @@ def estimated(
     rows, known = np.hstack(weighted), np.hstack(before)
     released = np.concatenate([each.score[kept] for each, kept in zip(scores, used, strict=True)])
     noise = np.concatenate([np.full(kept.size, each.noise**2) for each, kept in zip(scores, used, strict=True)])
-    covariance = np.diag(deviations**2)
+    covariance, words = np.diag(deviations**2), words_of(model, likeness)
     for _ in range(_STEPS):
         demand = expit(likeness.log_odds(model, theta))
         added = rows * (demand[:, None] - known)
@@ -72,30 +69,10 @@ def estimated(
         variance = curved.T @ rows + np.diag(noise + MISFIT * MISFIT * doubt + 1e-9)
         solved = np.linalg.solve(variance, jacobian)
         curvature, pull = solved.T @ jacobian, solved.T @ (released - share * added.sum(axis=0))
-        mean, covariance = _averaged(deviations, curvature, curvature @ theta + pull)
+        mean, covariance = averaged(words, deviations, curvature, curvature @ theta + pull)
         step = mean - theta
         length = math.sqrt(float((step / deviations) @ (step / deviations)))
         theta = theta + step * min(1.0, _LONGEST / max(length, 1e-12))
         if length < _SETTLED:
             break
     return Belief(theta, 0.5 * (covariance + covariance.T))
-
-
-def _averaged(deviations: FloatArray, curvature: FloatArray, pull: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and covariance over first beliefs: deviations of the shop's word, attributes, these times price, scaled."""
-    half = deviations.size // 2
-    scales = _SCALES if half > 1 else (1.0,)
-    chosen = np.array(list(itertools.product(_WORD, scales, scales)))
-    tried = np.tile(deviations, (len(chosen), 1))
-    tried[:, [0, half]] *= chosen[:, :1]
-    tried[:, 1:half] *= chosen[:, 1:2]
-    tried[:, half + 1 :] *= chosen[:, 2:]
-    total = curvature + np.eye(deviations.size) * (tried**-2)[:, None, :]
-    covariances = np.linalg.inv(total)
-    means = covariances @ pull
-    lost = 0.5 * np.linalg.slogdet(total)[1] + np.log(tried).sum(axis=1)
-    likelihoods = 0.5 * means @ pull - lost - _DOUBTFUL * (np.log2(chosen) ** 2).sum(axis=1)
-    weights = np.exp(likelihoods - logsumexp(likelihoods))
-    mean = weights @ means
-    apart = (means - mean) * np.sqrt(weights)[:, None]
-    return mean, np.tensordot(weights, covariances, 1) + apart.T @ apart

@@ -43,7 +43,7 @@ def calibrate_fit(claimed: EpsilonDelta, *, contexts: int, rows: int, live: bool
 
     >>> noise = calibrate_fit(EpsilonDelta(1.0, 1e-6), contexts=3, rows=1, live=True)
     >>> round(noise.event.score_noise[-1], 2), round(noise.proven.epsilon, 6)
-    (6.85, 1.0)
+    (7.04, 1.0)
     """
     checks.positive(epsilon=claimed.epsilon)
     checks.probability(delta=claimed.delta)

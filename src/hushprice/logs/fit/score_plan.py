@@ -82,7 +82,7 @@ class ScorePlan:
         for column in own:
             squares = squares + column * column
         scale = np.minimum(1.0, self.own / np.maximum(np.sqrt(squares), 1e-12))
-        return np.stack([np.full(len(prices), self.weights[0]), *(column * scale for column in own)], axis=1)
+        return np.stack([np.full(len(prices), self.weights[0]), *(column * scale for column in own)]).T
 
     def contributions(self, contexts: FloatArray, prices: FloatArray, demands: FloatArray) -> FloatArray:
         """What rows, held to their bounds, add: of length at most 1, and two are at most 1 apart."""

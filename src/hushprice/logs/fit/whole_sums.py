@@ -22,6 +22,8 @@ from hushprice.privacy.events import grid_of
 from hushprice.types import FloatArray, IntArray
 
 _MOST_ROWS = 1 << 20  # added in 64 bits: no number is above 1, so sums stay below 2^60
+AT_ONCE = 1 << 11  # rows: what is made of so many stays in a processor's own memory, which is several times as fast
+_UNIT = 2.0**UNIT_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +35,27 @@ class Adding:
 
     def __call__(self, block: LogRows) -> IntArray:
         """The block's sums, in units of 2^-40."""
-        x, z, y = np.clip(block.contexts, -1.0, 1.0), np.clip(block.prices, -1.0, 1.0), np.clip(block.demands, 0.0, 1.0)
-        weights = self.unit_weights(block)
-        if len(z) > _MOST_ROWS:
-            raise InvalidInput(f"a block must have at most {_MOST_ROWS} rows, got {len(z)}")
+        count, weights = len(block.prices), self.unit_weights(block)
+        if count > _MOST_ROWS:
+            raise InvalidInput(f"a block must have at most {_MOST_ROWS} rows, got {count}")
+        total = self._added(block, weights, slice(0, AT_ONCE))
+        for first in range(AT_ONCE, count, AT_ONCE):
+            total = total + self._added(block, weights, slice(first, first + AT_ONCE))
+        return total
+
+    def _added(self, block: LogRows, weights: FloatArray, rows: slice) -> IntArray:
+        """Some of the block's rows: each adds what it adds alone, so where pieces end plays no part."""
+        x, z = np.clip(block.contexts[rows], -1.0, 1.0), np.clip(block.prices[rows], -1.0, 1.0)
+        y, weights = np.clip(block.demands[rows], 0.0, 1.0), weights[rows]
         # What is not a number adds nothing, whatever let it pass; a reader refuses it.
-        known = np.isfinite(x).all(axis=1) & np.isfinite(z) & np.isfinite(y)
-        x, z, y, weights = x[known], z[known], y[known], weights[known]
+        known = np.isfinite(z) & np.isfinite(y)
+        for column in x.T:
+            known &= np.isfinite(column)
+        if not known.all():
+            x, z, y, weights = x[known], z[known], y[known], weights[known]
         given = self.plan.contributions(x, z, y) if isinstance(self.plan, ScorePlan) else described(x, z, self.plan)
-        cut = np.trunc(np.ldexp(given * weights[:, None], UNIT_BITS)).astype(np.int64)
+        scale = weights * _UNIT  # a power of two: as exact as one after the other
+        cut = np.trunc(given * scale[:, None]).astype(np.int64)
         return np.asarray(cut.sum(axis=0))
 
     def unit_weights(self, block: LogRows) -> FloatArray:

@@ -11,9 +11,8 @@ from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.policies.cautious.rules import CautiousRules, cautious
-from hushprice.policies.protocol import Policy, check_claim
+from hushprice.policies.protocol import BatchPolicy, check_claim
 from hushprice.privacy.events import BitReports, LaplaceBatches, ShuffledBits
-from hushprice.privacy.ledger import Entry
 from hushprice.product import Product
 from hushprice.settings import PolicySettings
 
@@ -24,7 +23,7 @@ DEMAND = Logistic(slope=1.0)  # what its model is: log-odds as they are
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CautiousPolicy(Policy):
+class CautiousPolicy(BatchPolicy):
     """Policy cautious. Without noise it claims nothing."""
 
     product: Product
@@ -47,20 +46,6 @@ class CautiousPolicy(Policy):
     def event(self, *, live: bool) -> LaplaceBatches | BitReports | ShuffledBits:
         """All that is ever released, as one event."""
         return self.rules.event(live=live)
-
-    def allowance(self, *, live: bool) -> tuple[Entry, ...]:
-        """All batches there will ever be, once."""
-        return (Entry(self.event(live=live), 1),)
-
-    @property
-    def learns(self) -> bool:
-        """True: it has an Engine, so a live pricer can run it."""
-        return True
-
-    @property
-    def reads_budget(self) -> bool:
-        """True: noise follows from the budget, drawn or not."""
-        return True
 
     @property
     def settings(self) -> dict[str, Any]:

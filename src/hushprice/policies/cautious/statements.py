@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +18,13 @@ from hushprice.policies.cautious.stated_event import (
     read_event,
     trust_of,
 )
-from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.certificates.batch_facts import (
     ALONE,
-    ServiceFacts,
+    BatchFacts,
     lateness,
     paid_at_once,
+    ran_by,
     read_delay,
     read_service,
     recomputed_once,
@@ -89,19 +88,13 @@ class StatedPrior:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CautiousFacts:
-    """What a certificate of policy cautious is calculated from; everything else in it follows."""
+class CautiousFacts(BatchFacts):
+    """What a certificate of policy cautious is calculated from."""
 
-    issued: datetime.date  # in UTC
-    versions: Mapping[str, str]
-    adjacency: Adjacency
-    horizon: int
-    delay: int = 0
     contexts: int
     event: StatedEvent
     claimed: EpsilonDelta
     prior: StatedPrior | None = None  # the fit that prices start from
-    service: ServiceFacts | None = None  # then there is a deadline in seconds, and `delay` is not said
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """The sections. All batches are one release, which is paid and spent at the start."""
@@ -119,9 +112,6 @@ class CautiousFacts:
     def paid(self) -> EarlierFit | None:
         """What customers may have paid before the first price."""
         return None if self.prior is None else self.prior.paid
-
-    def check_follows(self, before: CautiousFacts) -> None:
-        """Nothing to check: no number in it may only grow."""
 
 
 def _releasers(event: Event) -> dict[str, str]:
@@ -180,14 +170,7 @@ def _read_prior(stated: PriorSection) -> StatedPrior:
 
 def facts_of(pricer: Any, issued: datetime.date) -> CautiousFacts:
     """The facts of a live pricer."""
-    return facts_of_policy(
-        pricer.policy,
-        issued,
-        demand=pricer.demand,
-        features=pricer.features,
-        horizon=pricer.horizon,
-        delay=pricer.slots.delay,
-    )
+    return facts_of_policy(pricer.policy, issued, **ran_by(pricer))
 
 
 def facts_of_policy(

@@ -9,11 +9,10 @@ from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
 from hushprice.policies.newton.rules import NewtonRules, newton
-from hushprice.policies.protocol import Policy, basis_of, check_claim
+from hushprice.policies.protocol import BatchPolicy, basis_of, check_claim
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import Batches
-from hushprice.privacy.ledger import Entry
 from hushprice.settings import PolicySettings
 
 NAME = "noisy-newton"
@@ -22,7 +21,7 @@ READS = {NAME: ("reference_price", "trigger", "bonus", "noise", "unit_cost")}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NewtonPolicy(Policy):
+class NewtonPolicy(BatchPolicy):
     """Policy noisy-newton. Without noise it claims nothing."""
 
     kernel: ClassVar[str | None] = KERNEL
@@ -45,20 +44,6 @@ class NewtonPolicy(Policy):
     def event(self, *, live: bool) -> Batches:
         """All that is ever released, as one event."""
         return self.rules.noise.event(len(self.rules.center), live=live)
-
-    def allowance(self, *, live: bool) -> tuple[Entry, ...]:
-        """All batches there will ever be, once."""
-        return (Entry(self.event(live=live), 1),)
-
-    @property
-    def learns(self) -> bool:
-        """True: it has an Engine, so a live pricer can run it."""
-        return True
-
-    @property
-    def reads_budget(self) -> bool:
-        """True: noise follows from the budget, drawn or not."""
-        return True
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,9 +15,10 @@ from hushprice.policies.newton.noise import BatchNoise
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.certificates.batch_facts import (
-    ServiceFacts,
+    BatchFacts,
     lateness,
     paid_at_once,
+    ran_by,
     read_delay,
     read_service,
     recomputed_once,
@@ -52,19 +52,13 @@ _RELEASERS = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NewtonFacts:
-    """What a certificate of policy noisy-newton is calculated from; everything else in it follows."""
+class NewtonFacts(BatchFacts):
+    """What a certificate of policy noisy-newton is calculated from."""
 
-    issued: datetime.date  # in UTC
-    versions: Mapping[str, str]
-    adjacency: Adjacency
-    horizon: int
-    delay: int = 0
     demand: Demand  # a built-in family
     features: FeatureMap  # a built-in map
     cap: float
     noise: BatchNoise
-    service: ServiceFacts | None = None  # then there is a deadline in seconds, and `delay` is not said
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """The sections. All batches are one release, which is paid and spent at the start."""
@@ -74,9 +68,6 @@ class NewtonFacts:
             "parameters": _parameters(self),
             **paid_at_once(event, self.noise.claimed, self.adjacency, self.issued, service=self.service),
         }
-
-    def check_follows(self, before: NewtonFacts) -> None:
-        """Nothing to check: no number in it may only grow."""
 
 
 def _parameters(facts: NewtonFacts) -> dict[str, Any]:
@@ -134,14 +125,7 @@ def read(certificate: Certificate) -> NewtonFacts:
 
 def facts_of(pricer: Any, issued: datetime.date) -> NewtonFacts:
     """The facts of a live pricer."""
-    return facts_of_policy(
-        pricer.policy,
-        issued,
-        demand=pricer.demand,
-        features=pricer.features,
-        horizon=pricer.horizon,
-        delay=pricer.slots.delay,
-    )
+    return facts_of_policy(pricer.policy, issued, **ran_by(pricer))
 
 
 def facts_of_policy(policy: Any, issued: datetime.date, **ran: Any) -> NewtonFacts:

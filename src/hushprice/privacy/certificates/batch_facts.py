@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Annotated, Any, Literal
@@ -63,6 +64,31 @@ class ServiceFacts:
     records_per_customer: int | None
     changes: tuple[ManualChange, ...] = ()
     trail: str | None = None  # SHA-256 of who did what by hand; None where nobody did anything
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BatchFacts:
+    """What a certificate of such a policy is calculated from, whichever policy it is; everything else in it follows."""
+
+    issued: datetime.date  # in UTC
+    versions: Mapping[str, str]
+    adjacency: Adjacency
+    horizon: int
+    delay: int = 0
+    service: ServiceFacts | None = None  # then there is a deadline in seconds, and `delay` is not said
+
+    def check_follows(self, before: BatchFacts) -> None:
+        """Nothing to check: no number in it may only grow."""
+
+
+def ran_by(pricer: Any) -> dict[str, Any]:
+    """What a live pricer ran its policy with."""
+    return {
+        "demand": pricer.demand,
+        "features": pricer.features,
+        "horizon": pricer.horizon,
+        "delay": pricer.slots.delay,
+    }
 
 
 def paid_at_once(

@@ -8,7 +8,7 @@ from a script says how each draw reaches each release, and runs without noise sa
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -39,14 +39,6 @@ _NUMBERS = 600  # of a covariance stream: all of a short one, and where there ar
 _LEAST = 1e-6  # what no noise covers of a difference, relative to it, before it alone is looked at
 
 Record = TypeVar("Record")
-
-
-class Transcripts(Protocol):
-    """A way to play a policy's private side again and again, with one record that differs."""
-
-    def play(self, record: Example | None) -> FloatArray:
-        """All releases of one run whose first record is this."""
-        ...
 
 
 class NumberedTape:

@@ -13,7 +13,7 @@ import uvloop
 from hushprice import toml_file
 from hushprice.errors import InvalidInput, first_line
 from hushprice.privacy.certificates import signing
-from hushprice.service.aggregating.aggregator_store import AggregatorStore
+from hushprice.service.aggregating.aggregator_store import KEPT, AggregatorStore
 from hushprice.service.aggregating.application import AggregatorApplication
 from hushprice.service.http import server, sockets
 from hushprice.service.shared import config, logs
@@ -32,18 +32,25 @@ def promises_in(path: Path) -> dict[str, Promise]:
             raise InvalidInput(str(problem)) from None
 
 
-def opened(promises: Path, store: Path, state_dir: Path | None) -> AggregatorStore:
+def opened(promises: Path, store: Path, state_dir: Path | None, kept: int = KEPT) -> AggregatorStore:
     """The store, with its note in a folder of this machine's own: beside it, one backup would set both back."""
     notes = config.build({} if state_dir is None else {"state_dir": str(state_dir)}).own_dir
     try:
         notes.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return AggregatorStore(store, promises_in(promises), notes=notes)
+        return AggregatorStore(store, promises_in(promises), notes=notes, kept=kept)
     except OSError as problem:
         raise InvalidInput(f"state_dir: {notes} cannot be written: {first_line(problem)}") from None
 
 
 def run(
-    *, promises: Path, store: Path, state_dir: Path | None, host: str, port: int, say: Callable[[str], None]
+    *,
+    promises: Path,
+    store: Path,
+    state_dir: Path | None,
+    host: str,
+    port: int,
+    say: Callable[[str], None],
+    kept: int = KEPT,
 ) -> None:
     """Aggregate until a signal ends it."""
     if config.is_address(str(store)):  # not shown: there may be a password in it
@@ -54,8 +61,8 @@ def run(
         signing.new_key(file)
     key = signing.read_key(file)
     with sockets.listen(host, port, "port") as listening:
-        kept = opened(promises, store, state_dir)
-        application = AggregatorApplication(kept, key)
+        opened_store = opened(promises, store, state_dir, kept)
+        application = AggregatorApplication(opened_store, key)
 
         async def main() -> None:
             stop = asyncio.Event()
@@ -64,5 +71,5 @@ def run(
             await server.serve(application, listening, started=lambda: say(told), stop=stop)
 
         uvloop.run(main())
-        kept.close()
+        opened_store.close()
     os._exit(0)  # everything is stored

@@ -2,7 +2,7 @@
 
 Noise is drawn once for a batch: its total is stored before anybody is told, and told again from there. A file that is
 older than what was published from it (a restored backup) has shares in it that were added up already: the note, which
-lies elsewhere, says so, and then all that wait are dropped.
+lies elsewhere, says so, and then all that wait are dropped. A share that no batch has asked for is kept so many days.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from hushprice.noise import System
 from hushprice.policies.cautious.pricing.question import grids_of_choice
 from hushprice.policies.cautious.private.aggregator import Aggregator, promised, scales_of
 from hushprice.privacy.events import AggregatedBatches
+from hushprice.service.aggregating.aggregator_note import PublishedTotals, check_undamaged
 from hushprice.service.shared.aggregator_messages import ID, Agreed, BatchOver, Share, ShareTaken, digest_of, ids_of
-from hushprice.service.shared.durable_file import replace_file
+from hushprice.service.store import decisions
 from hushprice.trust import shares
 from hushprice.trust.shares import Promise
 
 MOST_WAITING = 1 << 22  # shares of a product that are in no batch yet
-MOST_NAMED = 1 << 22  # quotes of a product that batches name, and batches: a horizon has no more
+KEPT = 400  # days; a service keeps its learned quotes as long
+MOST_BATCHES = 1 << 22  # of a product: a horizon has no more quotes
 _APPLICATION = 0x68757361  # "husa"
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS identity (id TEXT NOT NULL)",
@@ -38,14 +40,15 @@ _SCHEMA = (
         waiting INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID""",
     """CREATE TABLE IF NOT EXISTS share (
         product TEXT NOT NULL, quote BLOB NOT NULL, choice INTEGER, words TEXT, batch TEXT,
-        held INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (product, quote)) WITHOUT ROWID""",
+        held INTEGER NOT NULL DEFAULT 0, day INTEGER, PRIMARY KEY (product, quote)) WITHOUT ROWID""",
     "CREATE INDEX IF NOT EXISTS share_of_batch ON share (batch)",
     """CREATE TABLE IF NOT EXISTS batch (
         name TEXT PRIMARY KEY, product TEXT NOT NULL, choice INTEGER NOT NULL, agreed TEXT, words TEXT)
         WITHOUT ROWID""",
 )
-_NAMED = "CREATE TEMP TABLE named (quote BLOB PRIMARY KEY) WITHOUT ROWID"  # by the batch at hand
 _DROP = """UPDATE share SET words = NULL, held = 0, batch = ifnull(batch, '') WHERE product = ? AND words IS NOT NULL"""
+_COUNT_WAITING = """UPDATE product
+    SET waiting = (SELECT count(*) FROM share WHERE share.product = product.name AND batch IS NULL)"""
 _log = logging.getLogger("hushprice.service")
 
 
@@ -62,7 +65,13 @@ class AggregatorStore:
     """Shares that wait, batches, and totals: of products whose promises are kept here."""
 
     def __init__(
-        self, path: Path, products: Mapping[str, Promise], *, notes: Path, source: System | None = None
+        self,
+        path: Path,
+        products: Mapping[str, Promise],
+        *,
+        notes: Path,
+        source: System | None = None,
+        kept: int = KEPT,
     ) -> None:
         self._source = System() if source is None else source
         self._products = {name: _Promised(promise, promised(promise)) for name, promise in products.items()}
@@ -76,8 +85,14 @@ class AggregatorStore:
             raise InvalidInput(f"store: {path} cannot be used: {first_line(problem)}") from None
         path.chmod(0o600)
         ((identity,),) = self._connection.execute("SELECT id FROM identity")
-        self._note = notes / f"aggregated-{identity}.json"
+        try:
+            self._note = PublishedTotals(notes, identity, path)
+        except InvalidInput:
+            self._connection.close()
+            raise
+        self._kept, self._looked = kept, 0  # days
         self._drop_what_was_published()
+        self._forget_old()
 
     @property
     def promises(self) -> dict[str, Promise]:
@@ -94,6 +109,7 @@ class AggregatorStore:
         words, quote = shares.read(share.words), bytes.fromhex(share.quote)
         if len(words) != len(scales_of(event, share.choice)):
             raise InvalidInput(f"words must be {len(scales_of(event, share.choice))} numbers, got {len(words)}")
+        self._forget_old()
         with self._writing() as connection:
             found = self._row("SELECT words, batch FROM share WHERE product = ? AND quote = ?", share.product, quote)
             if found is not None:
@@ -107,23 +123,24 @@ class AggregatorStore:
             ).fetchone()
             if waiting > MOST_WAITING:
                 raise NotAgreed("too many shares wait for a batch")
-            given = (share.product, quote, share.choice, share.words)
-            connection.execute("INSERT INTO share (product, quote, choice, words) VALUES (?, ?, ?, ?)", given)
+            given = (share.product, quote, share.choice, share.words, decisions.today())
+            connection.execute("INSERT INTO share (product, quote, choice, words, day) VALUES (?, ?, ?, ?, ?)", given)
         return ShareTaken("recorded")
 
     def over(self, batch: BatchOver) -> str:
-        """The ids of the reports that are here; from now on no share enters the batch. Asked again, the same ones."""
+        """The ids of the reports that are here; from now on none enters the batch. Asked again, the same ones."""
         event = self._event(batch.product)
         if not 0 <= batch.choice < len(event.scales):
             raise InvalidInput(f"choice must be one of the {len(event.scales)} there are, got {batch.choice}")
         name = batch.name
         with self._writing() as connection:
             if self._row("SELECT 1 FROM batch WHERE name = ?", name) is None:
-                self._check_room(batch)
+                self._check_room(batch.product)
+                (waiting,) = self._row("SELECT waiting FROM product WHERE name = ?", batch.product) or (0,)
                 connection.execute(
                     "INSERT INTO batch (name, product, choice) VALUES (?, ?, ?)", (name, batch.product, batch.choice)
                 )
-                self._enter(batch, name)
+                self._enter(batch, name, waiting)
             rows = connection.execute("SELECT quote FROM share WHERE batch = ? AND held", (name,))
             held = {quote for (quote,) in rows}
         return "".join(quote.hex() for quote in ids_of(batch.quotes) if quote in held)
@@ -160,30 +177,28 @@ class AggregatorStore:
             adding.receive(quote.hex(), shares.read(here[quote]))
         return shares.written(adding.publish(choice, adding.received))
 
-    def _enter(self, batch: BatchOver, name: str) -> None:
-        """Put into the batch that is over each of its reports that is here, is in no other and is of its choice."""
-        connection = self._connection
-        connection.execute("DELETE FROM named")
-        connection.executemany("INSERT OR IGNORE INTO named VALUES (?)", ((each,) for each in ids_of(batch.quotes)))
-        entered = connection.execute(
-            """UPDATE share SET batch = ?1, held = choice = ?2, words = iif(choice = ?2, words, NULL)
-            WHERE product = ?3 AND batch IS NULL AND quote IN (SELECT quote FROM named)""",
-            (name, batch.choice, batch.product),
-        ).rowcount
-        connection.execute("UPDATE product SET waiting = waiting - ? WHERE name = ?", (entered, batch.product))
-        connection.execute(
-            "INSERT OR IGNORE INTO share (product, quote, batch) SELECT ?, quote, ? FROM named", (batch.product, name)
-        )
-        connection.execute("DELETE FROM named")
+    def _enter(self, batch: BatchOver, name: str, waiting: int) -> None:
+        """Put into the batch that is over each of its reports that is here, is in no other and is of its choice.
 
-    def _check_room(self, batch: BatchOver) -> None:
-        """Refuse a batch that would take more room than a horizon's: anybody can name quotes that there are not."""
-        asked = "share WHERE product = ? AND batch IS NOT NULL", "batch WHERE product = ?"
-        named, batches = (
-            self._connection.execute(f"SELECT count(*) FROM {each}", (batch.product,)).fetchone()[0] for each in asked
-        )
-        if max(named + len(batch.quotes) // (2 * ID), batches + 1) > MOST_NAMED:
-            raise NotAgreed("too many quotes are named")
+        Of a quote without a report here nothing is kept: anybody can name quotes that there are not.
+        """
+        connection, named = self._connection, ids_of(batch.quotes)
+        if len(batch.quotes) // (2 * ID) > waiting:
+            rows = connection.execute("SELECT quote FROM share WHERE product = ? AND batch IS NULL", (batch.product,))
+            here = {quote for (quote,) in rows}
+            named = (quote for quote in named if quote in here)
+        entered = connection.executemany(
+            """UPDATE share SET batch = ?1, held = choice = ?2, words = iif(choice = ?2, words, NULL)
+            WHERE product = ?3 AND quote = ?4 AND batch IS NULL""",
+            ((name, batch.choice, batch.product, quote) for quote in named),
+        ).rowcount
+        connection.execute("UPDATE product SET waiting = ? WHERE name = ?", (waiting - max(0, entered), batch.product))
+
+    def _check_room(self, product: str) -> None:
+        """Refuse a batch beyond as many as a horizon has quotes: anybody may say that one is over."""
+        (batches,) = self._connection.execute("SELECT count(*) FROM batch WHERE product = ?", (product,)).fetchone()
+        if batches >= MOST_BATCHES:
+            raise NotAgreed("too many batches are over")
 
     def _check_share(self, share: Share) -> AggregatedBatches:
         """Refuse a share of numbers that were bounded or rounded otherwise than the noise was bought for."""
@@ -204,6 +219,7 @@ class AggregatorStore:
 
     def _open(self) -> None:
         connection = self._connection
+        check_undamaged(connection)
         for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "busy_timeout = 5000"):
             connection.execute(f"PRAGMA {setting}")
         with self._writing():
@@ -211,7 +227,7 @@ class AggregatorStore:
             if application not in (0, _APPLICATION):
                 raise InvalidInput("store: it is a database of another program")
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            for statement in (*_SCHEMA, _NAMED):
+            for statement in _SCHEMA:
                 connection.execute(statement)
             if connection.execute("SELECT 1 FROM identity").fetchone() is None:
                 connection.execute("INSERT INTO identity VALUES (?)", (secrets.token_hex(16),))
@@ -227,10 +243,9 @@ class AggregatorStore:
 
     def _drop_what_was_published(self) -> None:
         """Where the note knows of more totals than the file, or is lost: shares that wait may be in one of them."""
-        noted = msgspec.json.decode(self._note.read_bytes(), type=dict[str, int]) if self._note.exists() else None
         with self._writing() as connection:
             for name, published in connection.execute("SELECT name, published FROM product").fetchall():
-                known = published + 1 if noted is None and published else (noted or {}).get(name, 0)
+                known = self._note.known(name, published)
                 if known > published:
                     _log.warning("product %s: the store or its note is an older one; waiting shares are dropped", name)
                     connection.execute(_DROP, (name,))
@@ -238,8 +253,19 @@ class AggregatorStore:
         self._write_note()
 
     def _write_note(self) -> None:
-        rows = self._connection.execute("SELECT name, published FROM product")
-        replace_file(self._note, msgspec.json.encode(dict(rows.fetchall())))
+        self._note.write(dict(self._connection.execute("SELECT name, published FROM product").fetchall()))
+
+    def _forget_old(self) -> None:
+        """Once a day: shares that no batch has asked for in all that time, or whose batch never came out."""
+        today = decisions.today()
+        if today <= self._looked:
+            return
+        before = today - self._kept
+        with self._writing() as connection:
+            connection.execute("DELETE FROM share WHERE batch IS NULL AND day < ?", (before,))
+            connection.execute("UPDATE share SET words = NULL, held = 0 WHERE words IS NOT NULL AND day < ?", (before,))
+            connection.execute(_COUNT_WAITING)
+        self._looked = today
 
     def _row(self, query: str, *values: object) -> tuple[Any, ...] | None:
         found: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()

@@ -22,6 +22,7 @@ from hushprice.service.shared.problems import Problem
 
 LARGEST_SHARE, LARGEST_BATCH = 64 * 1024, 160 * 1024 * 1024  # bytes: of a record, and of 2^22 ids
 MOST_HELD = 2 * LARGEST_BATCH  # bytes of all batches that are being read: anybody may send one
+USUAL = 64 * 1024  # bytes of a batch that is read whatever others hold: two thousand ids
 
 
 class _AggregatorCall(NamedTuple):
@@ -76,7 +77,7 @@ class AggregatorApplication:
         if allowed == "GET":
             return self._facts
         call = self._calls[path]
-        body, of_batch = bytearray(), call.largest > LARGEST_SHARE
+        body, held, of_batch = bytearray(), 0, call.largest > LARGEST_SHARE
         try:
             while True:
                 message = await receive()
@@ -84,17 +85,19 @@ class AggregatorApplication:
                     raise Problem(400, "incomplete", "the request ended before its body did")
                 piece = message.get("body", b"")
                 body += piece
+                held += len(piece) * of_batch
                 self._held += len(piece) * of_batch
                 if len(body) > call.largest:
                     raise problems.too_large(call.largest)
-                if of_batch and self._held > MOST_HELD:
+                if held > USUAL and self._held > MOST_HELD:
                     raise Problem(429, "busy", "too many batches at once; try again", headers={"retry-after": "1"})
                 if not message.get("more_body"):
                     break
-            asked = decode_body(call.decode, bytes(body))
+            asked = decode_body(call.decode, body)
+            del body  # a batch's is long, and may wait for others
             return await asyncio.get_running_loop().run_in_executor(self._thread, call.handle, asked)
         finally:
-            self._held -= len(body) * of_batch
+            self._held -= held
 
     def _over(self, batch: BatchOver) -> Received:
         return Received(quotes=self._store.over(batch))

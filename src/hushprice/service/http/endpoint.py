@@ -152,7 +152,7 @@ class Endpoint:
         return decode_body(self._decode, body)
 
 
-def decode_body(decode: Callable[[Any], Any], body: bytes | msgspec.Raw) -> Any:
+def decode_body(decode: Callable[[Any], Any], body: bytes | bytearray | msgspec.Raw) -> Any:
     """The message in these bytes, or a Problem that names the field."""
     try:
         return decode(body)

@@ -24,7 +24,7 @@ from hushprice.service.shared.product import AggregatorAddress
 from hushprice.trust import shares
 
 TIMEOUT = 5.0  # seconds that nothing may come
-DEADLINE = 60.0  # seconds for a whole answer: all products wait for it, and who sends drop by drop never falls silent
+DEADLINE = 60.0  # seconds for a whole answer: its product waits, and who sends drop by drop never falls silent
 _LARGEST = 160 * 1024 * 1024
 _Answered = TypeVar("_Answered")
 

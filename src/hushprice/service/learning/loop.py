@@ -21,7 +21,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hushprice.errors import HushpriceError
-from hushprice.service.learning.aggregated_totals import collect
+from hushprice.service.learning.asked_totals import AskedTotals
 from hushprice.service.learning.certifier import AT_ONCE, Certifier
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.shared.product import Product
@@ -86,6 +86,7 @@ class LearningLoop:
         # Reading and fitting give way to quotes. Storing does not: who holds the store and waits for a processor makes
         # every quote wait for it too.
         self._background = ThreadPoolExecutor(1, "hushprice-fit", _lower_priority)
+        self._totals = AskedTotals(_lower_priority)
         self._certifier = None if signing_key is None else Certifier(store, signing_key)
 
     def run(self, stop: threading.Event) -> None:
@@ -147,23 +148,25 @@ class LearningLoop:
         if taken:
             self._commit(learner, started)
         joined = learner.waits
-        if joined:
-            self._join(learner, started)
+        if joined and not self._join(learner, started):
+            return True
         if product.status == "retired" and learner.learned >= product.slots and not learner.retired:
             learner.retire()
             self._commit(learner, started)
         self._freeze_where_worse(product, learner)
         return joined or taken == self._chunk
 
-    def _join(self, learner: ProductLearner, started: float) -> None:
-        """Ask two aggregators for the totals of a batch that is over, which is stored, and store the release."""
-        name, both = learner.product.name, learner.product.aggregators
-        assert both is not None
+    def _join(self, learner: ProductLearner, started: float) -> bool:
+        """Store the release of a batch that is over, which is stored; False while two aggregators have its totals."""
+        name = learner.product.name
         self._waiting.add(name)
-        totals = self._background.submit(collect, both, learner.batch_over()).result()
+        totals = self._totals.of(learner)
+        if totals is None:
+            return False
         learner.join(totals, self._now())
         self._commit(learner, started)
         self._waiting.discard(name)
+        return True
 
     def _freeze_where_worse(self, product: StoredProduct, learner: ProductLearner) -> None:
         """The reference price for everybody, once a release has shown that prices earn too little.
@@ -209,6 +212,8 @@ class LearningLoop:
 
     def _fit(self, learner: ProductLearner) -> int:
         """Learn what is due, a chunk at most; returns how many slots. What is released on the way is pending."""
+        if learner.waits:
+            return 0
         slots = self._store.due(learner.product.name, learner.learned, self._chunk)
         taken = 0
         while taken < len(slots) and not learner.waits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -76,6 +76,7 @@ class PricedProduct:
         self.rules = _rules(stored.rules)
         self.slots = stored.slots
         self.clipped = clipped or ClippedCustomers()  # its predecessor's, which counts on until this one replaces it
+        self.healths: dict[tuple[Status, bool], Any] = {}  # what product_health.py says of it, by status
         self.frozen_here = False  # by this process alone, at once, while the store is away
         self._personal = self.product.policy != "fixed" and stored.status == "open"
         self.version = 0 if release is None else release.version

@@ -12,7 +12,6 @@ from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.shared.problems import Problem
 from hushprice.service.shared.product import shop_product_of
 from hushprice.service.shared.report_messages import Earnings, Estimate, Fit, HealthStatus, PricesNow, ProductHealth
-from hushprice.settings import PRODUCT_POLICY
 
 _MISFITS = {
     "bought": "{} a visit was bought",
@@ -24,7 +23,7 @@ _SURE = 2.0  # deviations above zero: what is divided by must be
 
 def status_of(priced: PricedProduct) -> HealthStatus | None:
     """The status in a word; None for other policies, which release nothing that would tell."""
-    if priced.product.policy != PRODUCT_POLICY:
+    if not priced.product.in_shop_words:
         return None
     if priced.status == "frozen":
         return "frozen"
@@ -38,14 +37,25 @@ def status_of(priced: PricedProduct) -> HealthStatus | None:
 
 def is_misfit(priced: PricedProduct) -> bool:
     """Do visitors lately buy otherwise than was believed? False for policies that release nothing that would tell."""
-    return priced.product.policy == PRODUCT_POLICY and _quoter_of(priced).health.misfit
+    return priced.product.in_shop_words and _quoter_of(priced).health.misfit
 
 
 def health_of(priced: PricedProduct, *, with_cost: bool) -> ProductHealth:
-    """Everything that releases tell. Earnings in currency are for an admin: with the conversion they tell the cost."""
-    status = status_of(priced)
-    if status is None:
+    """Everything that releases tell. Earnings in currency are for an admin: with the conversion they tell the cost.
+
+    Worked out once a release: figures are asked for of all products at once, while quotes wait.
+    """
+    if not priced.product.in_shop_words:
         raise Problem(404, "no_health", f"policy {priced.product.policy} releases nothing that would tell", "name")
+    known: ProductHealth | None = priced.healths.get((priced.status, with_cost))
+    if known is None:
+        known = priced.healths[priced.status, with_cost] = _worked_out(priced, with_cost=with_cost)
+    return known
+
+
+def _worked_out(priced: PricedProduct, *, with_cost: bool) -> ProductHealth:
+    status = status_of(priced)
+    assert status is not None
     quoter, shop = _quoter_of(priced), shop_product_of(priced.product)
     health = quoter.health
     tallies = {

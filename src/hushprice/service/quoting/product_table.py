@@ -33,6 +33,7 @@ class ProductTable:
         self._seen_file = seen_file
         self._looked = False
         self._marks: dict[str, tuple[float | str | None, ...]] = {}
+        self._certified: dict[str, bytes] = {}  # the last certificate of each product that was shown
         self.products: dict[str, PricedProduct] = {}
         self._statuses: dict[str, HealthStatus | None] = {}  # as they were last looked at
         self._misfits: set[str] = set()  # products whose visitors bought otherwise than believed then
@@ -108,14 +109,20 @@ class ProductTable:
     def certificate(self, store: QuoterStore, product: str) -> bytes | None:
         """The newest certificate. It may have come after a new release, so releases until then are noted first."""
         newest = store.certificate(product)
+        if newest == self._certified.get(product) and not self.unnoted:  # as it was when they were: anybody may ask
+            return newest
         self.refresh(store)
         if self.unnoted:
             raise StoreUnavailable("a release could not be noted")
+        if newest is not None:
+            self._certified[product] = newest
         return newest
 
     def history(self, store: QuoterStore, product: str) -> list[ReleaseSummary]:
         """The releases of a product up to the one in use, which is noted; so they were noted before they are shown."""
-        listed = store.history(product)
+        listed, used = store.history(product), self.products[product].release
+        if listed and used is not None and listed[-1] == used.summary:  # nothing new; with many products a look is long
+            return listed
         self.refresh(store)
         used = self.products[product].release
         shown = [] if used is None else [each for each in listed if each.sequence <= used.sequence]

@@ -13,6 +13,7 @@ from hushprice.service.http.visitor_queues import VisitorQueues
 from hushprice.service.quoting.freezes import FreezeFile, Freezes
 from hushprice.service.quoting.learner_process import LearnerProcess
 from hushprice.service.quoting.learning_health import LearnerStatus
+from hushprice.service.quoting.list_cache import ListCache
 from hushprice.service.quoting.map_cache import MapCache
 from hushprice.service.quoting.product_table import POLL, ProductTable
 from hushprice.service.quoting.reader import StoreReader
@@ -39,6 +40,7 @@ class Service:
     answers: AnswerCounts = field(default_factory=AnswerCounts)
     recent: RecentKeys = field(default_factory=RecentKeys)
     maps: MapCache = field(default_factory=MapCache)
+    lists: ListCache = field(default_factory=ListCache)
     visitor_queues: VisitorQueues = field(default_factory=VisitorQueues)
     alarms: Mapping[str, int] | None = None  # raised so far, by kind, where this process watches keys
     learner: LearnerProcess | None = None  # the child, where this process started one

@@ -7,6 +7,7 @@ a batch by the ids in it is one of these. To name too few, too many or others co
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
@@ -103,7 +104,7 @@ def digest_of(quotes: str) -> str:
     return hashlib.sha256(quotes.encode()).hexdigest()
 
 
-def ids_of(quotes: str) -> list[bytes]:
-    """The ids in such a text."""
+def ids_of(quotes: str) -> Iterator[bytes]:
+    """The ids in such a text, one at a time: there may be millions."""
     joined = bytes.fromhex(quotes)
-    return [joined[start : start + ID] for start in range(0, len(joined), ID)]
+    return (joined[start : start + ID] for start in range(0, len(joined), ID))

@@ -174,6 +174,11 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             named = "noisy-newton" if self.conversion is None else PRODUCT_POLICY
             msgspec.structs.force_setattr(self, "policy", named)
 
+    @property
+    def in_shop_words(self) -> bool:
+        """Does it say what a shop knows (conversion, floor, ...), which its policy prices by?"""
+        return self.policy == PRODUCT_POLICY
+
 
 def check_reference(product: Product, price: float) -> None:
     """Refuse a reference price (in currency) that cannot be charged."""
@@ -195,7 +200,7 @@ def schema_of(product: Product) -> Schema | None:
     For policy cautious they are those of the library's product: levels that nobody declared, and values that are
     missing, have a price unless the declaration refuses them.
     """
-    if product.policy == PRODUCT_POLICY and product.schema is not None:
+    if product.in_shop_words and product.schema is not None:
         return shop_product_of(product).schema
     return _declared(product)
 
@@ -241,7 +246,7 @@ def shop_product_of(product: Product) -> ShopProduct:
 
 def demand_of(product: Product) -> Logistic | Poisson:
     """The demand family."""
-    if product.policy == PRODUCT_POLICY:
+    if product.in_shop_words:
         return DEMAND
     if product.family == "poisson":
         slope, bound = (
@@ -257,7 +262,7 @@ def demand_of(product: Product) -> Logistic | Poisson:
 def features_of(product: Product) -> FeatureMap:
     """The feature map."""
     schema = schema_of(product)
-    name = "main" if product.policy == PRODUCT_POLICY else product.features
+    name = "main" if product.in_shop_words else product.features
     return by_name(name, schema.dimension if schema is not None else product.contexts or 0)
 
 
@@ -290,7 +295,7 @@ def _built(spec: bytes) -> _Built:
     shop = None
     if product.policy == "fixed":
         options["price"] = reference
-    elif product.policy == PRODUCT_POLICY:
+    elif product.in_shop_words:
         shop = shop_product_of(product)
     else:
         options |= {"reference_price": reference, "unit_cost": product.unit_cost / product.ceiling}

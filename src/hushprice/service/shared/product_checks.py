@@ -53,7 +53,7 @@ def check(product: Product) -> None:
     """
     _check_words(product)
     _check_trust(product)
-    if product.policy == PRODUCT_POLICY:
+    if product.in_shop_words:
         declared_shop_product(product)
     checks.whole(0, decimals=product.decimals)
     checks.within(0, MOST_DECIMALS, decimals=product.decimals)
@@ -104,7 +104,7 @@ def _check_words(product: Product) -> None:
 
 def _check_shop(product: Product) -> None:
     """What a shop knows is for policy cautious, which needs it; a family of demand is for the others."""
-    if product.policy != PRODUCT_POLICY:
+    if not product.in_shop_words:
         usual = {"most": 1.0, "ending": 0.0}
         for field in ("conversion", "floor", "elasticity", "most", "step", "ending", "prior"):
             if getattr(product, field) not in (None, usual.get(field)):
@@ -135,7 +135,7 @@ def _check_trust(product: Product) -> None:
         raise InvalidInput(f"aggregators are given where trust is 'aggregated', and nowhere else, got {trust!r}")
     if trust not in (LOCAL, AGGREGATED):
         return
-    if product.policy != PRODUCT_POLICY:
+    if not product.in_shop_words:
         raise InvalidInput(f"trust is for policy {PRODUCT_POLICY!r}, got {trust!r} for policy {product.policy!r}")
     if product.holdout > 0.0:
         raise InvalidInput(
@@ -180,7 +180,7 @@ def _check_times(product: Product) -> None:
 def _check_contexts(product: Product) -> None:
     neither = product.schema is None and product.contexts is None
     both = product.schema is not None and product.contexts is not None
-    if both or (neither and product.policy != PRODUCT_POLICY):  # one price for all needs no description
+    if both or (neither and not product.in_shop_words):  # one price for all needs no description
         raise InvalidInput(f"schema or contexts must be given, one of them, got {'both' if both else 'neither'}")
     if product.contexts is not None:
         checks.whole(0, contexts=product.contexts)
@@ -193,6 +193,6 @@ def _check_contexts(product: Product) -> None:
                     f"schema must have names of at most {LONGEST_NAME} characters, got {checks.shown(name)}"
                 )
     dimension = features_of(product).dimension
-    if dimension > MOST_FEATURES and product.policy != PRODUCT_POLICY:
+    if dimension > MOST_FEATURES and not product.in_shop_words:
         field = "contexts" if product.schema is None else "schema"
         raise InvalidInput(f"{field} must give at most {MOST_FEATURES} features, got {dimension}")

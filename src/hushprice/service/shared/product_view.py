@@ -11,7 +11,7 @@ from hushprice.service.shared.product import Product, delta_of, demand_of, featu
 from hushprice.service.shared.tariff import PriceRules
 from hushprice.service.store.decisions import largest_demand
 from hushprice.service.store.values import Status, StoredProduct
-from hushprice.settings import PRODUCT_POLICY
+from hushprice.settings import PRODUCT_POLICY, doubt_of
 
 LARGE_EPSILON = 10.0  # odds of 22,000 to 1 between two worlds
 
@@ -38,9 +38,8 @@ def warnings_of(product: Product) -> list[str]:
         found.append(f"epsilon {product.epsilon:g} is above {LARGE_EPSILON:g}: one record may move prices a lot")
     if product.policy != "fixed" and delta * product.horizon >= 1.0:
         found.append(f"delta {delta:g} is not below 1/horizon: it allows to publish a record as it is")
-    if product.trust == "local" and features_of(product).contexts > 0:
-        found.append("risk may be passed where trust is local and there are attributes: better leave these out")
-    return found
+    doubt = doubt_of(product.trust, features_of(product).contexts)
+    return [*found, doubt] if doubt else found
 
 
 def product_of(stored: StoredProduct) -> Product:

@@ -19,6 +19,11 @@ from hushprice.errors import InvalidInput, first_line
 from hushprice.service.shared.durable_file import locked, replace_file
 from hushprice.service.store.values import SeenRelease
 
+COPY = (
+    "to try it out, make it a store of its own (hushprice store restore --as-copy); "
+    "if it has taken the other's place, say so (hushprice store moved)"
+)
+
 
 class NoteOwner(msgspec.Struct, frozen=True):
     """Whose releases are noted: a store's own identity, which copies share, and where that store is."""
@@ -42,10 +47,11 @@ class SeenReleasesFile:
         self._whole = True
         self._noted = self._read()
 
-    def claim(self, owner: NoteOwner, is_there: Callable[[str], bool]) -> None:
+    def claim(self, owner: NoteOwner, is_there: Callable[[str], bool], advice: str = COPY) -> None:
         """Use it for this store until this object is gone; refused where it is another's.
 
         `is_there` says whether a store of the same identity still is in a place. If not, the store was moved from it.
+        `advice` is given to who would use a copy.
         """
         lock = self._open_lock()
         weakref.finalize(self, os.close, lock)  # with it the lock
@@ -55,20 +61,20 @@ class SeenReleasesFile:
             if held.store not in ("", owner.store):
                 raise InvalidInput(f"seen-file {str(self._path)!r} is of another store; put this store's own there")
             if held.where not in ("", owner.where):
-                self._take_over(lock, held.where, is_there)
+                self._take_over(lock, held.where, is_there, advice)
             fcntl.flock(lock, fcntl.LOCK_SH)
             self._owner = owner
             if found is not None and held != owner:
                 self._write(self._noted)
 
-    def _take_over(self, lock: int, where: str, is_there: Callable[[str], bool]) -> None:
+    def _take_over(self, lock: int, where: str, is_there: Callable[[str], bool], advice: str) -> None:
         """Refuse a copy of the store that this file belongs to."""
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise InvalidInput(f"store: it is a copy of {where}, which is being served; {_COPY}") from None
+            raise InvalidInput(f"store: it is a copy of {where}, which is being served; {advice}") from None
         if is_there(where):
-            raise InvalidInput(f"store: it is a copy of {where}; {_COPY}")
+            raise InvalidInput(f"store: it is a copy of {where}; {advice}")
 
     @property
     def whole(self) -> bool:
@@ -152,12 +158,6 @@ class SeenReleasesFile:
         except (OSError, msgspec.DecodeError, UnicodeError) as problem:
             raise InvalidInput(f"file {str(self._path)!r} cannot be read: {first_line(problem)}") from None
         return _Note(NoteOwner(), found) if isinstance(found, list) else found  # a list: of version 1, without an owner
-
-
-_COPY = (
-    "to try it out, make it a store of its own (hushprice store restore --as-copy); "
-    "if it has taken the other's place, say so (hushprice store moved)"
-)
 
 
 def _is_new(seen: SeenRelease, noted: SeenRelease | None) -> bool:

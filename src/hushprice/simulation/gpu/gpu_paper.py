@@ -202,7 +202,7 @@ class PaperBatch:
     ) -> None:
         job, plans, on_device = jobs[0], stacked([_plan(each) for each in jobs]), workspace.to_device
         self._job, self._policy, self._workspace, self._jobs = job, built_policy(job), workspace, len(jobs)
-        self.estimates, self.settles = int(plans.max_estimates.max()), isinstance(self._policy, PaperPolicy)
+        self.estimates, self.settles = int(plans.max_estimates.max()), _fits(job)
         world = job_world(job)
         self.kernels = session.kernels(self.kind, self.makers, shape_of(world, single))
         self._whole = on_device(plans)
@@ -252,12 +252,12 @@ class PaperBatch:
         """The kernels that the job launches."""
         if _looks_for_its_price(job):
             return ["advance", "revenue", "begin"]
-        return ["advance", "estimate", "begin"] if isinstance(built_policy(job), PaperPolicy) else ["advance", "begin"]
+        return ["advance", "estimate", "begin"] if _fits(job) else ["advance", "begin"]
 
     @staticmethod
     def rules(job: Job) -> Hashable | None:
         """What jobs of a batch must have alike beside their market; None where the job runs by itself."""
-        if not isinstance(built_policy(job), PaperPolicy):
+        if not _fits(job):
             return None
         plan = _plan(job)
         return plan.exact.shape, plan.running.shape, plan.poles.size
@@ -274,7 +274,7 @@ class PaperBatch:
     @staticmethod
     def most_trials(job: Job) -> int:
         """Trials of a batch: with more a large GPU gets no faster, and with estimates it was slower by a fortieth."""
-        return 32_768 if isinstance(built_policy(job), PaperPolicy) else 131_072
+        return 32_768 if _fits(job) else 131_072
 
 
 def _plan(job: Job) -> KernelPolicy:
@@ -286,9 +286,14 @@ def _looks_for_its_price(job: Job) -> bool:
     return isinstance(policy, FixedPrice) and policy.price is None
 
 
+def _fits(job: Job) -> bool:
+    """Does a trial store records and fit estimates to them? The baselines' do not."""
+    return isinstance(built_policy(job), PaperPolicy)
+
+
 def _capacity(job: Job) -> int:
     """Records that a trial stores."""
-    return job.horizon if isinstance(built_policy(job), PaperPolicy) else 1
+    return job.horizon if _fits(job) else 1
 
 
 def _state(workspace: Workspace, trials: int, job: Job, single: bool) -> PaperState:

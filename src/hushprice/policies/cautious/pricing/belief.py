@@ -80,16 +80,19 @@ class ScoreModel:
     size: FloatArray  # the same of psi f
     variety: FloatArray  # variance over people of what each is expected to add, times n^2
 
+    def of(self, which: int) -> ScoreModel:
+        """Of one batch, where this is of many."""
+        return ScoreModel(*(getattr(self, each.name)[which] for each in fields(ScoreModel)))
+
 
 def score_model(
     model: ShopModel, people: FloatArray, rule: Rule, priced_by: FloatArray, theta: FloatArray, count: float
 ) -> ScoreModel:
     """Of a batch of `count` customers like `people`, priced and scored by one theta, under another."""
-    found = _score_models(model, people, [rule], priced_by.reshape(1, -1), theta, np.array([float(count)]))
-    return ScoreModel(*(getattr(found, each.name)[0] for each in fields(ScoreModel)))
+    return score_models(model, people, [rule], priced_by.reshape(1, -1), theta, np.array([float(count)])).of(0)
 
 
-def _score_models(
+def score_models(
     model: ShopModel,
     people: FloatArray,
     rules: list[Rule],
@@ -199,7 +202,7 @@ def _evidence(
     if not batches:
         return curvature, pull
     rules, counts = [batch.rule for batch in batches], np.array([float(batch.rule.count) for batch in batches])
-    found = _score_models(model, people, rules, np.array([batch.theta for batch in batches]), theta, counts)
+    found = score_models(model, people, rules, np.array([batch.theta for batch in batches]), theta, counts)
     noise, scores = np.array([batch.noise for batch in batches]), np.array([batch.score for batch in batches])
     wrong = MISFIT * MISFIT * found.doubt + misfit * misfit * found.variety
     for choice in {rule.choice for rule in rules}:

@@ -10,10 +10,12 @@ from hushprice.policies.cautious.pricing.shop_model import ShopModel, chances
 from hushprice.types import FloatArray
 
 _GRID = 9  # common prices looked at; the best lies between them
+_LARGEST = 700.0  # exponents of either sign: their exp() is finite, and not 0
 
 
 class Believed:
-    """Beliefs with these means and one covariance: best prices, and what prices gain over staying."""
+    """Beliefs with these means and one covariance, or one for each of some groups of as many of them, one after the
+    other: best prices, and what prices gain over staying."""
 
     def __init__(self, model: ShopModel, means: FloatArray, covariance: FloatArray, customers: FloatArray) -> None:
         self._model = model
@@ -31,9 +33,20 @@ class Believed:
 
     @functools.cached_property
     def best_common(self) -> FloatArray:
-        """For everybody alike: a column."""
-        model, grid = self._model, np.linspace(self._model.lowest, self._model.highest, _GRID)
-        return _peaks(grid, model.earned(self.level, self.response, grid[:, None, None]).T)[:, None]
+        """For everybody alike: a column.
+
+        From one price to the next, everybody's odds not to buy grow by the same factor: two exponentials do for all.
+        """
+        margin, grid = self._model.margin, np.linspace(self._model.lowest, self._model.highest, _GRID)
+        against = np.exp(np.clip(self.response * grid[0] - self.level, -_LARGEST, _LARGEST))
+        factor = np.exp(np.clip(self.response * (grid[1] - grid[0]), -_LARGEST, _LARGEST))
+        heights, chance = np.empty((len(against), _GRID)), np.empty_like(against)
+        with np.errstate(over="ignore"):  # then nobody buys
+            for k, price in enumerate(grid.tolist()):
+                np.reciprocal(np.add(against, 1.0, out=chance), out=chance)
+                heights[:, k] = np.add.reduce(chance, axis=1) * (margin + price)
+                against *= factor
+        return _peaks(grid, heights / against.shape[1])[:, None]
 
     def gains(self, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What these prices gain over staying, as a share of it, and how that depends on theta."""
@@ -48,7 +61,8 @@ class Believed:
 
     def deviation(self, slopes: FloatArray) -> FloatArray:
         """Of what depends on theta so, by the delta method."""
-        return np.asarray(np.sqrt(np.maximum(((slopes @ self._covariance) * slopes).sum(axis=1), 0.0)))
+        grouped = slopes.reshape(*self._covariance.shape[:-2], -1, slopes.shape[1])
+        return np.asarray(np.sqrt(np.maximum(((grouped @ self._covariance) * grouped).sum(axis=-1), 0.0)).ravel())
 
 
 def _peaks(grid: FloatArray, heights: FloatArray) -> FloatArray:

@@ -29,7 +29,8 @@ from hushprice.policies.cautious.pricing.change import (
 from hushprice.policies.cautious.pricing.customer_prices import CustomerPrices, of_coin
 from hushprice.policies.cautious.pricing.health import Health
 from hushprice.policies.cautious.pricing.holdout import Earned
-from hushprice.policies.cautious.pricing.planning import Limits, Past, plan
+from hushprice.policies.cautious.pricing.lessons import Limits
+from hushprice.policies.cautious.pricing.planning import Past, plan
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.policies.cautious.pricing.warm import WarmStart, warm_start
 from hushprice.policies.cautious.rules import CautiousRules

@@ -6,20 +6,15 @@ import functools
 
 import numpy as np
 
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.logistic_fit import Rows
 from hushprice.policies.rival_parts.private.sums import NoisySums
-from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rivals.almost_free.pricing import WeightedBelief
 from hushprice.policies.rivals.almost_free.private import epoch_sum
 from hushprice.privacy import gaussian, sensitivity
 from hushprice.privacy.events import GaussianSums
-from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
-
-__all__ = ["KERNEL", "READS", "build", "rival"]
 
 READS: dict[str, tuple[str, ...]] = {"almost-free": ()}
 FIRST = 0.005  # of the customers are in the first epoch, at random prices; then each is twice as long
@@ -63,8 +58,3 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
         event = GaussianSums(rounds=1, noise=noise)
     begin = functools.partial(Epochs, event=event)
     return guarded(asked, frame, begin, event, claimed=asked.claimed)
-
-
-def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
-    """The policy that the settings ask for."""
-    return built(rival, settings, demand, features)

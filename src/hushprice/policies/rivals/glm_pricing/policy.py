@@ -1,4 +1,4 @@
-"""Explore at uniform prices, then keep the prices of one fit: by local reports, or without privacy (`-open`)."""
+"""Explore at uniform prices, then keep the prices of one fit: by local reports, mixed with public records, or open."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ import math
 
 import numpy as np
 
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.logistic_fit import Rows, fit
 from hushprice.policies.rival_parts.private.directions import radius_of, send
-from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded, unprotected
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded, unprotected
 from hushprice.policies.rival_parts.walk import Walk
+from hushprice.policies.rivals.glm_pricing.commit import ThenCommit, explored
+from hushprice.policies.rivals.glm_pricing.mixed import PRIVATE_ONES, MixedCommit
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import DirectionReports
-from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
 
-__all__ = ["KERNEL", "READS", "build", "rival"]
-
-READS: dict[str, tuple[str, ...]] = {"glm-pricing": (), "glm-pricing-open": ()}
+READS: dict[str, tuple[str, ...]] = {"glm-pricing": (), "glm-pricing-mixed": (), "glm-pricing-open": ()}
 RIDGE = 1e-3  # of the open fit: finite where data are separable, and gone after a hundred customers
 RATE = (
     20.0  # step t moves by RATE / (t + 1): the source wants 1/lambda, lambda the least curvature, which nobody is told
@@ -30,42 +27,7 @@ _MARGIN = 1e-9  # of epsilon: above what loss.py adds for rounding
 _PLAIN = 1.0 - 1e-12  # `keep` without noise: the direction still stands for the gradient
 
 
-def explored(frame: Frame, epsilon: float | None) -> int:
-    """How many see uniform prices: sqrt(d T ln T), and d sqrt(T ln T)/epsilon locally; half of all at most."""
-    d, root = frame.dimension, math.sqrt(frame.horizon * math.log(frame.horizon + 1.0))
-    wanted = math.sqrt(d) * root if epsilon is None else d * root / epsilon
-    return max(1, min(math.ceil(wanted), frame.horizon // 2))
-
-
-class _ThenCommit:
-    """Uniform prices for the first `first` customers, the fit's afterwards."""
-
-    def __init__(self, frame: Frame, rng: np.random.Generator, first: int) -> None:
-        self._frame, self._rng, self._first, self._count = frame, rng, first, 0
-
-    @property
-    def due(self) -> int:
-        return self._first - self._count if self._count < self._first else 2**62
-
-    def prices(self, customers: Customers) -> FloatArray:
-        frame = self._frame
-        if self._count < self._first:
-            return self._rng.uniform(frame.lowest, frame.highest, customers.size)
-        return self.greedy(customers)
-
-    def learn(self, customers: Customers, prices: FloatArray, demands: FloatArray) -> None:
-        if self._count < self._first:
-            self._count += len(demands)
-            self.take(customers, prices, demands)
-
-    def greedy(self, customers: Customers) -> FloatArray:
-        raise NotImplementedError
-
-    def take(self, customers: Customers, prices: FloatArray, demands: FloatArray) -> None:
-        raise NotImplementedError
-
-
-class OpenCommit(_ThenCommit):
+class OpenCommit(ThenCommit):
     """One fit by maximum likelihood."""
 
     def __init__(self, frame: Frame, rng: np.random.Generator, *, first: int) -> None:
@@ -73,15 +35,15 @@ class OpenCommit(_ThenCommit):
         self._rows, self.theta = Rows(frame.dimension), np.zeros(frame.dimension)
 
     def greedy(self, customers: Customers) -> FloatArray:
-        return self._frame.best_prices(customers, self.theta)
+        return self.frame.best_prices(customers, self.theta)
 
     def take(self, customers: Customers, prices: FloatArray, demands: FloatArray) -> None:
-        self._rows.add_customers(self._frame, customers, prices, demands)
-        if self._count >= self._first:
-            self.theta = fit(self._rows, self._frame.slope, self.theta, ridge=RIDGE)
+        self._rows.add_customers(self.frame, customers, prices, demands)
+        if self.count >= self.first:
+            self.theta = fit(self._rows, self.frame.slope, self.theta, ridge=RIDGE)
 
 
-class LocalCommit(_ThenCommit):
+class LocalCommit(ThenCommit):
     """Both sides in one trial: while prices are uniform a device sends one direction, and the walk steps against it."""
 
     def __init__(self, frame: Frame, rng: np.random.Generator, *, keep: float, first: int) -> None:
@@ -90,19 +52,19 @@ class LocalCommit(_ThenCommit):
         self.mean, self._stepped = np.zeros(frame.dimension), 0  # of the walk's second half
 
     def greedy(self, customers: Customers) -> FloatArray:
-        return self._frame.best_prices(customers, self.mean / (self._frame.slope * self._frame.length))
+        return self.frame.best_prices(customers, self.mean / (self.frame.slope * self.frame.length))
 
     def take(self, customers: Customers, prices: FloatArray, demands: FloatArray) -> None:
-        frame, count, d = self._frame, len(demands), self._frame.dimension
+        frame, count, d = self.frame, len(demands), self.frame.dimension
         psi = np.ascontiguousarray(customers.features(prices) / frame.length)
-        coins = np.column_stack([self._rng.standard_normal((count, d)), self._rng.random((count, 2))])
+        coins = np.column_stack([self.rng.standard_normal((count, d)), self.rng.random((count, 2))])
         offset = np.asarray(frame.offset(prices))
         for i in range(count):  # a device sees the theta that the last one left: prices need none
             one, sent = slice(i, i + 1), np.empty((1, d))
             send(self.walk.theta, psi[one], offset[one], demands[one], coins[one], self._keep, sent)
             self.walk.accept(sent)
             self._stepped += 1
-            late = self._stepped - self._first // 2
+            late = self._stepped - self.first // 2
             if late > 0:
                 self.mean += (self.walk.theta - self.mean) / late
 
@@ -113,12 +75,16 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
         return unprotected(asked, frame, functools.partial(OpenCommit, first=explored(frame, None)))
     epsilon = asked.claimed.epsilon
     keep = 1.0 / (1.0 + math.exp(-min(epsilon * (1.0 - _MARGIN), 27.0)))
+    drawn = keep if asked.drawn else _PLAIN
+    if asked.name == "glm-pricing-mixed":
+        return RivalPolicy(
+            name=asked.name,
+            frame=frame,
+            begin=functools.partial(MixedCommit, keep=drawn, epsilon=epsilon),
+            horizon=frame.horizon,
+            protects=PRIVATE_ONES,
+            noised=asked.drawn,
+        )
     event = DirectionReports(dimension=frame.dimension, keep=keep) if asked.drawn else None
-    first = explored(frame, epsilon)
-    begin = functools.partial(LocalCommit, keep=keep if asked.drawn else _PLAIN, first=first)
+    begin = functools.partial(LocalCommit, keep=drawn, first=explored(frame, epsilon))
     return guarded(asked, frame, begin, event, claimed=EpsilonDelta(epsilon, 0.0))
-
-
-def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
-    """The policy that the settings ask for."""
-    return built(rival, settings, demand, features)

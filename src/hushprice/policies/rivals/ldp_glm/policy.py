@@ -8,21 +8,16 @@ import math
 import numpy as np
 
 from hushprice import checks
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.private.sums import reports
-from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rival_parts.stretches import Stretched
 from hushprice.policies.rivals.ldp_glm.pricing import ReportedBelief
 from hushprice.policies.rivals.ldp_glm.private import APART, PARTS, report_rows
 from hushprice.privacy import gaussian
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import GaussianSums
-from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
-
-__all__ = ["KERNEL", "READS", "build", "rival"]
 
 READS: dict[str, tuple[str, ...]] = {"ldp-glm": ("calibration",)}
 CALIBRATIONS = ("published", "tight")
@@ -70,8 +65,3 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     event = GaussianSums(rounds=1, noise=noise, apart=APART / math.sqrt(PARTS)) if asked.drawn else None
     begin = functools.partial(LocalGlm, event=event, sharp=sharp)
     return guarded(asked, frame, begin, event, claimed=asked.claimed, calibration=asked.calibration)
-
-
-def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
-    """The policy that the settings ask for."""
-    return built(rival, settings, demand, features)

@@ -7,18 +7,13 @@ import math
 
 import numpy as np
 
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
 from hushprice.policies.rival_parts.frame import Customers, Frame
-from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rivals.ldp_mab.pricing import ReportedArms
 from hushprice.policies.rivals.ldp_mab.private import report
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import BitReports
-from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
-
-__all__ = ["KERNEL", "READS", "build", "rival"]
 
 READS: dict[str, tuple[str, ...]] = {"ldp-mab": ()}
 _GROWTH = 100  # an arm is chosen again when customers have grown by a hundredth
@@ -50,8 +45,3 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     event = BitReports(keep=1.0 / (1.0 + math.exp(-epsilon))) if asked.drawn else None
     begin = functools.partial(LocalArms, event=event)
     return guarded(asked, frame, begin, event, claimed=EpsilonDelta(asked.claimed.epsilon, 0.0))
-
-
-def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
-    """The policy that the settings ask for."""
-    return built(rival, settings, demand, features)

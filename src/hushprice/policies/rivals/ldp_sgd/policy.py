@@ -7,18 +7,13 @@ import math
 
 import numpy as np
 
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.private.directions import radius_of, send
-from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rival_parts.walk import Walk
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import DirectionReports
-from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
-
-__all__ = ["KERNEL", "READS", "build", "rival"]
 
 READS: dict[str, tuple[str, ...]] = {"ldp-sgd": ()}
 _GROWTH = 500  # theta is published again when customers have grown by a share of 1/500: less than one step's length
@@ -58,8 +53,3 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     event = DirectionReports(dimension=frame.dimension, keep=keep) if asked.drawn else None
     begin = functools.partial(LocalWalk, keep=keep if asked.drawn else _PLAIN)
     return guarded(asked, frame, begin, event, claimed=EpsilonDelta(asked.claimed.epsilon, 0.0))
-
-
-def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
-    """The policy that the settings ask for."""
-    return built(rival, settings, demand, features)

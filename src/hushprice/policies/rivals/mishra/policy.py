@@ -8,18 +8,13 @@ import math
 import numpy as np
 
 from hushprice import checks
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
 from hushprice.policies.rival_parts.frame import Customers, Frame
-from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rivals.mishra.pricing import ARMS, BetaArms, TreeArms
 from hushprice.policies.rivals.mishra.private import LaplaceTree
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import LaplaceSums
-from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
-
-__all__ = ["KERNEL", "READS", "build", "rival"]
 
 READS: dict[str, tuple[str, ...]] = {"mishra-ucb": ("calibration",), "mishra-thompson": ("calibration",)}
 CALIBRATIONS = ("published", "tight")
@@ -92,8 +87,3 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     begin = functools.partial(PrivateArms, event=given, reach=far, drawn=asked.name == "mishra-thompson")
     pure = EpsilonDelta(asked.claimed.epsilon, 0.0)
     return guarded(asked, frame, begin, given, claimed=pure, calibration=asked.calibration)
-
-
-def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
-    """The policy that the settings ask for."""
-    return built(rival, settings, demand, features)

@@ -7,20 +7,15 @@ import math
 
 import numpy as np
 
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.logistic_fit import Rows
 from hushprice.policies.rival_parts.private.sums import NoisySums
-from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rival_parts.triangles import matrix_of
 from hushprice.policies.rivals.offline_private.private import step_sum
 from hushprice.privacy import gaussian, sensitivity
 from hushprice.privacy.events import GaussianSums
-from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
-
-__all__ = ["KERNEL", "READS", "build", "rival"]
 
 READS: dict[str, tuple[str, ...]] = {"offline-private": ()}
 SHARE = 0.1  # of the customers are in the log
@@ -78,8 +73,3 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
         event = GaussianSums(rounds=STEPS, noise=moved * math.sqrt(STEPS) / mu * (1.0 + _MARGIN))
     begin = functools.partial(OfflinePrices, event=event)
     return guarded(asked, frame, begin, event, claimed=asked.claimed)
-
-
-def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
-    """The policy that the settings ask for."""
-    return built(rival, settings, demand, features)

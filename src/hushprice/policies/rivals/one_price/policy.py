@@ -6,18 +6,13 @@ import functools
 
 import numpy as np
 
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
 from hushprice.policies.rival_parts.frame import Customers, Frame
-from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rivals.one_price.pricing import LEVELS, PriceList
 from hushprice.policies.rivals.one_price.private import SalesReleaser
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import LaplaceSums
-from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
-
-__all__ = ["KERNEL", "READS", "build", "rival"]
 
 READS: dict[str, tuple[str, ...]] = {"one-price": ()}
 _MARGIN = 1e-9  # of the scale: above what loss.py adds for rounding
@@ -52,8 +47,3 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     event = LaplaceSums(levels=1, scale=(1.0 + _MARGIN) / asked.claimed.epsilon) if asked.drawn else None
     begin = functools.partial(OnePrice, event=event)
     return guarded(asked, frame, begin, event, claimed=EpsilonDelta(asked.claimed.epsilon, 0.0))
-
-
-def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
-    """The policy that the settings ask for."""
-    return built(rival, settings, demand, features)

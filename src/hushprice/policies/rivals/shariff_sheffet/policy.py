@@ -9,12 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushprice import checks
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
 from hushprice.noise import Tape
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.private.gram import GramReleaser
-from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rival_parts.stretches import Stretched
 from hushprice.policies.rivals.shariff_sheffet.pricing import Arms, Ellipsoid, LinearDemand, LinearRevenue
 from hushprice.privacy import gaussian, sensitivity
@@ -22,10 +20,7 @@ from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import FROBENIUS, CovarianceStream
 from hushprice.privacy.streams import Strategy, Tree, steps_of, toeplitz
-from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
-
-__all__ = ["KERNEL", "READS", "build", "rival"]
 
 READS: dict[str, tuple[str, ...]] = {
     "shariff-sheffet": ("calibration",),
@@ -116,8 +111,3 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     begin = functools.partial(ShariffSheffet, noise=noise, arms=arms)
     event = None if noise is None else noise.event
     return guarded(asked, frame, begin, event, claimed=asked.claimed, calibration=asked.calibration)
-
-
-def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
-    """The policy that the settings ask for."""
-    return built(rival, settings, demand, features)

@@ -10,15 +10,13 @@ import numpy as np
 from scipy.special import expit
 
 from hushprice import checks
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
 from hushprice.noise import Tape
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.logistic_fit import Rows
 from hushprice.policies.rival_parts.private.descent import descend
 from hushprice.policies.rival_parts.private.gram import GramReleaser
 from hushprice.policies.rival_parts.private.sums import NoisySums
-from hushprice.policies.rival_parts.rival_policy import KERNEL, Asked, RivalPolicy, built, guarded
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rival_parts.stretches import Stretched
 from hushprice.policies.rivals.shuffle_glm.pricing import SMALL, ZETA, Optimism
 from hushprice.privacy import gaussian, sensitivity
@@ -26,10 +24,7 @@ from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import FROBENIUS, CovarianceStream, GaussianSums
 from hushprice.privacy.streams import Tree, steps_of, toeplitz
-from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
-
-__all__ = ["KERNEL", "READS", "build", "rival"]
 
 READS: dict[str, tuple[str, ...]] = {"shuffle-glm": ("calibration",)}
 CALIBRATIONS = ("published", "tight")
@@ -153,8 +148,3 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     begin = functools.partial(ShuffleGlm, noise=noise)
     own = {"calibration": asked.calibration}
     return guarded(asked, frame, begin, noise.stream, noise.sums, claimed=asked.claimed, **own)
-
-
-def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
-    """The policy that the settings ask for."""
-    return built(rival, settings, demand, features)

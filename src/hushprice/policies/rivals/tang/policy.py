@@ -8,17 +8,12 @@ import numpy as np
 from scipy.special import expit
 
 from hushprice import checks
-from hushprice.demand.features import FeatureMap
-from hushprice.demand.protocol import Demand
 from hushprice.policies.rival_parts.frame import Customers, Frame
-from hushprice.policies.rival_parts.rival_policy import KERNEL, OUTCOMES, Asked, RivalPolicy, built
+from hushprice.policies.rival_parts.rival_policy import OUTCOMES, Asked, RivalPolicy
 from hushprice.policies.rival_parts.stretches import Stretched
 from hushprice.policies.rivals.tang.pricing import STRONG, Leader
 from hushprice.policies.rivals.tang.private import VectorTree
-from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
-
-__all__ = ["KERNEL", "READS", "build", "rival"]
 
 READS: dict[str, tuple[str, ...]] = {"tang": ("calibration",)}
 CALIBRATIONS = ("published", "tight")
@@ -72,8 +67,3 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
         noised=asked.drawn,
         own={"calibration": asked.calibration},
     )
-
-
-def build(settings: PolicySettings, demand: Demand, features: FeatureMap) -> RivalPolicy:
-    """The policy that the settings ask for."""
-    return built(rival, settings, demand, features)

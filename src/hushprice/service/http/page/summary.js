@@ -29,12 +29,13 @@ export function createSummary() {
     tag("public"),
     h("span", { hidden: true }, cost, tag("operator-only")),
   );
+  const doubts = h("p", { class: "facts", id: "doubts", hidden: true });
   const values = Object.fromEntries(FACTS.map(([id]) => [id, h("span", { class: "big" }, NONE)]));
   const notes = Object.fromEntries(FACTS.map(([id]) => [id, h("span", { class: "small" })]));
   const cells = FACTS.map(([id, title, label]) =>
     h("div", { class: "kpi", id: `kpi-${id}` }, h("dt", null, title, tag(label)), h("dd", null, values[id], notes[id])),
   );
-  byId("summary").append(h("div", { class: "title-line" }, name, status), line, h("dl", { class: "kpis" }, cells));
+  byId("summary").append(h("div", { class: "title-line" }, name, status), line, doubts, h("dl", { class: "kpis" }, cells));
 
   return ({ product, privacy }) => {
     setText(name, product.name);
@@ -50,6 +51,8 @@ export function createSummary() {
     const told = Number.isFinite(product.unit_cost); // to an admin only
     setText(cost, told ? `  ·  unit cost ${inCurrency(product.unit_cost)} ` : "");
     show(cost.parentElement, told);
+    setText(doubts, `To think over: ${product.warnings.join("; ")}.`);
+    show(doubts, product.warnings.length > 0);
     setText(values.quotes, count(privacy.quotes));
     setText(notes.quotes, `of ${count(privacy.horizon)} to learn from`);
     setText(values.learned, count(privacy.learned));

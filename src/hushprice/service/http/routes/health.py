@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hushprice.service.http import metrics
 from hushprice.service.http.call import Answer, Call, CheckedRequest
-from hushprice.service.quoting.product_health import health_of, status_of
+from hushprice.service.quoting.product_health import health_of
 from hushprice.service.quoting.service_state import Service
 from hushprice.service.shared.certificates import paid_before, proven_of
 from hushprice.service.shared.messages import Health, LearningReadiness, Readiness
+from hushprice.settings import PRODUCT_POLICY
 
 _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
 
@@ -49,7 +50,7 @@ async def prometheus(service: Service, request: CheckedRequest) -> Answer:
         epsilon = 0.0 if claimed is None else claimed.epsilon
         left = 0 if priced.ended else priced.product.horizon - priced.slots
         counted = (priced.slots, priced.sequence, priced.learned)
-        health = None if status_of(priced) is None else health_of(priced, with_cost=False)
+        health = health_of(priced, with_cost=False) if priced.product.policy == PRODUCT_POLICY else None
         figures.append(metrics.ProductFigures(name, *counted, epsilon, spent, left, priced.ended, health))
     process = metrics.ProcessFigures(
         store_up=service.store_up,

@@ -42,7 +42,11 @@ def _living(service: Service, request: CheckedRequest) -> PricedProduct:
 
 
 def _view(priced: PricedProduct, request: CheckedRequest) -> ProductView:
-    return priced.view(with_cost=request.key is not None and request.key.role == "admin")
+    return priced.view(with_cost=_sees_cost(request))
+
+
+def _sees_cost(request: CheckedRequest) -> bool:
+    return request.key is not None and request.key.role == "admin"
 
 
 def refusal(problem: InvalidInput) -> Problem:
@@ -70,7 +74,13 @@ async def create(service: Service, request: CheckedRequest) -> Answer:
 async def list_products(service: Service, request: CheckedRequest) -> Answer:
     """The answer with all products."""
     await service.reader.opened.wait()
-    return Answer(200, ProductList([_view(priced, request) for priced in service.product_table.products.values()]))
+    with_cost = _sees_cost(request)
+
+    def listed(products: list[PricedProduct]) -> ProductList:
+        return ProductList([priced.view(with_cost=with_cost) for priced in products])
+
+    name = "products with cost" if with_cost else "products"
+    return Answer(200, await service.lists.get(name, service.product_table.products.values(), listed))
 
 
 async def show_product(service: Service, request: CheckedRequest) -> Answer:

@@ -26,7 +26,6 @@ from hushprice.service.shared.tariff import Charged
 from hushprice.service.shared.times import rfc3339
 from hushprice.service.store.protocol import StoreUnavailable
 from hushprice.service.store.values import UNPRICED, ApiKey, NewQuote, QuoteAnswer
-from hushprice.settings import PRODUCT_POLICY
 
 _HIGHEST = 2.0**-53
 _decode = msgspec.json.Decoder(QuoteRequest).decode
@@ -121,7 +120,7 @@ def new_quote(
     # The coin of the holdout reads no attribute: who is in it says nothing about a customer.
     holdout = _uniform(drawn[16:24]) < product.holdout
     coin = _uniform(drawn[24:])
-    if product.policy == PRODUCT_POLICY:
+    if product.in_shop_words:
         coin = quote_ids.uniform_of(drawn)  # which the learner must draw again, from the quote's id
         holdout = holdout or not priced.personal  # a frozen price says nothing about the prices tried out
     if asked is None:

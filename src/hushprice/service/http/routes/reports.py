@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from urllib.parse import parse_qsl
 
 from hushprice.service.http.call import Answer, Call, CheckedRequest, Query
@@ -35,7 +34,7 @@ _CURVE = 4  # tokens besides the one for asking: as long as so many other calls
 async def all_privacy(service: Service, request: CheckedRequest) -> Answer:
     """The answer with every product's promise, and that to a customer of all of them."""
     await service.reader.opened.wait()
-    return Answer(200, await asyncio.to_thread(privacy_of_all, list(service.product_table.products.values())))
+    return Answer(200, await service.lists.get("privacy", service.product_table.products.values(), privacy_of_all))
 
 
 async def privacy(service: Service, request: CheckedRequest) -> Answer:
