@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import sys
 import time
-from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -39,23 +40,27 @@ def read(path: Path) -> dict[Job, Any]:
 def play(run: Callable[[Job], Any], jobs: list[Job], given: argparse.Namespace) -> dict[Job, Any]:
     """What each job found, from the file or played now; what time did not suffice for is missing."""
     which, parts = given.part
-    have = read(given.file)
+    have, until = read(given.file), time.monotonic() + 60.0 * given.minutes
     waiting = [job for job in list(dict.fromkeys(jobs))[which - 1 :: parts] if job not in have]
     given.file.parent.mkdir(parents=True, exist_ok=True)
-    begun, count = time.monotonic(), len(waiting)
-    with ProcessPoolExecutor(given.workers) as pool, given.file.open("a") as file:
-        running: dict[Future[Any], Job] = {}
-        while waiting or running:
-            late = time.monotonic() - begun > 60.0 * given.minutes
-            while waiting and not late and len(running) < given.workers:
-                job = waiting.pop(0)
-                running[pool.submit(run, job)] = job
-            if not running:
-                break
+    with given.file.open("a") as file:
+        for count, (job, found) in enumerate(_played(run, waiting, given.workers, until), 1):
+            file.write(json.dumps({"job": job, "found": found}) + "\n")  # once, so that two processes may write to it
+            file.flush()
+            print(f"\r{count} of {len(waiting)}", end="", file=sys.stderr, flush=True)
+    every = read(given.file)
+    return {job: every[job] for job in jobs if job in every}
+
+
+def _played(run: Callable[[Job], Any], jobs: list[Job], workers: int, until: float) -> Iterator[tuple[Job, Any]]:
+    """Jobs as they end; none begins after `until`."""
+    left = itertools.takewhile(lambda job: time.monotonic() < until, jobs)
+    if workers == 1:
+        yield from ((job, run(job)) for job in left)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        running = {pool.submit(run, job): job for job in itertools.islice(left, workers)}
+        while running:
             for done in wait(running, return_when=FIRST_COMPLETED).done:
-                # One write, so that two processes may add to one file.
-                file.write(json.dumps({"job": running.pop(done), "found": done.result()}) + "\n")
-                file.flush()
-            print(f"\r{count - len(waiting) - len(running)} of {count}", end="", file=sys.stderr, flush=True)
-    found = read(given.file)
-    return {job: found[job] for job in jobs if job in found}
+                yield running.pop(done), done.result()
+                running.update((pool.submit(run, job), job) for job in itertools.islice(left, 1))

@@ -3,21 +3,31 @@
     python benchmarks/shops/visitors.py            # print it: some minutes on two cores
     python benchmarks/shops/visitors.py --page     # and put it into the page
 
+Cells that the file of runs has are not run again: where the policy has changed, name another file.
+
 The shop is that of examples/few_buy.toml, with other shares of buyers and other elasticities.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import sys
 from dataclasses import replace
+from itertools import product as pairs
 from pathlib import Path
 from typing import NamedTuple
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
 from hushprice import Product, load_product, load_world, simulate
 from hushprice.shops.worlds import Logit
+from shops import kept_runs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "guide" / "will_it_pay.md"
@@ -53,16 +63,19 @@ class Row(NamedTuple):
     cells: tuple[Cell, ...]  # by VISITORS
 
 
-def measured(conversion: float, truth: str) -> Row:
-    """One shop, run for each number of visitors."""
+def shop_of(conversion: float, truth: str) -> tuple[Product, Logit]:
+    """The file's shop with this share of buyers, in a world with this elasticity."""
     known = load_product(SHOP)
-    product = replace(known, conversion=conversion)
     world = replace(load_world(SHOP, known), conversion=conversion, elasticity=TRUTHS[truth])
-    cells = []
-    for visitors in VISITORS:
-        found = simulate(product=product, world=world, horizon=visitors, trials=TRIALS, seed=0)
-        cells.append(Cell(found.gain, found.gain_error or 0.0, found.worst()))
-    return Row(conversion, truth, *possible(product, world), tuple(cells))
+    return replace(known, conversion=conversion), world
+
+
+def play(job: kept_runs.Job) -> Cell:
+    """All runs of a shop with so many visitors."""
+    conversion, truth, visitors, trials = job
+    product, world = shop_of(conversion, truth)
+    found = simulate(product=product, world=world, horizon=visitors, trials=trials, seed=0, workers=1)
+    return Cell(found.gain, found.gain_error or 0.0, found.worst())
 
 
 def possible(product: Product, world: Logit) -> tuple[float, float]:
@@ -107,8 +120,18 @@ def main() -> None:
     """Measure, print, and put it into the page if asked."""
     parser = argparse.ArgumentParser(description="How many visitors policy cautious needs.")
     parser.add_argument("--page", action="store_true", help="also put the table into docs/guide/will_it_pay.md")
+    kept_runs.add_options(parser, "build/visitors.jsonl")
     options = parser.parse_args()
-    made = table([measured(conversion, truth) for conversion in CONVERSIONS for truth in TRUTHS])
+    shops = list(pairs(CONVERSIONS, TRUTHS))
+    jobs = [(*shop, visitors, TRIALS) for shop in shops for visitors in VISITORS]
+    found = kept_runs.play(play, jobs, options)
+    if len(found) < len(jobs):
+        sys.exit(f"{len(jobs) - len(found)} of {len(jobs)} cells are left")
+    rows = []
+    for shop in shops:
+        cells = tuple(Cell(*found[*shop, visitors, TRIALS]) for visitors in VISITORS)
+        rows.append(Row(*shop, *possible(*shop_of(*shop)), cells))
+    made = table(rows)
     print(made)
     if options.page:
         page = PAGE.read_text()
