@@ -21,7 +21,7 @@ FAREWELL = 3.0  # seconds that the thread has to end
 log = logging.getLogger("hushprice.service")
 Value = TypeVar("Value")
 _AT_ONCE, _PAUSE = 4, 0.01  # products opened in one go, and seconds until the next
-_REST = 4.0  # times as long as planning a first batch took: quotes come first
+_REST = 1.0  # times as long as planning a first batch took: quotes come first
 
 
 class StoreReader:
