@@ -13,7 +13,7 @@ from scipy.special import expit
 from tests.logs.fit.fit_logs import PRODUCT, THETA, ArrayLog, drawn, noise_of, state_of
 
 from hushprice.errors import InvalidInput
-from hushprice.logs.fit import description
+from hushprice.logs.fit import description, fit_estimate
 from hushprice.logs.fit.description import Moments
 from hushprice.logs.fit.fit_noise import DESCRIPTION_SHARES, SCORE_SHARES
 from hushprice.logs.fit.likeness import likeness_of
@@ -244,3 +244,11 @@ def test_a_state_says_how_far_it_is() -> None:
     state = FitState(PRODUCT, noise_of(1.0))
     assert (state.done, state.passes) == (0, 6)
     assert state_of(drawn(500), 1.0).done == 6
+
+
+def test_steps_that_run_out_leave_a_belief(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = state_of(drawn(500), 1.0).belief.theta
+    monkeypatch.setattr(fit_estimate, "_STEPS", 2)
+    found = state_of(drawn(500), 1.0).belief
+    assert np.isfinite(found.theta).all()
+    np.testing.assert_allclose(found.theta, expected, atol=0.5)

@@ -126,14 +126,20 @@ def test_shares_that_no_total_takes_are_deleted_in_the_end(tmp_path: Path, monke
     store.close()
 
 
-def test_deleted_shares_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who fills the file with shares of quotes that there are not keeps devices out for so many days, not for good."""
+def test_who_fills_the_file_keeps_devices_out_for_that_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With shares of quotes that there are not: those go first, once they have waited since an earlier day."""
     monkeypatch.setattr("hushprice.service.aggregating.aggregator_store.MOST_WAITING", 2)
-    today, store = decisions.today(), at(tmp_path / "aggregator.db", tmp_path, kept=30)
+    today, store = decisions.today(), at(tmp_path / "aggregator.db", tmp_path)
     for identity in IDS[:2]:
         store.receive(share(identity, WORDS))
+    for _ in range(2):
+        with pytest.raises(NotAgreed, match="too many"):
+            store.receive(share(IDS[2], WORDS))
+    monkeypatch.setattr(decisions, "today", lambda: today + 1)
+    for identity in IDS[2:4]:
+        assert store.receive(share(identity, WORDS)) == ShareTaken("recorded")
     with pytest.raises(NotAgreed, match="too many"):
-        store.receive(share(IDS[2], WORDS))
-    monkeypatch.setattr(decisions, "today", lambda: today + 31)
-    assert store.receive(share(IDS[2], WORDS)) == ShareTaken("recorded")
+        store.receive(share(IDS[4], WORDS))
+    assert store.over(over(IDS)) == IDS[2] + IDS[3]
+    assert store.receive(share(IDS[4], WORDS)) == ShareTaken("recorded")
     store.close()

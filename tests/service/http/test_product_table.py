@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import os
@@ -13,10 +14,13 @@ import msgspec
 import numpy as np
 import pytest
 from tests.service.http.running import PRODUCT, Running, add_keys, ask, running
+from tests.service.http.test_cautious import SCARF
 from tests.waiting import eventually
 
 from hushprice.errors import InvalidInput
 from hushprice.policies.newton.pricing.stored_belief import StoredBelief, belief_of, set_belief
+from hushprice.service.quoting import product_table
+from hushprice.service.quoting.priced_product import PricedProduct
 from hushprice.service.quoting.product_table import POLL, ProductTable
 from hushprice.service.quoting.randomness import random_bytes
 from hushprice.service.shared import seen_releases
@@ -163,6 +167,54 @@ def test_a_certificate_and_a_history_that_say_nothing_new_need_no_look_at_all_pr
     release(store, 3)
     assert [each.sequence for each in board.history(store, "umbrella")] == [1, 2, 3]
     assert SeenReleasesFile(tmp_path / "seen.json").all()[0].sequence == 3
+
+
+def test_first_batches_are_planned_one_by_one_after_all_products_are_open(
+    tmp_path: Path, store: LearnerStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One takes as long as opening ten; who needs one first does it at once, and what is retired needs none."""
+    for name in ("scarf", "hat", "coat", "gone", "odd"):
+        spec = msgspec.convert({**SCARF, "name": name}, Product)
+        store.add_product(name, msgspec.json.encode(spec), b"{}", time.time())
+    store.retire("gone", time.time())
+    board = ProductTable(SeenReleasesFile(tmp_path / "seen.json"))
+    board.refresh(store)
+    while board.open_some(2):
+        pass
+    assert board.unplanned == ["scarf", "hat", "coat", "gone", "odd"]
+    assert [each.planned for each in board.products.values()] == [True] + [False] * 5
+    board.products["hat"].price(bytes(16), 0.7)
+    assert board.products["hat"].planned
+
+    def refuse(priced: PricedProduct) -> None:
+        raise InvalidInput("a plan that fails")
+
+    took = board.plan_one()
+    assert took is not None
+    assert took > 0.0
+    assert [each.planned for each in board.products.values()] == [True, True, True, False, False, False]
+    assert board.plan_one() is not None
+    monkeypatch.setattr(product_table, "status_of", refuse)
+    assert board.plan_one() is not None
+    assert "product odd cannot be priced: InvalidInput" in caplog.messages
+    assert board.plan_one() is None
+    assert board.products["odd"].plan().planned
+
+
+def test_figures_of_all_products_wait_until_first_batches_are_planned(tmp_path: Path) -> None:
+    """And those for Prometheus, which quotes would wait for, leave them out until then."""
+    path = str(tmp_path / "shop.db")
+    add_keys(path)
+    with contextlib.closing(open_store(path, "learner")) as store:
+        spec = msgspec.convert(SCARF, Product)
+        store.add_product("scarf", msgspec.json.encode(spec), b"{}", time.time())
+    with running(path, tmp_path) as server:
+        assert server.client().get("/v1/privacy").json()["products"][0]["next_release_after_slot"] == 48
+        line = 'hushprice_product_status{product="scarf",status="learning"} 1'
+        assert line in server.client("auditor").get("/metrics").text
+        server.service.reader.planned.clear()
+        del server.service.product_table.products["scarf"].__dict__["_pricing"]
+        assert line not in server.client("auditor").get("/metrics").text
 
 
 def test_a_start_that_cannot_note_what_it_finds_is_refused(

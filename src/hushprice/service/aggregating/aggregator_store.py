@@ -76,9 +76,8 @@ class AggregatorStore:
         self._source = System() if source is None else source
         self._products = {name: _Promised(promise, promised(promise)) for name, promise in products.items()}
         try:
-            os.close(
-                os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-            )  # SQLite's files beside it follow suit
+            # SQLite's files beside it have the same permissions.
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._open()
         except (OSError, sqlite3.Error) as problem:
@@ -91,6 +90,7 @@ class AggregatorStore:
             self._connection.close()
             raise
         self._kept, self._looked = kept, 0  # days
+        self._full: dict[str, int] = {}  # products, and the day on which nothing of theirs could be deleted
         self._drop_what_was_published()
         self._forget_old()
 
@@ -121,7 +121,7 @@ class AggregatorStore:
             (waiting,) = connection.execute(
                 "UPDATE product SET waiting = waiting + 1 WHERE name = ? RETURNING waiting", (share.product,)
             ).fetchone()
-            if waiting > MOST_WAITING:
+            if waiting > MOST_WAITING and not self._make_room(share.product):
                 raise NotAgreed("too many shares wait for a batch")
             given = (share.product, quote, share.choice, share.words, decisions.today())
             connection.execute("INSERT INTO share (product, quote, choice, words, day) VALUES (?, ?, ?, ?, ?)", given)
@@ -193,6 +193,21 @@ class AggregatorStore:
             ((name, batch.choice, batch.product, quote) for quote in named),
         ).rowcount
         connection.execute("UPDATE product SET waiting = ? WHERE name = ?", (waiting - max(0, entered), batch.product))
+
+    def _make_room(self, product: str) -> bool:
+        """Delete shares that have waited since an earlier day, where there is no room for new ones.
+
+        Anybody can fill the file with shares of quotes that there are not: devices are kept out for that day.
+        """
+        today = decisions.today()
+        if self._full.get(product) == today:  # looked for already: it takes seconds
+            return False
+        given = (product, today)
+        gone = self._connection.execute("DELETE FROM share WHERE product = ? AND batch IS NULL AND day < ?", given)
+        self._connection.execute("UPDATE product SET waiting = waiting - ? WHERE name = ?", (gone.rowcount, product))
+        if not gone.rowcount:
+            self._full[product] = today
+        return bool(gone.rowcount)
 
     def _check_room(self, product: str) -> None:
         """Refuse a batch beyond as many as a horizon has quotes: anybody may say that one is over."""

@@ -1,7 +1,7 @@
 """Totals that aggregators are being asked for, apart from all other learning: who is slow holds up no other product.
 
-An aggregator is run by somebody else, and may be hostile. It may take minutes over an answer (aggregated_totals.py
-says how many); meanwhile the lease is renewed, and every other product is learned.
+An aggregator is run by somebody else, and may be hostile. It may take a minute over every answer (`DEADLINE` of
+aggregated_totals.py); meanwhile the lease is renewed, and every other product is learned.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from hushprice.service.shared.quoters import ProductQuoter
 from hushprice.service.shared.tariff import Charged, PriceRules, Tariff
 from hushprice.service.store.lost_releases import digest
 from hushprice.service.store.values import SeenRelease, Status, StoredProduct, StoredRelease
+from hushprice.settings import PRODUCT_POLICY
 
 _SERIALS = itertools.count(1)
 Ended = Literal["horizon", "policy fixed", "retired"]
@@ -35,15 +36,20 @@ _rules = msgspec.json.Decoder(PriceRules).decode
 
 
 class _Parts(NamedTuple):
-    """What takes a millisecond or two to make: noise is calibrated, and a belief is read."""
+    """What takes a millisecond or two to make: noise is calibrated."""
 
     tariff: Tariff
     reader: ContextReader
     quick: QuickContextReader
     policy: Policy
+    view: ProductView  # for an admin
+
+
+class _Pricing(NamedTuple):
+    """What reads a belief; without one, policy cautious has its first batch to plan, which takes ten times as long."""
+
     quoter: ProductQuoter | None
     cautious: CautiousPrices | None  # of its quoter
-    view: ProductView  # for an admin
 
 
 class ClippedCustomers:
@@ -83,30 +89,48 @@ class PricedProduct:
 
     @cached_property
     def _parts(self) -> _Parts:
-        product, share = self.product, self.stored.reference_price
-        # The share was made from a price with so many decimals; this is that price again.
-        changed = None if share is None else round(share * product.ceiling, product.decimals)
-        reader, quoter = reader_of(product), None
-        if product.policy != "fixed":
-            quoter = quoter_of(product, changed, None if self.release is None else self.release.belief)
-        tariff, policy, cautious = tariff_of(product, self.rules, changed), policy_of(product), None
-        if isinstance(quoter, CautiousQuoter):
-            assert isinstance(policy, CautiousPolicy)
-            cautious = CautiousPrices(product, policy, quoter, tariff)
+        product, changed = self.product, self._changed
+        reader = reader_of(product)
         return _Parts(
-            tariff=tariff,
+            tariff=tariff_of(product, self.rules, changed),
             reader=reader,
             quick=QuickContextReader(schema_of(product), len(reader.names)),
-            policy=policy,
-            quoter=quoter,
-            cautious=cautious,
+            policy=policy_of(product),
             view=view_of(self.stored, with_cost=True),
         )
 
-    def open(self) -> PricedProduct:
-        """Itself, with everything made; HushpriceError where the store has what cannot be priced by."""
-        _ = self._parts
+    @cached_property
+    def _pricing(self) -> _Pricing:
+        product, parts = self.product, self._parts
+        if product.policy == "fixed":
+            return _Pricing(None, None)
+        quoter = quoter_of(product, self._changed, None if self.release is None else self.release.belief)
+        if not isinstance(quoter, CautiousQuoter):
+            return _Pricing(quoter, None)
+        assert isinstance(parts.policy, CautiousPolicy)
+        return _Pricing(quoter, CautiousPrices(product, parts.policy, quoter, parts.tariff))
+
+    @property
+    def _changed(self) -> float | None:
+        """The reference price, in currency, where one was set later."""
+        share, product = self.stored.reference_price, self.product
+        # The share was made from a price with so many decimals; this is that price again.
+        return None if share is None else round(share * product.ceiling, product.decimals)
+
+    @property
+    def planned(self) -> bool:
+        """Is it known what it prices by? Otherwise that is found out by who needs it first."""
+        return "_pricing" in self.__dict__
+
+    def plan(self) -> PricedProduct:
+        """Itself, with all that it prices by; HushpriceError where the store has what cannot be priced by."""
+        _ = self._pricing
         return self
+
+    def open(self) -> PricedProduct:
+        """Itself, with all that is quickly made: a first batch is not planned. HushpriceError as with `plan`."""
+        _ = self._parts
+        return self if self.release is None and self.product.policy == PRODUCT_POLICY else self.plan()
 
     @property
     def tariff(self) -> Tariff:
@@ -126,7 +150,7 @@ class PricedProduct:
     @property
     def quoter(self) -> ProductQuoter | None:
         """The belief, and the search for the best price; None for a fixed price."""
-        return self._parts.quoter
+        return self._pricing.quoter
 
     @property
     def personal(self) -> bool:
@@ -206,15 +230,16 @@ class PricedProduct:
 
     def price(self, context: bytes, uniform: float) -> Charged:
         """The price charged to a customer; `uniform` in [0, 1) disperses it, and 1/2 leaves it where it is."""
-        parts = self._parts
+        tariff = self._parts.tariff
         if not self.personal:
-            return parts.tariff.reference
-        if parts.cautious is not None:
-            return parts.cautious.price(context, coin_of(uniform))
-        assert isinstance(parts.quoter, NewtonQuoter)
+            return tariff.reference
+        quoter, cautious = self._pricing
+        if cautious is not None:
+            return cautious.price(context, coin_of(uniform))
+        assert isinstance(quoter, NewtonQuoter)
         # A bytearray, because the compiled search is compiled for arrays that can be written to.
         read = np.frombuffer(bytearray(context), dtype="<f8")
-        return parts.tariff.charge(parts.quoter.price_of_checked(read, uniform))
+        return tariff.charge(quoter.price_of_checked(read, uniform))
 
     def offer(self, context: bytes, uniform: float, *, holdout: bool) -> tuple[Charged, float | None]:
         """The price charged to a customer, and how likely it was; None where no policy says so.
@@ -223,27 +248,27 @@ class PricedProduct:
         those that come out as the one charged. It tells no more than the price itself does to who knows the customer,
         and like the price it is between the shop and that customer.
         """
-        parts = self._parts
         if not self.personal:
-            return parts.tariff.reference, 1.0
-        if parts.cautious is None:  # a rounded draw of a density
-            return parts.tariff.reference if holdout else self.price(context, uniform), None
-        return parts.cautious.offer(context, uniform, holdout=holdout)
+            return self._parts.tariff.reference, 1.0
+        cautious = self._pricing.cautious
+        if cautious is None:  # a rounded draw of a density
+            return self._parts.tariff.reference if holdout else self.price(context, uniform), None
+        return cautious.offer(context, uniform, holdout=holdout)
 
     @cached_property
     def device_state(self) -> DeviceState | None:
         """What devices are told; None where customers are priced here."""
         if self.product.trust == "central":
             return None
-        parts = self._parts
+        parts, quoter = self._parts, self.quoter
         assert isinstance(parts.policy, CautiousPolicy)
-        assert isinstance(parts.quoter, CautiousQuoter)
-        return device_state(self.product, parts.policy, parts.quoter, parts.tariff)
+        assert isinstance(quoter, CautiousQuoter)
+        return device_state(self.product, parts.policy, quoter, parts.tariff)
 
     @cached_property
     def range(self) -> tuple[float, float]:
         """Policy cautious: the lowest and the highest price, without the coin, of customers of all kinds."""
-        quoter, cautious = self._parts.quoter, self._parts.cautious
+        quoter, cautious = self._pricing
         assert isinstance(quoter, CautiousQuoter)
         assert cautious is not None
         people = populations.Population(quoter.model.contexts, 0.0).people()  # as before anything is released

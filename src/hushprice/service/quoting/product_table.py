@@ -6,6 +6,7 @@ Refreshed twice a second from the store. Quotes read it without asking anybody, 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 
@@ -37,6 +38,7 @@ class ProductTable:
         self.products: dict[str, PricedProduct] = {}
         self._statuses: dict[str, HealthStatus | None] = {}  # as they were last looked at
         self._misfits: set[str] = set()  # products whose visitors bought otherwise than believed then
+        self.unplanned: list[str] = []  # of these, those without a release: planning one takes as long as opening ten
         self.unopened: list[str] = []  # of the first look: opening all of them takes seconds, and a start should not
         self.frozen_here: Set[str] = frozenset()  # by this process, whatever the store says
         self.keyring = Keyring()
@@ -135,13 +137,31 @@ class ProductTable:
         for name in self.unopened[:most]:
             priced = self.products.get(name)
             try:
-                if priced is not None:
-                    self._log_status(priced.open())
+                if priced is not None and priced.open().planned:
+                    self._log_status(priced)
+                elif priced is not None:
+                    self.unplanned.append(name)
             except HushpriceError as problem:
                 log.error("product %s is left out: %s", name, type(problem).__name__)
                 self.products = {other: each for other, each in self.products.items() if other != name}
         del self.unopened[:most]
         return bool(self.unopened)
+
+    def plan_one(self) -> float | None:
+        """Plan the first batch of one of the products that were opened without; returns the seconds it took.
+
+        None where none is left.
+        """
+        began = time.perf_counter()
+        while self.unplanned:
+            priced = self.products.get(self.unplanned.pop(0))
+            if priced is not None and not (priced.planned or priced.retired):
+                try:
+                    self._log_status(priced)
+                except HushpriceError as problem:
+                    log.error("product %s cannot be priced: %s", priced.product.name, type(problem).__name__)
+                return time.perf_counter() - began
+        return None
 
     def freeze_here(self, names: Set[str]) -> None:
         """Freeze these products here, at once, and no others. Called by the event loop, also during a refresh."""

@@ -21,6 +21,7 @@ FAREWELL = 3.0  # seconds that the thread has to end
 log = logging.getLogger("hushprice.service")
 Value = TypeVar("Value")
 _AT_ONCE, _PAUSE = 4, 0.01  # products opened in one go, and seconds until the next
+_REST = 1.0  # times as long as planning a first batch took: quotes come first
 
 
 class StoreReader:
@@ -34,6 +35,7 @@ class StoreReader:
         self._task: asyncio.Task[None] | None = None
         self._opening: asyncio.Task[None] | None = None
         self.opened = asyncio.Event()  # all products of the first look: who needs all of them waits for it
+        self.planned = asyncio.Event()  # their first batches
         self._failed = False
         self._looked = time.monotonic()
 
@@ -83,6 +85,12 @@ class StoreReader:
         except Exception as problem:
             log.error("products could not be opened: %s", type(problem).__name__)
         self.opened.set()
+        try:
+            while (took := await self.call(lambda _: self._product_table.plan_one())) is not None:
+                await asyncio.sleep(_REST * took)
+        except Exception as problem:
+            log.error("first batches could not be planned: %s", type(problem).__name__)
+        self.planned.set()
 
     async def _poll(self) -> None:
         while True:

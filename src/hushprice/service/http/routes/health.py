@@ -50,7 +50,9 @@ async def prometheus(service: Service, request: CheckedRequest) -> Answer:
         epsilon = 0.0 if claimed is None else claimed.epsilon
         left = 0 if priced.ended else priced.product.horizon - priced.slots
         counted = (priced.slots, priced.sequence, priced.learned)
-        health = health_of(priced, with_cost=False) if priced.product.policy == PRODUCT_POLICY else None
+        known = priced.planned or service.reader.planned.is_set()  # quotes would wait for all first batches
+        told = known and priced.product.policy == PRODUCT_POLICY
+        health = health_of(priced, with_cost=False) if told else None
         figures.append(metrics.ProductFigures(name, *counted, epsilon, spent, left, priced.ended, health))
     process = metrics.ProcessFigures(
         store_up=service.store_up,

@@ -33,7 +33,7 @@ _CURVE = 4  # tokens besides the one for asking: as long as so many other calls
 
 async def all_privacy(service: Service, request: CheckedRequest) -> Answer:
     """The answer with every product's promise, and that to a customer of all of them."""
-    await service.reader.opened.wait()
+    await service.reader.planned.wait()
     return Answer(200, await service.lists.get("privacy", service.product_table.products.values(), privacy_of_all))
 
 
@@ -46,7 +46,7 @@ async def certificate(service: Service, request: CheckedRequest) -> Answer:
     """The answer with the newest certificate, as the learner signed it."""
     priced = find(service, request)
     name = priced.product.name
-    if priced.quoter is None:
+    if priced.product.policy == "fixed":
         raise Problem(404, "no_certificate", "policy fixed learns nothing, so there is nothing to certify", "name")
     newest = await service.reader.call(lambda store: service.product_table.certificate(store, name))
     if newest is None:
