@@ -148,7 +148,7 @@ def _health_families(listed: list[ProductHealth]) -> list[tuple[str, str, str, l
         (
             "hushprice_calibration",
             "gauge",
-            "More bought a visit by who is a deviation likelier to buy, believed and observed with noise.",
+            "More sold a visit to who is a deviation likelier to buy, believed and observed with noise.",
             fits["calibration"],
         ),
         ("hushprice_misfit", "gauge", "1 where recent visitors buy otherwise than believed.", misfit),

@@ -51,9 +51,9 @@ chooser.addEventListener("change", () => {
 });
 window.addEventListener("hashchange", () => {
   const wanted = named();
-  if (![...chooser.options].some((each) => each.value === wanted) || chooser.value === wanted) return;
-  chooser.value = wanted;
-  start();
+  if (chooser.value === wanted) return;
+  if ([...chooser.options].some((each) => each.value === wanted)) chooser.value = wanted;
+  start(); // one that was just made is in the next list
 });
 byId("retry").addEventListener("click", start);
 document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : start()));
@@ -157,7 +157,7 @@ function failed(error) {
 }
 
 const offer = memo((names) => {
-  const wanted = chooser.value || named();
+  const wanted = names.includes(named()) ? named() : chooser.value;
   chooser.replaceChildren(...names.map((each) => new Option(each)));
   if (names.includes(wanted)) chooser.value = wanted;
 });
