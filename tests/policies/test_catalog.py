@@ -22,7 +22,7 @@ from hushprice.policies.paper.rules import PaperRules, numerical, tune
 from hushprice.policies.protocol import Setting, part_of
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, split
-from hushprice.settings import OPTIONS, PolicySettings, Settings
+from hushprice.settings import OPTIONS, TRUST, PolicySettings, Settings, doubt_of
 
 HORIZON = 1000
 PURE = (
@@ -341,6 +341,11 @@ def test_a_policy_tells_its_settings_as_it_resolved_them() -> None:
     }
     assert built("fixed", price=0.5).settings == {"price": 0.5}
     assert built("random").settings == built("clairvoyant").settings == {}
+
+
+def test_devices_that_are_asked_for_attributes_one_by_one_are_a_doubt_and_nothing_else_is() -> None:
+    assert [trust for trust in TRUST if doubt_of(trust, 1)] == ["local"]
+    assert not any(doubt_of(trust, 0) for trust in TRUST)
 
 
 def test_a_policy_says_whether_it_reads_the_budget_and_whether_it_learns() -> None:

@@ -99,7 +99,9 @@ def test_exploring_and_committing_fits_once() -> None:
     assert explored(at, 0.01) == 1500
     trial = made("glm-pricing-open").begin(at, rng(1))
     assert isinstance(trial, OpenCommit)
-    play(trial, at, THETA, 2000, rng(2))
+    play(trial, at, THETA, 100, rng(4))  # before the fit
+    assert not trial.theta.any()
+    play(trial, at, THETA, 1900, rng(2))
     came = customers(at, 200, rng(3))
     assert np.abs(trial.prices(came) - at.best_prices(came, THETA)).mean() < 0.15
     for part in ("greedy", "take"):
