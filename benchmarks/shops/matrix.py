@@ -104,7 +104,7 @@ def tables(found: dict[kept_runs.Job, list[float]]) -> Iterable[str]:
         yield "|---|" + "---:|" * 6
         for file, name in sorted({key[:2] for key in cells if key[2:] == ("cautious", horizon, epsilon)}):
             own = cells[file, name, "cautious", horizon, epsilon]
-            ends = [f"{own.end:.3f} ± {own.error:.3f}"]
+            ends = [f"{own.end:.3f}" + (f" ± {own.error:.3f}" if len(own.worst) > 1 else "")]
             for policy in POLICIES[1:]:
                 other = cells.get((file, name, policy, horizon, epsilon if policy in PRIVATE else 1.0))
                 ends.append("" if other is None else f"{other.end:.3f}")

@@ -165,9 +165,9 @@ class Health:
         In how much; in how much more at the cheaper of two prices, which is how demand reacts to the price; and in how
         much more who is believed likelier to buy bought, which is how customers differ.
         """
-        lately = {"bought": self.recent, "coins": self.recent_coins, "likelier": self.recent_likelier}
-        together = {name: _together(recent) for name, recent in lately.items()}
-        return {name: tally for name, tally in together.items() if tally.count > 0.0 and tally.surprise > MISFIT}
+        coins, likelier = _together(self.recent_coins), _together(self.recent_likelier)
+        lately = {"bought": self.lately, "coins": coins, "likelier": likelier}
+        return {name: tally for name, tally in lately.items() if tally.count > 0.0 and tally.surprise > MISFIT}
 
     @property
     def misfit(self) -> bool:
