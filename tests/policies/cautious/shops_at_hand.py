@@ -24,7 +24,7 @@ def released(
 ) -> ReleasedBatch:
     """A batch whose score is exactly what the truth makes it on average."""
     people = PEOPLE if model.contexts else NOBODY
-    score = score_model(model, people, given, priced_by, truth, given.count).expected
+    score = score_model(model, people, given, priced_by, truth, count=given.count).expected
     return ReleasedBatch(rule=given, theta=priced_by, score=score, noise=np.full(score.size, noise))
 
 

@@ -20,7 +20,7 @@ def test_a_score_is_expected_as_adding_up_every_customer_and_both_coins_and_outc
     choice: int, level: float
 ) -> None:
     given, priced_by = rule(move=1.0, spread=0.2, choice=choice), np.array([level, 0.2, 0.0, 0.1, 0.0, 0.1])
-    found = beliefs.score_model(MODEL, PEOPLE, given, priced_by, TRUTH, 1000.0)
+    found = beliefs.score_model(MODEL, PEOPLE, given, priced_by, TRUTH, count=1000.0)
     lines = MODEL.lines(priced_by, np.column_stack([np.ones(60), PEOPLE]))
     prices = np.column_stack(MODEL.coin_prices(*lines, 1.0, 0.2, 0.0))
     mean, square = np.zeros(6), np.zeros((6, 6))
@@ -40,10 +40,10 @@ def test_a_score_is_expected_as_adding_up_every_customer_and_both_coins_and_outc
 
 def test_the_jacobian_is_how_the_expected_score_falls_with_theta() -> None:
     given, priced_by = rule(move=1.0, spread=0.2), np.array([3.0, 0.2, 0.0, 0.1, 0.0, 0.1])
-    found = beliefs.score_model(MODEL, PEOPLE, given, priced_by, TRUTH, 1.0)
+    found = beliefs.score_model(MODEL, PEOPLE, given, priced_by, TRUTH, count=1.0)
     for j, step in enumerate(1e-6 * np.eye(6)):
         ahead, behind = (
-            beliefs.score_model(MODEL, PEOPLE, given, priced_by, theta, 1.0).expected
+            beliefs.score_model(MODEL, PEOPLE, given, priced_by, theta, count=1.0).expected
             for theta in (TRUTH + step, TRUTH - step)
         )
         np.testing.assert_allclose(found.jacobian[:, j], (behind - ahead) / 2e-6, atol=1e-8)

@@ -30,7 +30,7 @@ def quoter(rule: Rule) -> CautiousQuoter:
 
 def release(made: CautiousQuoter, truth: FloatArray) -> MomentRelease:
     people, rule = made.population.people(), made.rule
-    score = beliefs.score_model(made.model, people, rule, made.belief.theta, truth, rule.count).expected
+    score = beliefs.score_model(made.model, people, rule, made.belief.theta, truth, count=rule.count).expected
     return MomentRelease(
         score, np.zeros(population.entries(2)), np.zeros(2), made.end, made.rules.noise.event(2, live=False)
     )
@@ -68,7 +68,7 @@ def test_a_belief_that_is_widened_holds_no_batch_that_is_fitted_to_it_again() ->
     made.accept(release(made, np.zeros(6)))
     sure, people = made.belief, made.population.people()
     truth = changed_thetas(made.model, people, sure.theta)[0]
-    score = beliefs.score_model(made.model, people, steep, sure.theta, truth, steep.count).expected
+    score = beliefs.score_model(made.model, people, steep, sure.theta, truth, count=steep.count).expected
     for _ in range(2):
         made.batches.append(replace(made.batches[0], rule=steep, theta=sure.theta, score=score))
         made.past.append(Past(rule=steep, theta=sure.theta, changes=[Change(500.0, -0.1), Change(-500.0, 0.1)]))

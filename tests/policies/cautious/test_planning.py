@@ -25,22 +25,24 @@ STEEP = Belief(np.array([0.0, 0.0, 0.0, 0.5, 0.0, 0.0]), 1e-4 * np.eye(6))  # to
 
 
 def test_at_first_prices_are_tried_out_around_todays_and_stay_inside() -> None:
-    found = plan(MODEL, PEOPLE, UNSURE, [], LIMITS, 500, 0)
+    found = plan(MODEL, PEOPLE, UNSURE, [], LIMITS, count=500, slots=0)
     assert found.spread > 0.0
     assert found.move == 0.0 or found.spread == MODEL.widest  # a middle that cannot move
     assert found.count <= 500
 
 
 def test_prices_move_once_that_rests_on_evidence() -> None:
-    found = plan(MODEL, PEOPLE, STEEP, [], LIMITS, 2000, 20_000)
+    found = plan(MODEL, PEOPLE, STEEP, [], LIMITS, count=2000, slots=20_000)
     assert found.move == 1.0 or abs(found.offset) > 0.5  # customers are believed to be alike
-    assert plan(MODEL, PEOPLE, Belief(np.zeros(6), 1e-8 * np.eye(6)), [], LIMITS, 2000, 20_000).spread <= 0.1
+    assert (
+        plan(MODEL, PEOPLE, Belief(np.zeros(6), 1e-8 * np.eye(6)), [], LIMITS, count=2000, slots=20_000).spread <= 0.1
+    )
 
 
 def test_nothing_is_tried_out_where_the_allowance_is_spent() -> None:
     """Believed losses so far beyond what is allowed: only staying is left."""
     lost = replace(LIMITS, banked=-2000.0)
-    found = plan(MODEL, PEOPLE, UNSURE, [], lost, 800, 20_000)
+    found = plan(MODEL, PEOPLE, UNSURE, [], lost, count=800, slots=20_000)
     assert (found.move, found.offset, found.spread) == (0.0, 0.0, 0.0)
     assert found.count <= 800
     assert SHARES[found.choice] == 0.0  # with nothing tried out, attributes tell nothing
@@ -54,24 +56,24 @@ def test_losses_of_earlier_batches_count() -> None:
     past = [
         Past(rule=replace(wild, count=30_000, move=-0.9), theta=bad.theta, changes=[Change(-9.0, g) for g in gains])
     ]
-    assert plan(MODEL, PEOPLE, bad, past, LIMITS, 800, 30_000).spread == 0.0
+    assert plan(MODEL, PEOPLE, bad, past, LIMITS, count=800, slots=30_000).spread == 0.0
 
 
 def test_a_change_that_nothing_excludes_keeps_batches_short() -> None:
     known = [Past(rule=rule(4000, move=1.0, spread=0.0), theta=STEEP.theta, changes=[Change(-9.0, -0.2)] * 2)]
     unknown = [replace(known[0], changes=[Change(0.0, -0.2)] * 2)]
-    free = plan(MODEL, PEOPLE, STEEP, known, LIMITS, 6000, 20_000)
-    held = plan(MODEL, PEOPLE, STEEP, unknown, LIMITS, 6000, 20_000)
+    free = plan(MODEL, PEOPLE, STEEP, known, LIMITS, count=6000, slots=20_000)
+    held = plan(MODEL, PEOPLE, STEEP, unknown, LIMITS, count=6000, slots=20_000)
     assert held.count * abs(held.move + held.offset) < free.count * abs(free.move + free.offset)
 
 
 def test_no_batch_is_longer_than_what_is_left() -> None:
-    assert plan(MODEL, PEOPLE, UNSURE, [], LIMITS, 500, 49_990).count <= 10
-    assert plan(MODEL, PEOPLE, UNSURE, [], LIMITS, 500, 60_000).count == 1
+    assert plan(MODEL, PEOPLE, UNSURE, [], LIMITS, count=500, slots=49_990).count <= 10
+    assert plan(MODEL, PEOPLE, UNSURE, [], LIMITS, count=500, slots=60_000).count == 1
 
 
 def test_without_attributes_the_common_price_is_learned() -> None:
-    found = plan(ALONE, NOBODY, Belief(np.zeros(2), np.diag([1.0, 0.09])), [], LIMITS, 500, 0)
+    found = plan(ALONE, NOBODY, Belief(np.zeros(2), np.diag([1.0, 0.09])), [], LIMITS, count=500, slots=0)
     assert found.spread > 0.0
 
 
@@ -82,8 +84,8 @@ def test_every_rule_is_possible_and_the_same_releases_give_the_same_one(
     resp: float, doubt: float, slots: int, count: int
 ) -> None:
     belief = Belief(np.array([0.0, 0.1, 0.0, resp, 0.0, 0.05]), doubt**2 * np.eye(6))
-    found = plan(MODEL, PEOPLE, belief, [], LIMITS, count, slots)
-    assert found == plan(MODEL, PEOPLE, belief, [], LIMITS, count, slots)
+    found = plan(MODEL, PEOPLE, belief, [], LIMITS, count=count, slots=slots)
+    assert found == plan(MODEL, PEOPLE, belief, [], LIMITS, count=count, slots=slots)
     assert 1 <= found.count <= count
     assert 0.0 <= found.move <= 1.0
     assert -1.0 <= found.offset <= 1.0
@@ -93,7 +95,7 @@ def test_every_rule_is_possible_and_the_same_releases_give_the_same_one(
 
 @pytest.mark.parametrize("risk", [0.0, 1.0])
 def test_risk_decides_how_much_is_tried_out(risk: float) -> None:
-    found = plan(MODEL, PEOPLE, UNSURE, [], replace(LIMITS, risk=risk), 500, 2000)
+    found = plan(MODEL, PEOPLE, UNSURE, [], replace(LIMITS, risk=risk), count=500, slots=2000)
     assert (found.spread > 0.0) == (risk == 1.0)
 
 
@@ -104,7 +106,7 @@ DIFFER = np.array([0.0, 0.0, 0.0, 0.5, 0.3, -0.3])  # the price response rises w
 def test_everybody_gets_a_price_of_his_own_only_on_evidence_that_it_is_better(doubt: float) -> None:
     """Sure of the common price response: one price for all alike, until differences are as sure."""
     belief = Belief(DIFFER, np.diag([0.001, 0.001, 0.001, 0.001, doubt, doubt]) ** 2)
-    found = plan(MODEL, PEOPLE, belief, [], LIMITS, 2000, 20_000)
+    found = plan(MODEL, PEOPLE, belief, [], LIMITS, count=2000, slots=20_000)
     if doubt < 0.01:
         assert found.move == 1.0
         assert found.offset == 0.0
@@ -171,7 +173,7 @@ def test_losses_are_added_up_batch_by_batch_whatever_their_prices_were() -> None
     rules = [rule(500, spread=0.5), rule(900, spread=0.5), rule(700, spread=0.0), rule(300, move=1.0, spread=0.2)]
     rules += [replace(rules[0], offset=0.3), replace(rules[3], move=0.5)]
     past = [Past(rule=each, theta=DIFFER, changes=known) for each in rules]
-    gained = [Guard(MODEL, PEOPLE, UNSURE, past[:n], LIMITS, 5000).gained for n in range(len(past) + 1)]
-    alone = [Guard(MODEL, PEOPLE, UNSURE, [each], LIMITS, 5000).gained for each in past]
+    gained = [Guard(MODEL, PEOPLE, UNSURE, past[:n], LIMITS, slots=5000).gained for n in range(len(past) + 1)]
+    alone = [Guard(MODEL, PEOPLE, UNSURE, [each], LIMITS, slots=5000).gained for each in past]
     np.testing.assert_allclose(np.diff(gained, axis=0), alone, atol=1e-9)
     assert not alone[2].any()

@@ -182,11 +182,11 @@ def test_a_plan_that_fails_changes_nothing_and_draws_nothing_again(monkeypatch: 
     expected = serve(opened())
     real, calls = quoters.plan, [0]
 
-    def plan(*given: Any) -> Any:
+    def plan(*given: Any, **named: Any) -> Any:
         calls[0] += 1
         if calls[0] == 1:  # the first rule is known already
             raise np.linalg.LinAlgError("no plan")
-        return real(*given)
+        return real(*given, **named)
 
     monkeypatch.setattr(quoters, "plan", plan)
     pricer = opened()

@@ -101,7 +101,7 @@ def made_batch(theta: Any, seed: int, count: int = 4000) -> ReleasedBatch:
     """A batch of customers whose demand is by theta, priced by the shop's belief."""
     rule, draws = Rule(count=count, move=0.0, spread=0.8, choice=0), np.random.default_rng(seed)
     priced_by, noise = np.zeros(4), 2.0
-    found = score_model(MODEL, PEOPLE, rule, priced_by, np.asarray(theta), count)
+    found = score_model(MODEL, PEOPLE, rule, priced_by, np.asarray(theta), count=count)
     score = draws.multivariate_normal(found.expected, found.sampling) + noise * draws.normal(size=found.expected.size)
     return ReleasedBatch(rule=rule, theta=priced_by, score=score, noise=noise)
 
@@ -109,7 +109,7 @@ def made_batch(theta: Any, seed: int, count: int = 4000) -> ReleasedBatch:
 def test_the_likelihood_of_a_release_is_a_normal_density() -> None:
     """Oracle: SciPy's density with the covariance written out; of every entry, as all are used by choice 0."""
     batch, held = made_batch(THETA, 1), Belief(0.5 * THETA, 0.1 * np.eye(4))
-    found = score_model(MODEL, PEOPLE, batch.rule, batch.theta, held.theta, batch.rule.count)
+    found = score_model(MODEL, PEOPLE, batch.rule, batch.theta, held.theta, count=batch.rule.count)
     spread = found.jacobian @ held.covariance @ found.jacobian.T + found.sampling
     spread += np.diag(0.05**2 * found.doubt + 0.3**2 * found.variety + batch.noise**2 + 1e-9)
     used = np.flatnonzero(np.diag(found.sampling) > 0.0)

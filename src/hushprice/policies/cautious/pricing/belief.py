@@ -86,10 +86,10 @@ class ScoreModel:
 
 
 def score_model(
-    model: ShopModel, people: FloatArray, rule: Rule, priced_by: FloatArray, theta: FloatArray, count: float
+    model: ShopModel, people: FloatArray, rule: Rule, priced_by: FloatArray, theta: FloatArray, *, count: float
 ) -> ScoreModel:
     """Of a batch of `count` customers like `people`, priced and scored by one theta, under another."""
-    return score_models(model, people, [rule], priced_by.reshape(1, -1), theta, np.array([float(count)])).of(0)
+    return score_models(model, people, [rule], priced_by.reshape(1, -1), theta, counts=np.array([float(count)])).of(0)
 
 
 def score_models(
@@ -98,6 +98,7 @@ def score_models(
     rules: list[Rule],
     priced_by: FloatArray,
     theta: FloatArray,
+    *,
     counts: FloatArray,
 ) -> ScoreModel:
     """Of many batches at once, each priced by its row: everything has an axis more, the batch."""
@@ -202,7 +203,7 @@ def _evidence(
     if not batches:
         return curvature, pull
     rules, counts = [batch.rule for batch in batches], np.array([float(batch.rule.count) for batch in batches])
-    found = score_models(model, people, rules, np.array([batch.theta for batch in batches]), theta, counts)
+    found = score_models(model, people, rules, np.array([batch.theta for batch in batches]), theta, counts=counts)
     noise, scores = np.array([batch.noise for batch in batches]), np.array([batch.score for batch in batches])
     wrong = MISFIT * MISFIT * found.doubt + misfit * misfit * found.variety
     for choice in {rule.choice for rule in rules}:

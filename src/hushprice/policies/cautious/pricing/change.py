@@ -62,7 +62,7 @@ def gain_under(model: ShopModel, people: FloatArray, theta: FloatArray, both: tu
 def changes_of(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief) -> list[Change]:
     """What a release, of customers priced by this belief, says about the changes."""
     used = used_entries(model.contexts, batch.rule.choice)
-    found = score_model(model, people, batch.rule, belief.theta, belief.theta, batch.rule.count)
+    found = score_model(model, people, batch.rule, belief.theta, belief.theta, count=batch.rule.count)
     spread = found.jacobian @ belief.covariance @ found.jacobian.T
     spread += score_variance(found, misfit_of(found, belief.covariance), batch.noise)
     # Expected under the belief: nothing, but where chances to buy are held to bounds.
@@ -70,7 +70,7 @@ def changes_of(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belie
     weighed = np.linalg.solve(spread, score)
     evidence = []
     for theta in changed_thetas(model, people, belief.theta):
-        changed = score_model(model, people, batch.rule, belief.theta, theta, batch.rule.count)
+        changed = score_model(model, people, batch.rule, belief.theta, theta, count=batch.rule.count)
         shift = (changed.expected - found.expected)[used]
         evidence.append(float(weighed @ shift - 0.5 * shift @ np.linalg.solve(spread, shift)))
     gains = gains_changed(model, people, belief, batch.rule)
@@ -96,7 +96,7 @@ def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belie
     After `alarms` of them it is likelier that the model does not fit, and more is tolerated.
     """
     used = used_entries(model.contexts, batch.rule.choice)
-    found = score_model(model, people, batch.rule, belief.theta, belief.theta, batch.rule.count)
+    found = score_model(model, people, batch.rule, belief.theta, belief.theta, count=batch.rule.count)
     tolerance = _TOLERANCE * (1 + alarms)
     misfit = misfit_of(found, belief.covariance) + tolerance * tolerance * found.size
     # Laplace noise is often far out: twice its deviation is counted.

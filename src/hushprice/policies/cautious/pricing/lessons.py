@@ -69,7 +69,7 @@ class Lessons:
         """Earnings of a visit over what is left, relative to staying: by the rule, then by what it taught."""
         theta, rules = self._belief.theta, [each.rule for each in candidates]
         priced_by = np.broadcast_to(theta, (len(rules), theta.size))
-        found = score_models(self._model, self._people, rules, priced_by, theta, np.ones(len(rules)))
+        found = score_models(self._model, self._people, rules, priced_by, theta, counts=np.ones(len(rules)))
         return [self._value(each, found.of(k)) for k, each in enumerate(candidates)]
 
     def _value(self, candidate: Candidate, found: ScoreModel) -> float:

@@ -53,13 +53,13 @@ class Past:
 
 
 def plan(
-    model: ShopModel, people: FloatArray, belief: Belief, past: list[Past], limits: Limits, count: int, slots: int
+    model: ShopModel, people: FloatArray, belief: Belief, past: list[Past], limits: Limits, *, count: int, slots: int
 ) -> Rule:
     """The rule for the batch after `slots` slots, of at most `count` slots."""
     left = max(limits.horizon - slots, 1)
     soon = min(max(count // _SHORTER, 1), left)  # what is allowed grows while prices stay: to be looked at again
     count = min(count, left)
-    guard = Guard(model, people, belief, past, limits, slots)
+    guard = Guard(model, people, belief, past, limits, slots=slots)
     lessons = Lessons(model, people, belief, guard.draws[:FEW], limits, left)
     candidates: list[Candidate] = []
     for move, offset in lessons.aims():
@@ -89,7 +89,7 @@ class Guard:
     """Does a rule keep the promise? By draws from the belief, over all batches so far and the next one."""
 
     def __init__(
-        self, model: ShopModel, people: FloatArray, belief: Belief, past: list[Past], limits: Limits, slots: int
+        self, model: ShopModel, people: FloatArray, belief: Belief, past: list[Past], limits: Limits, *, slots: int
     ) -> None:
         self._model = model
         self._risk = limits.risk

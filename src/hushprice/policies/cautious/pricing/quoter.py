@@ -90,7 +90,7 @@ class CautiousQuoter:
         noise = tuple(rules.score_noise(choice, count) for choice in choices)
         each = tuple(rules.noise_of_slots(choice) for choice in choices)
         limits = Limits(risk=rules.risk, noise=noise, each=each, horizon=rules.horizon, banked=self.banked)
-        rule = plan(self.model, self.population.people(), self.belief, self.past, limits, count, self.batch)
+        rule = plan(self.model, self.population.people(), self.belief, self.past, limits, count=count, slots=self.batch)
         # Never wider than planned. What is tried out is what is charged: both prices of the coin can be.
         self.rule = replace(rule, spread=self.model.fitting(rule.spread))
 

@@ -107,7 +107,7 @@ def mixed(beliefs: Sequence[Belief], weights: FloatArray) -> Belief:
 
 def log_likelihood(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belief: Belief, misfit: float) -> float:
     """Of a batch's score under a belief about its customers, up to a constant that no belief changes."""
-    found = score_model(model, people, batch.rule, batch.theta, belief.theta, batch.rule.count)
+    found = score_model(model, people, batch.rule, batch.theta, belief.theta, count=batch.rule.count)
     used = used_entries(model.contexts, batch.rule.choice)
     wrong = MISFIT * MISFIT * found.doubt + misfit * misfit * found.variety
     spread = found.jacobian @ belief.covariance @ found.jacobian.T + score_variance(found, wrong, batch.noise)
