@@ -118,23 +118,24 @@ def test_numbers_at_which_arithmetic_fails_for_some_are_refused_for_all(field: s
             Belief(**msgspec.structs.asdict(belief()) | {"most": most})
 
 
-def _any_number(draw: random.Random) -> float:
-    odd = [0.0, 1.0, -1.0, 1e6, -1e6, 1e-6, 1e-12, -1e-300, 5e-324]
+def _any_number(draw: random.Random, vast: float) -> float:
+    odd = [0.0, 1.0, -1.0, 1e6, -1e6, 1e-6, 1e-12, -1e-300, 5e-324, vast, -vast]
     return draw.choice([*odd, draw.uniform(-1.0, 1.0), draw.uniform(-1e6, 1e6)])
 
 
 def _any_question(draw: random.Random) -> Question:
     contexts, names = draw.randrange(4), ("margin", "level", "response", "lowest", "highest", "move", "spread", "offset")
+    vast = draw.choice([1.0, 1.0, 1e300])
     least, most = sorted(draw.choice([0.0, 1.0, draw.random()]) for _ in range(2))
     return Question(
         contexts=contexts,
-        theta=tuple(_any_number(draw) for _ in range(2 * contexts + 2)),
+        theta=tuple(_any_number(draw, vast) for _ in range(2 * contexts + 2)),
         step=draw.choice([0.0, 1e-6, 0.1, 1e300, -1.0]),
         least=least,
         most=most,
         share=draw.choice([0.0, 0.5, 0.999]),
         watching=draw.random() < 0.3,
-        **{name: _any_number(draw) for name in names},
+        **{name: _any_number(draw, vast) for name in names},
     )
 
 
@@ -161,9 +162,10 @@ def fails_for_some(question: Question, draw: random.Random) -> bool:
 def test_whether_a_device_answers_does_not_depend_on_its_record() -> None:
     """Questions as odd as they come: each is refused for everybody, or answered by everybody."""
     draw = random.Random(3)
-    assert not any(fails_for_some(_any_question(draw), draw) for _ in range(120))
-    worthless = dataclasses.replace(Question(**ASKED), margin=-1.0)
-    assert not fails_for_some(worthless, draw)
+    assert not any(fails_for_some(_any_question(draw), draw) for _ in range(150))
+    vast = {"theta": (0.0, -1e308, -1e308, 0.0, 1e308, 1e308)}  # both lines infinite, unless attributes are 0
+    for wrong in ({"margin": -1.0}, vast, vast | {"step": 0.1}):
+        assert not fails_for_some(dataclasses.replace(Question(**ASKED), **wrong), draw)
 
 
 def test_shares_are_drawn_from_all_of_64_bits() -> None:

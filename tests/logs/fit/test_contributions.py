@@ -96,6 +96,17 @@ def test_two_rows_of_a_score_are_at_most_one_apart(k: int, conversion: float) ->
         assert 2.0 * plan.own <= 1.0 + plan.largest + 1e-12
 
 
+@pytest.mark.parametrize("way", [50.0, -50.0])
+def test_residuals_are_held_whatever_they_are_weighed_by(monkeypatch: pytest.MonkeyPatch, way: float) -> None:
+    """The bound rests on that alone; weights keep to it by themselves so that nothing is lost by it."""
+    monkeypatch.setattr(ScorePlan, "residual_weights", lambda self, chances: np.full(chances.shape, way))
+    log = drawn(200, 5)
+    for plan in plans_of(PRODUCT):
+        rows = plan.contributions(log.contexts, log.prices, log.demands)
+        assert np.linalg.norm(rows[:, None, :] - rows[None, :, :], axis=2).max() <= 1.0 + 1e-12
+        assert np.linalg.norm(rows, axis=1).max() <= 1.0 + 1e-12
+
+
 def _at(plan: ScorePlan, theta: FloatArray) -> ScorePlan:
     return replace(plan, theta=theta)
 
