@@ -9,6 +9,7 @@ import contextlib
 import math
 from typing import Any
 
+import httptools
 import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -17,6 +18,7 @@ from hushprice.errors import InvalidInput
 from hushprice.service.http import refusals
 from hushprice.service.http.connections import Connections, Kind
 from hushprice.service.http.refusals import Refusal
+from hushprice.service.http.upgrades import without_upgrade
 
 KNOWN = ((0, 50), (0, 54))  # uvicorn's oldest and newest version that this was tried with
 LINGER = 2.0  # seconds for a refusal to be read; closing at once would throw it away with what was sent
@@ -133,6 +135,8 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return  # its body, if it has one, is still to come
         super().on_message_complete()
         self._framing = 0
         self._in_body = False
@@ -211,9 +215,20 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _parse(self, data: bytes) -> None:
         self._framing += len(data)
-        super().data_received(data)
+        try:
+            self._feed(data)
+        except httptools.HttpParserError:
+            self.send_400_response("")
         if self._framing > self._limits.head_bytes and self._refusal is None:
             self._refuse(refusals.HEAD)
+
+    def _feed(self, data: bytes) -> None:
+        while True:
+            try:
+                return self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as upgrade:
+                self.parser, head = without_upgrade(self.parser, self)
+                data = head + data[upgrade.args[0] :]
 
     def _go_on(self) -> None:
         """Parse what was read, until a request has to wait for another."""
