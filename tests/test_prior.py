@@ -139,7 +139,7 @@ def test_another_products_numbers_say_the_same_demand_at_every_price_to_every_cu
     ],
 )
 def test_numbers_that_overflow_in_another_product_are_refused_without_a_warning(changes: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match="finite|covariance"):
+    with pytest.raises(InvalidInput, match=r"finite|covariance"):
         _ = replace(SHOP, reference_price=SHOP.reference_price * 1.01, prior=prior_for(SHOP, **changes)).prior_here
 
 

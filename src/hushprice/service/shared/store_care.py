@@ -15,12 +15,10 @@ from hushprice.service.store.protocol import StoreUnavailable
 
 def check(settings: ServiceSettings) -> list[str]:
     """What is wrong with a store, a line each: its pages, its ledger against its releases, this machine's note."""
-    path = Path(settings.store.reveal())
+    setup.check_there(settings)
     if not settings.postgres:
-        if not path.is_file():
-            raise InvalidInput(f"store: there is no file {str(path)!r}")
         try:
-            sqlite_file.check_undamaged(path, thorough=True)
+            sqlite_file.check_undamaged(Path(settings.store.reveal()), thorough=True)
         except StoreUnavailable as problem:
             return [str(problem)]
     with setup.opened(settings) as store:
@@ -67,6 +65,7 @@ def restore(settings: ServiceSettings, backup: Path, *, replace: bool, as_copy: 
 
 def moved(settings: ServiceSettings) -> None:
     """Say that a store has taken the place of the one that this machine's note is of."""
+    setup.check_there(settings)
     with setup.opened(settings) as store:
         setup.seen_file(settings, store, moved=True)
 
