@@ -170,6 +170,21 @@ def test_files_that_are_no_backup_are_refused_and_nothing_is_changed(shop: Servi
     assert store_care.check(shop) == []
 
 
+def test_a_file_that_somebody_has_open_is_not_replaced_whatever_note_is_looked_at(tmp_path: Path) -> None:
+    """A service that was started with another state_dir would go on writing to a file that is gone."""
+    settings, elsewhere = (settings_of(str(tmp_path / "shop.db"), tmp_path / folder) for folder in ("one", "two"))
+    setup.prepare_learning(settings)
+    sold(str(tmp_path / "shop.db"))
+    store_care.back_up(settings, tmp_path / "copy.db")
+    store = open_store(str(tmp_path / "shop.db"), "quoter")
+    before = store.products()
+    with pytest.raises(InvalidInput, match="a service has it open"):
+        store_care.restore(elsewhere, tmp_path / "copy.db", replace=True, as_copy=False)
+    assert store.products() == before
+    store.close()
+    store_care.restore(elsewhere, tmp_path / "copy.db", replace=True, as_copy=False)
+
+
 def test_a_store_that_is_not_there_cannot_be_checked_or_copied(tmp_path: Path) -> None:
     nothing = settings_of(str(tmp_path / "none.db"), tmp_path)
     for act in (store_care.check, store_care.moved, lambda settings: store_care.back_up(settings, tmp_path / "copy")):

@@ -71,7 +71,11 @@ def moved(settings: ServiceSettings) -> None:
 
 
 def _check_unused(settings: ServiceSettings) -> None:
-    """Refuse where a service on this machine has the store open; a damaged one cannot say whose note to look at."""
-    identity = sqlite_file.identity_at(Path(settings.store.reveal()))
-    if identity and SeenReleasesFile(setup.path_of_note(settings, identity)).in_use:
+    """Refuse where a service has the store open: it would go on writing to what was replaced.
+
+    A damaged one may say neither that it is open nor whose note to look at.
+    """
+    path = Path(settings.store.reveal())
+    identity = sqlite_file.identity_at(path)
+    if sqlite_file.is_open(path) or identity and SeenReleasesFile(setup.path_of_note(settings, identity)).in_use:
         raise InvalidInput("store: a service has it open; stop it first")
