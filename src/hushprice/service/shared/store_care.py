@@ -77,5 +77,5 @@ def _check_unused(settings: ServiceSettings) -> None:
     """
     path = Path(settings.store.reveal())
     identity = sqlite_file.identity_at(path)
-    if sqlite_file.is_open(path) or identity and SeenReleasesFile(setup.path_of_note(settings, identity)).in_use:
+    if sqlite_file.is_open(path) or (identity and SeenReleasesFile(setup.path_of_note(settings, identity)).in_use):
         raise InvalidInput("store: a service has it open; stop it first")
