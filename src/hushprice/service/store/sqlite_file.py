@@ -100,6 +100,15 @@ def identity_at(path: Path) -> bytes | None:
         return None
 
 
+def number_of(path: Path) -> tuple[int, int] | None:
+    """What tells the file at a path from every other; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def is_open(path: Path) -> bool:
     """Has somebody this database open? Whoever has it keeps others from having it alone."""
     try:
