@@ -136,7 +136,7 @@ def test_a_file_without_permission_is_said_to_be_read_only(store: SqliteStore, p
 
 
 def test_nothing_is_acknowledged_into_a_file_that_was_removed_or_replaced(store: SqliteStore, path: Path) -> None:
-    """A restore, or a careless hand, while the service runs: it would write on into a file that has no name any more."""
+    """A careless hand while the service runs: it would write on into a file that has no name any more."""
     writes = (lambda: give(store, quote()), lambda: store.beat(1.0), lambda: store.take_lease("learner", 1.0))
     moved = path.with_name("moved.db")
     path.rename(moved)
