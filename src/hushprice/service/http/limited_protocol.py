@@ -53,6 +53,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._rest = b""  # read, and not parsed: an earlier request is being answered
         self._framing = 0  # bytes since the last that was a body's
         self._in_head = self._in_body = False
+        self._tells = False  # of an outcome, in the last request with a key
         self._running: RequestResponseCycle | None = None  # while `cycle` is the last that was read
         self._deadline = math.inf
         self._unread_until = math.inf
@@ -64,10 +65,13 @@ class LimitedProtocol(HttpToolsProtocol):
         running = self._running
         if running is None or running.response_complete or self._unread_until < math.inf:
             return False
+        if self._tells and self.kind is self._everybody.with_key:
+            return False  # it would be kept for a purchase, and another one closed
         return not (self._in_body and running is self.cycle)
 
     def signed(self, key: str, *, tells: bool) -> bool:
         """This request came with a valid key; False where the key has too many connections."""
+        self._tells = tells
         return self.transport.is_closing() or self._everybody.signed(self, key, tells=tells)
 
     # What the transport calls.
@@ -168,7 +172,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._running = cycle
+        self._running, self._tells = cycle, False
         super()._start_asgi_task(cycle, app)
 
     def _start_next(self) -> None:
@@ -208,9 +212,9 @@ class LimitedProtocol(HttpToolsProtocol):
             self._end()
 
     def _wait(self, seconds: float) -> None:
-        """Wait for the client, from now on; who has waited longer makes room first."""
+        """Wait for the client, from now on; who has waited longer makes room first (with a key: see `signed`)."""
         self._deadline = self.loop.time() + seconds
-        if self.kind is not None:
+        if self.kind is not None and self.kind is not self._everybody.with_key:
             self.kind.members.move_to_end(self)
 
     def _parse(self, data: bytes) -> None:
