@@ -20,9 +20,9 @@ from hushprice.policies.catalog import _module
 from hushprice.policies.rival_parts.private import arithmetic
 from hushprice.policies.rival_parts.private.arithmetic import WholeArithmetic
 from hushprice.policies.rival_parts.private.gram import GramReleaser, LiveGramReleaser, gram_releaser
+from hushprice.policies.rival_parts.private.laplace_tree import LaplaceTree
+from hushprice.policies.rival_parts.private.sales import SalesReleaser
 from hushprice.policies.rival_parts.private.sums import NoisySums
-from hushprice.policies.rivals.mishra.private import LaplaceTree
-from hushprice.policies.rivals.one_price.private import SalesReleaser
 from hushprice.policies.verification import verify
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import GaussianSums, LaplaceSums, grid_of

@@ -12,11 +12,11 @@ from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.noise import System
 from hushprice.policies.rival_parts.private.directions import direction
 from hushprice.policies.rival_parts.private.gram import GramReleaser, LiveGramReleaser
+from hushprice.policies.rival_parts.private.laplace_tree import LaplaceTree
+from hushprice.policies.rival_parts.private.sales import SalesReleaser
 from hushprice.policies.rival_parts.private.sums import NoisySums, reports
 from hushprice.policies.rival_parts.rival_policy import RivalPolicy
 from hushprice.policies.rivals.ldp_mab.private import report
-from hushprice.policies.rivals.mishra.private import LaplaceTree
-from hushprice.policies.rivals.one_price.private import SalesReleaser
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import BitReports, CovarianceStream, DirectionReports, Event, GaussianSums, LaplaceSums
 from hushprice.privacy.loss import loss_of
@@ -45,7 +45,7 @@ def _measured(policy: RivalPolicy, event: Event, steps: int, longest: float, see
     charged, detail = loss.pure, "largest ln of a ratio of chances"
     match event:
         case LaplaceSums():
-            name, measured = "sums with Laplace noise", _sum_ratio(policy, event, steps)
+            name, measured = "sums with Laplace noise", _sum_ratio(event, steps)
         case BitReports():
             name, measured = "reports of a bit", _bit_ratio(event)
         case DirectionReports():
@@ -163,13 +163,13 @@ def _quiet(event: LaplaceSums) -> Any:
     return _LiveScript(0.0) if event.live else _Quiet()
 
 
-def _sum_ratio(policy: RivalPolicy, event: LaplaceSums, steps: int) -> float:
+def _sum_ratio(event: LaplaceSums, steps: int) -> float:
     """Over everything released without its noise, how far two outcomes of one record move it, in units of the scale.
 
     Laplace noise on a number that moves by m has a log-ratio of m / scale at most, and reaches it.
     """
     count = min(steps, 2**event.levels - 1) if event.levels > 1 else steps
-    released = _sales if policy.name == "one-price" else _nodes
+    released = _sales if event.levels == 1 else _nodes
     return max(
         float(np.abs(released(event, count, at, -1e9) - released(event, count, at, 1e9)).sum()) / event.scale
         for at in range(count)
@@ -177,7 +177,7 @@ def _sum_ratio(policy: RivalPolicy, event: LaplaceSums, steps: int) -> float:
 
 
 def _sales(event: LaplaceSums, count: int, position: int, outcome: float) -> FloatArray:
-    """What one-price releases of records that sold nothing but for one."""
+    """What a releaser of sums releases of records that sold nothing but for one."""
     releaser = SalesReleaser(5, event, _quiet(event))
     sales = np.zeros(count)
     sales[position] = outcome

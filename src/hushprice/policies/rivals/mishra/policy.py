@@ -11,9 +11,9 @@ import numpy as np
 from hushprice import checks
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.private.arithmetic import Source
+from hushprice.policies.rival_parts.private.laplace_tree import LaplaceTree
 from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rivals.mishra.pricing import ARMS, BetaArms, TreeArms
-from hushprice.policies.rivals.mishra.private import LaplaceTree
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import LaplaceSums
 from hushprice.types import FloatArray

@@ -8,9 +8,9 @@ import numpy as np
 
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.private.arithmetic import Source
+from hushprice.policies.rival_parts.private.sales import SalesReleaser
 from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rivals.one_price.pricing import LEVELS, PriceList
-from hushprice.policies.rivals.one_price.private import SalesReleaser
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import LaplaceSums
 from hushprice.types import FloatArray
