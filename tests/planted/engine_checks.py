@@ -15,9 +15,9 @@ from tests.planted.release_checks import STEPS, Counting, estimate_event, stream
 
 from hushprice import Pricer, noise, open_pricer
 from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.noise import System, Tape
 from hushprice.policies.paper.private.estimate import PrivateMLE
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.privacy import accountant, gaussian
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import CovarianceStream

@@ -14,11 +14,11 @@ from scipy import stats
 
 from hushprice.demand.families import Logistic
 from hushprice.errors import BudgetExhausted
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.noise import System, Tape
 from hushprice.numerics import tape
 from hushprice.policies.paper import tolerance
 from hushprice.policies.paper.private.estimate import PrivateMLE
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import FROBENIUS, TRIANGLE, CovarianceStream, PerturbedEstimate, grid_of
