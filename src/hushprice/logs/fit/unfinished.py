@@ -84,6 +84,9 @@ def locked(output: Path) -> Iterator[None]:
         raise InvalidInput(f"output {str(output)!r} cannot be written: {problem.strerror or problem}") from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Whoever had it may have removed the file since it was opened: then this is the lock of nothing.
+        if os.fstat(lock).st_ino != os.stat(path).st_ino:
+            raise FileNotFoundError
     except OSError:
         os.close(lock)
         raise InvalidInput(f"output {str(output)!r} is being written by another process") from None
