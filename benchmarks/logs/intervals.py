@@ -83,9 +83,7 @@ def main() -> None:
     for kind in KINDS:
         for rows in given.rows:
             for share in (0.05, 0.5):
-                product = Product(
-                    floor=20.0, ceiling=30.0, reference_price=25.0, conversion=share, contexts=ATTRIBUTES
-                )
+                product = Product(floor=20.0, ceiling=30.0, reference_price=25.0, conversion=share, contexts=ATTRIBUTES)
                 cells = [judged(product, kind, rows, each, given.runs) for each in given.epsilons]
                 shown = [f"{a:.3f} / {b:.3f}; {c:.3f}, {d:.3f}" for a, b, c, d in cells]
                 print(f"| {kind}, {rows:,}, {share:.0%} | {' | '.join(shown)} |", flush=True)

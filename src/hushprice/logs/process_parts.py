@@ -53,7 +53,7 @@ class ProcessParts:
         if getattr(multiprocessing.current_process(), "_inheriting", False):
             raise HushpriceError(
                 "a script that reads a log in processes is itself read by each of them: "
-                'call fit under `if __name__ == "__main__":`'
+                'call it under `if __name__ == "__main__":`'
             )
         workers = min(self.workers or os.cpu_count() or 1, len(partitions))
         context = multiprocessing.get_context("spawn")

@@ -28,9 +28,7 @@ def planned(covariance: FloatArray, noise: float = 20.0) -> ScorePlan:
 
 
 @pytest.mark.parametrize("covariance", [APART, FOLLOWED])
-def test_no_other_spending_leaves_less_of_what_matters(
-    monkeypatch: pytest.MonkeyPatch, covariance: FloatArray
-) -> None:
+def test_no_other_spending_leaves_less_of_what_matters(monkeypatch: pytest.MonkeyPatch, covariance: FloatArray) -> None:
     """By a general search from random starts, over a model of the score that is written down here again."""
     monkeypatch.setattr(lengths, "_LEAST", 0.0)
     monkeypatch.setattr(lengths, "_STEPS", 100)

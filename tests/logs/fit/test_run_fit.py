@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -166,6 +167,21 @@ def test_two_processes_never_work_on_one_output(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be written"), locked(tmp_path / "none" / "fit.json"):
         raise AssertionError("never")
     assert os.listdir(tmp_path) == []
+
+
+def test_the_lock_of_a_file_that_is_gone_locks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever had the lock removes its file between another's opening it and locking it."""
+    real = fcntl.flock
+
+    def late(lock: int, how: int) -> None:
+        (tmp_path / "fit.json.lock").unlink()
+        (tmp_path / "fit.json.lock").touch()  # a third process's
+        real(lock, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with pytest.raises(InvalidInput, match="by another process"), locked(tmp_path / "fit.json"):
+        raise AssertionError("never")
+    assert (tmp_path / "fit.json.lock").exists()
 
 
 def test_releases_that_cannot_be_kept_are_not_used(tmp_path: Path) -> None:
