@@ -16,9 +16,9 @@ from tests.policies.paper.paper_runs import on_tape
 
 from hushprice import Pricer, noise
 from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.noise import System, Tape
 from hushprice.policies.paper.private.estimate import PrivateMLE
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.privacy import accountant, gaussian
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import CovarianceStream

@@ -15,10 +15,10 @@ from tests.policies.paper.paper_runs import estimate_event
 
 from hushprice.demand.families import Logistic
 from hushprice.errors import BudgetExhausted
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.noise import System, Tape
 from hushprice.numerics import tape
 from hushprice.policies.paper.private.estimate import PrivateMLE
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import FROBENIUS, TRIANGLE, CovarianceStream, PerturbedEstimate, grid_of
 from hushprice.privacy.streams import Strategy, toeplitz, tree
