@@ -134,7 +134,7 @@ def main() -> None:
             alone = [best[way] for way in WAYS[:2] if way in best] or [found]
             wall, used = (found[key] / min(each[key] for each in alone) for key in ("seconds", "worked"))
             print(
-                f"{how:10} {given.rows / found['seconds'] / 1e6:6.2f} million rows/s; wall {wall:5.2f} and processor "
+                f"{how:14} {given.rows / found['seconds'] / 1e6:6.2f} million rows/s; wall {wall:5.2f} and processor "
                 f"{used:5.2f} times the fastest reading alone; at most {found['peak']:,.0f} MiB"
             )
 
