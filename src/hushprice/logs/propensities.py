@@ -56,9 +56,8 @@ class LoggedPropensities:
         bad = np.flatnonzero(~((kept > 0.0) & (kept <= most) & np.isfinite(kept)))  # NaN fails
         if bad.size:
             wanted = "a probability above 0 and at most 1" if self.kind == "probability" else "a density above 0"
-            raise InvalidInput(
-                f"propensity in row {rows.first + int(bad[0]) + 1} must be {wanted}, got {float(kept[bad[0]])!r}"
-            )
+            row, got = rows.first + int(bad[0]) + 1, float(kept[bad[0]])
+            raise InvalidInput(f"propensity in row {row} must be {wanted}, got {got!r}")
         return np.asarray(kept * self._scale)
 
 
