@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from hushprice.errors import InvalidInput
 from hushprice.logs.fit.description import Moments
 from hushprice.logs.fit.lengths import PRICE, settled
 from hushprice.logs.fit.likeness import Likeness
@@ -32,6 +33,7 @@ _HEAVIEST = (1.0, 1.25, 1.5, 2.0, 4.0)  # c
 # Root of the squared length of own, before it is held, in units of what it is held to: with the first, rows up to twice
 # as long are not held. It grows with the root of noise by sampling: what is held is biased where the model is wrong.
 _WIDTHS = (0.5, 1.5)
+_ROUNDED = 1e-12  # a share of what the accountant adds for rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +49,16 @@ class ScorePlan:
     largest: float  # L
     heaviest: float  # c
     mirrored: bool
+
+    def check(self) -> None:
+        """Refuse what the proof does not cover: a_0 past 1, L out of (0, 1], own parts too long, numbers that are none.
+
+        theta may be anything: t is held to its bounds.
+        """
+        finite = (self.centre, self.whitening, self.weights, np.array([self.price_scale, self.heaviest]))
+        sound = all(np.isfinite(each).all() for each in finite) and abs(self.weights[0]) <= 1.0
+        if not (sound and 0.0 < self.largest <= 1.0 and 2.0 * self.own <= (1.0 + self.largest) * (1.0 + _ROUNDED)):
+            raise InvalidInput("a plan of a score must be finite, and its own parts within what two rows may differ by")
 
     @property
     def own(self) -> float:

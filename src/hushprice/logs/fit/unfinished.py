@@ -84,8 +84,7 @@ def locked(output: Path) -> Iterator[None]:
         raise InvalidInput(f"output {str(output)!r} cannot be written: {problem.strerror or problem}") from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Whoever had it may have removed the file since it was opened: then this is the lock of nothing.
-        if os.fstat(lock).st_ino != os.stat(path).st_ino:
+        if not os.path.samestat(os.fstat(lock), os.stat(path)):  # its owner removed it, and a third may have the new one
             raise FileNotFoundError
     except OSError:
         os.close(lock)
