@@ -39,7 +39,9 @@ any_numbers_are_taken = changed(device, "_LARGEST", lambda real: math.inf)
 bits_drawn_again = changed(
     Device,
     "report",
-    lambda real: lambda self, *given, **told: [self._said.clear(), setattr(self, "_left", 1), real(self, *given, **told)][2],
+    lambda real: (
+        lambda self, *given, **told: [self._said.clear(), setattr(self, "_left", 1), real(self, *given, **told)][2]
+    ),
 )
 other_bounds_are_taken = changed(
     AggregatorStore, "_check_share", lambda real: lambda self, share: self._event(share.product)

@@ -159,7 +159,9 @@ def test_rounding_errs_upwards_in_both_parts_of_a_difference(keep: float, among:
             if one > times * other:
                 left, first = left + weight * (one - times * other), first + weight * one
         found = decimal.Decimal(shuffle.delta_of(keep, among, epsilon))
-        least, most = (left * (1 + share * 1000) + first * share for share in map(decimal.Decimal, ("0.9e-9", "1.1e-9")))
+        least, most = (
+            left * (1 + share * 1000) + first * share for share in map(decimal.Decimal, ("0.9e-9", "1.1e-9"))
+        )
         assert least <= found <= most
 
 
