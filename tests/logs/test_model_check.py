@@ -15,7 +15,7 @@ from tests.logs.test_odd_logs import Parts
 from hushprice.errors import InvalidInput
 from hushprice.logs.calibration import Cells, names_of
 from hushprice.logs.log_reader import LogReader
-from hushprice.logs.model_check import check_model
+from hushprice.logs.model_check import CellCounts, check_model
 from hushprice.logs.price_policy import common_price
 from hushprice.logs.richer_model import extra_terms, richer_test
 from hushprice.logs.rows import LogRows
@@ -49,6 +49,8 @@ def test_without_attributes_everybody_is_the_segment() -> None:
     (everybody,) = right.segments
     assert everybody.name == "everybody"
     assert everybody.observed == pytest.approx(bought[z <= 0.0].mean() - bought[z > 0.0].mean())
+    added = CellCounts(Cells(common_price(product), 0))(next(log.blocks(0)))
+    assert 0.8 < np.linalg.norm(added, axis=1).max() <= 1.0  # what a release's noise is made for
     steep = replace(product, elasticity=2.0)
     assert "reacts to prices otherwise" in check_model(log, steep, common_price(steep)).verdict
 

@@ -125,6 +125,12 @@ def test_a_csv_files_types_are_asked_about_too(tmp_path: Path) -> None:
     assert all(why.startswith("charged") for _, why in found.attributes)
 
 
+def test_where_noise_hides_a_csv_column_both_ways_to_declare_it_are_said(tmp_path: Path) -> None:
+    FRAME.head(500).select("price", "bought", "age").write_csv(tmp_path / "v.csv")
+    found = propose(tmp_path / "v.csv", epsilon=0.1, noise=Tape(6, 0))
+    assert found.left_out["age"].endswith("declare --bounds age=LOW:HIGH or --levels age=A,B")
+
+
 def test_customers_are_protected_whole_and_a_hidden_answer_is_said() -> None:
     frame = FRAME.head(2000).with_columns(customer=polars.int_range(2000) // 4)
     found = propose(frame, epsilon=0.1, most_rows=2, noise=Tape(7, 0))

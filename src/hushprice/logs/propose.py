@@ -179,6 +179,9 @@ class _Writer:
             found = self._number(name)
             if isinstance(found, tuple) or name not in self._raw.texts:
                 return found
+            levels = self._levels(name)  # the file does not say which of the two its cells are
+            options = f"declare --bounds {name}=LOW:HIGH or --levels {name}=A,B"
+            return f"{CHARGED}: noise hides its numbers or texts: {options}" if isinstance(levels, str) else levels
         return self._levels(name)
 
     def _number(self, name: str) -> tuple[Attribute, str] | str:
