@@ -128,6 +128,11 @@ class CautiousRules:
         return times * self.noise.earned[0], times * self.noise.earned[1]
 
     @property
+    def laplace(self) -> bool:
+        """Is a score's noise Laplace noise? What devices send, or two add, is nearer to normal noise."""
+        return self.drawn and self.trust == CENTRAL
+
+    @property
     def _times(self) -> float:
         """How many times the noise of one release there is: two aggregators each add all of it."""
         return (math.sqrt(2.0) if self.trust == AGGREGATED else 1.0) if self.drawn else 0.0
