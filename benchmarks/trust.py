@@ -4,10 +4,11 @@
     python benchmarks/trust.py --read trust.json --picture docs/images/trust/growth.svg
     python benchmarks/trust.py --evidence
     python benchmarks/trust.py --runs 3 --way "local, drawn price"
+    python benchmarks/trust.py --runs 12 --epsilons
 
 The first command runs policy cautious under every trust model; the second prints the tables of docs/lab/trust.md from
 its results and draws the growth of regret; the third runs nothing, and says how much noise there is; the fourth runs
-one way of the shops alone.
+one way of the shops alone; the last is about `local` with one price in the market, at four epsilons.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ WAYS = {
     "local, drawn price": ("local", 1.0, True),
 }
 GROWING = ("central", "aggregated", "shuffle", "local", "local, one price", "shuffle, one price")
+AT_EPSILONS = {f"local, one price, epsilon {each:g}": ("local", each, False) for each in (0.5, 1.0, 2.0, 4.0)}
 Job = tuple[str, str, int, int]  # shop or market, way, customers, number
 
 
@@ -100,7 +102,7 @@ class DrawnPrices(PrivateStrategy):
 
 
 def _played(product: Product, world: World, way: str, customers: int, number: int) -> tuple[float, float]:
-    trust, epsilon, known = WAYS[way]
+    trust, epsilon, known = (WAYS | AT_EPSILONS)[way]
     product = replace(product, epsilon=epsilon)
     if not known:
         product, world = replace(product, contexts=0), UnseenAttributes(world)
@@ -161,6 +163,19 @@ def picture(regret: dict[str, dict[int, tuple[float, float]]], file: Path) -> No
     figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
 
 
+def over_epsilon(runs: int, workers: int) -> None:
+    """Print regret of `local` with one price at each epsilon, the same draws of the market for all."""
+    jobs: list[Job] = [(MARKET, way, HORIZONS[-1], number) for number in range(runs) for way in AT_EPSILONS]
+    cells: dict[str, list[float]] = defaultdict(list)
+    with ProcessPoolExecutor(workers) as pool:
+        for (_, way, _, _), regret in pool.map(found, jobs):
+            cells[way].append(regret)
+    print(f"| epsilon | T = {HORIZONS[-1]:,} |\n|---:|---:|")
+    for way, (_, epsilon, _) in AT_EPSILONS.items():
+        mean, error = _mean(cells[way])
+        print(f"| {epsilon:g} | {mean:.1f} ± {error:.1f} |")
+
+
 def evidence() -> None:
     """Of one price alone: the noise of a side, and customers until as much is known as `central` knows of 50,000."""
     told = []
@@ -215,10 +230,14 @@ def main() -> None:
     parser.add_argument("--read", type=Path)
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--evidence", action="store_true")
+    parser.add_argument("--epsilons", action="store_true")
     parser.add_argument("--way", action="append", choices=list(WAYS), help="of the shops alone, this way")
     given = parser.parse_args()
     if given.evidence:
         evidence()
+        return
+    if given.epsilons:
+        over_epsilon(given.runs, given.workers)
         return
     if given.read is None:
         measure(given.runs, given.workers, given.output, tuple(given.way or ()))

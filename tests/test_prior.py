@@ -66,6 +66,8 @@ def test_a_prior_survives_being_written_and_read() -> None:
         ({"claimed": {"epsilon": 1.0, "delta": 0.0}}, "claimed.delta"),
         ({"surplus": 1}, "surplus"),
         ({"whole_person": 1}, "whole_person"),
+        ({"numbers": -1}, "numbers must be a whole number"),
+        ({"numbers": 2**36 + 1}, "numbers must lie in"),  # no certificate could state it
         ({"schema": "{"}, "schema"),
     ],
 )
@@ -126,6 +128,19 @@ def test_another_products_numbers_say_the_same_demand_at_every_price_to_every_cu
     same = replace(SHOP, prior=prior).prior_here
     assert same is not None
     assert same.theta == prior.theta
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reach": 1e-300},
+        {"reference_price": 1e300, "reach": 1e-8},
+        {"covariance": tuple(map(tuple, (1.5e308 * np.eye(6)).tolist()))},
+    ],
+)
+def test_numbers_that_overflow_in_another_product_are_refused_without_a_warning(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"finite|covariance"):
+        _ = replace(SHOP, reference_price=SHOP.reference_price * 1.01, prior=prior_for(SHOP, **changes)).prior_here
 
 
 def test_a_log_of_other_attributes_is_refused() -> None:

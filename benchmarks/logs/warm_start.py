@@ -2,6 +2,7 @@
 
     python benchmarks/logs/warm_start.py --horizon 40000 --runs 4 --worlds designed unseen
     python benchmarks/logs/warm_start.py --horizon 40000 --runs 4 --wrong
+    python benchmarks/logs/warm_start.py --horizon 40000 --runs 4 --worlds unseen --log elastic
 
 Earnings are relative to staying. "knows" is what the prices that are believed best would earn, of all customers: of the
 warm belief before the first customer, and of the cold one after SAVED; a warm start that knows as much is worth SAVED
@@ -53,6 +54,10 @@ WRONG: dict[str, tuple[Case, World]] = {
 }
 
 
+# Logs of other customers for any world: as many buy as its product says, with this elasticity.
+OTHERS = {"inelastic": 0.3, "elastic": 3.0}
+
+
 class Run(NamedTuple):
     """Of a run, relative to staying: all earnings, what its belief was worth at 0 and SAVED customers, the worst."""
 
@@ -89,13 +94,15 @@ def worth(product: Product, world: World, theta: FloatArray) -> float:
     return float(earned / stayed)
 
 
-def run(job: tuple[str, str, bool, int, float, int]) -> Run:
+def run(job: tuple[str, str, bool, int, float, int, str | None]) -> Run:
     """One run."""
-    file, name, warm, horizon, epsilon, number = job
+    file, name, warm, horizon, epsilon, number, other = job
     case, log = (
         WRONG[name] if file == "wrong" else (importlib.import_module(f"shops.{file}").cases(horizon)[name], None)
     )
     product = replace(case.product, epsilon=epsilon)
+    if other is not None:
+        log = logit(OTHERS[other], conversion=product.conversion)
     if warm:
         prior = simulated_fit(product, log or case.world, epsilon=epsilon, seed=number)
         product = replace(product, prior=prior)
@@ -117,6 +124,7 @@ def main() -> None:
     parser.add_argument("--worlds", nargs="+", default=["designed", "unseen"])
     parser.add_argument("--only", nargs="+", help="names of worlds")
     parser.add_argument("--wrong", action="store_true", help="logs of another demand")
+    parser.add_argument("--log", choices=OTHERS, help="a log of other customers, for every world")
     parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args()
     cells = [
@@ -131,7 +139,7 @@ def main() -> None:
             if given.only and name not in given.only:
                 continue
             jobs = [
-                [(file, name, warm, given.horizon, given.epsilon, number) for number in range(given.runs)]
+                [(file, name, warm, given.horizon, given.epsilon, number, given.log) for number in range(given.runs)]
                 for warm in (False, True)
             ]
             cold, warm = (np.array(list(pool.map(run, each))) for each in jobs)

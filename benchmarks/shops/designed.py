@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,16 +32,23 @@ def shop(**given: float) -> Product:
     )
 
 
-def logit(elasticity: float, conversion: float = 0.018, personal: float = 1.0) -> worlds.Logit:
-    """Customers of a shop, with an elasticity and how far attributes change it."""
-    return worlds.Logit(
-        conversion=conversion,
-        elasticity=elasticity,
-        reference_price=TODAY,
-        attributes=LEVELS,
-        interactions=tuple(personal * each for each in RESPONSES),
-        crowd=worlds.mixed,
-    )
+def customers(levels: tuple[float, ...], responses: tuple[float, ...]) -> Callable[..., worlds.Logit]:
+    """What makes customers of a shop, by their elasticity, conversion, and how far attributes change the former."""
+
+    def logit(elasticity: float, conversion: float = 0.018, personal: float = 1.0) -> worlds.Logit:
+        return worlds.Logit(
+            conversion=conversion,
+            elasticity=elasticity,
+            reference_price=TODAY,
+            attributes=levels,
+            interactions=tuple(personal * each for each in responses),
+            crowd=worlds.mixed,
+        )
+
+    return logit
+
+
+logit = customers(LEVELS, RESPONSES)
 
 
 def classes(conversions: tuple[float, ...], elasticities: tuple[float, ...], seed: int) -> worlds.LatentClasses:

@@ -8,21 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from hushprice.shops import worlds
-from shops.designed import TODAY, Case, classes, shop
+from shops.designed import TODAY, Case, classes, customers, shop
 
 _LEVELS = tuple(np.random.default_rng(41).normal(0.0, 0.4, 9).tolist())
 _RESPONSES = tuple(np.random.default_rng(42).normal(0.0, 0.3, 9).tolist())
-
-
-def _logit(elasticity: float, conversion: float, personal: float = 1.0) -> worlds.Logit:
-    return worlds.Logit(
-        conversion=conversion,
-        elasticity=elasticity,
-        reference_price=TODAY,
-        attributes=_LEVELS,
-        interactions=tuple(personal * each for each in _RESPONSES),
-        crowd=worlds.mixed,
-    )
+_logit = customers(_LEVELS, _RESPONSES)
 
 
 def cases(horizon: int) -> dict[str, Case]:

@@ -9,21 +9,11 @@ import numpy as np
 
 from hushprice.shops import worlds
 from hushprice.types import FloatArray
-from shops.designed import TODAY, Case, classes, shop
+from shops.designed import TODAY, Case, classes, customers, shop
 
 _LEVELS = tuple(np.random.default_rng(91).normal(0.0, 0.35, 9).tolist())
 _RESPONSES = tuple(np.random.default_rng(92).normal(0.0, 0.35, 9).tolist())
-
-
-def _logit(elasticity: float, conversion: float, personal: float = 1.0) -> worlds.Logit:
-    return worlds.Logit(
-        conversion=conversion,
-        elasticity=elasticity,
-        reference_price=TODAY,
-        attributes=_LEVELS,
-        interactions=tuple(personal * each for each in _RESPONSES),
-        crowd=worlds.mixed,
-    )
+_logit = customers(_LEVELS, _RESPONSES)
 
 
 def _heavy(entries: int, start: int, count: int, rng: np.random.Generator) -> FloatArray:

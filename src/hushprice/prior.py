@@ -30,6 +30,7 @@ ENTRY = "prior"  # of a fit.json
 _BESIDE = ("fit", "same_people")
 _MOST = 66  # entries of theta: a level and a response for the constant and for 32 entries of a context
 _MOST_LEVEL, _MOST_RESPONSE = 10.0, 200.0  # no product has more (LEAST_CONVERSION and MOST_FALL of product.py)
+_MOST_NUMBERS = 2**36  # as many as a certificate can state
 _SYMMETRIC = 1e-9  # of the deviations: how far two halves of a covariance may differ, by rounding
 
 
@@ -65,6 +66,8 @@ class Prior:
         checks.within(0.0, _MOST_RESPONSE, **{"prior.response": self.response})
         if not (len(self.fit) == 64 and set(self.fit) <= set("0123456789abcdef")):
             raise InvalidInput(f"prior.fit must be a SHA-256 in hexadecimal, got {checks.shown(self.fit)}")
+        checks.whole(0, **{"prior.numbers": self.numbers})
+        checks.within(0, _MOST_NUMBERS, **{"prior.numbers": self.numbers})
         for name in ("same_people", "whole_person"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"prior.{name} must be True or False, got {checks.shown(getattr(self, name))}")
@@ -118,14 +121,16 @@ class Prior:
         moved, scaled = (reference_price - self.reference_price) / self.reach, reach / self.reach
         eye = np.eye(half)
         by = np.block([[eye, -moved * eye], [np.zeros((half, half)), scaled * eye]])
-        theta = by @ theta
-        theta[0] += self.level - moved * self.response - level
-        theta[half] += scaled * self.response - response
-        covariance = by @ np.array(self.covariance) @ by.T
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+            theta = by @ theta
+            theta[0] += self.level - moved * self.response - level
+            theta[half] += scaled * self.response - response
+            covariance = by @ np.array(self.covariance) @ by.T
+            covariance = 0.5 * (covariance + covariance.T)
         return replace(
             self,
             theta=tuple(theta.tolist()),
-            covariance=tuple(tuple(row) for row in (0.5 * (covariance + covariance.T)).tolist()),
+            covariance=tuple(tuple(row) for row in covariance.tolist()),
             level=level,
             response=response,
             reference_price=reference_price,

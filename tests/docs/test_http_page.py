@@ -28,7 +28,8 @@ def test_every_call_is_documented(page, call):
     _, _, section = page.partition(f"### `{call.method} {call.path}`\n")
     section = section.partition("\n### ")[0]
     assert call.summary in section
-    (usual,) = re.findall(r"^Calls about a product, or that need the store, .*$", page, flags=re.MULTILINE)
+    _, _, usual = page.partition("\nCalls about a product, or that need the store, ")
+    usual = " ".join(usual.partition("\n\n")[0].split())
     for status in (*call.answers, *call.refusals):
         text = call.refusals.get(status)
         assert re.search(rf"^- {status}[: ]", section, flags=re.MULTILINE) or f"{status} ({text})" in usual

@@ -10,9 +10,9 @@ from hushprice.demand.families import Gaussian, Logistic
 from hushprice.demand.family import CUSTOM
 from hushprice.demand.features import Affine, main_effects
 from hushprice.errors import InvalidInput
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.noise import System, Tape
 from hushprice.policies.paper.private.estimate import PrivateMLE
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.verification import verify
 from hushprice.privacy.certificates import signing
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.policies.paper.paper_runs import on_tape
 
 from hushprice import Pricer, Quote, open_pricer
 from hushprice.demand.families import Logistic
@@ -48,16 +49,7 @@ class Counting(Tape):
 
 
 def simulated(**changes: Any) -> Pricer:
-    given: dict[str, Any] = {
-        "horizon": 60,
-        "contexts": 1,
-        "epsilon": 3000.0,
-        "exploration_periods": 2,
-        "ridge": 1.0,
-        "source": Tape(seed=1, trial=1),
-        "simulation": True,
-    }
-    return open_pricer(**{"policy": "paper"} | given | changes)
+    return on_tape(**{"horizon": 60, "exploration_periods": 2} | changes)
 
 
 def live(**changes: Any) -> Pricer:

@@ -16,10 +16,10 @@ from hushprice import Pricer, open_pricer
 from hushprice.demand.families import Gaussian, Poisson
 from hushprice.demand.schema import Boolean, Category, Number, Schema
 from hushprice.errors import InvalidInput
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.noise import System, Tape
 from hushprice.policies.paper import saved
 from hushprice.policies.paper.private.covariance import PrivateCov
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.paper.private.learner import PaperLearner
 from hushprice.releases import CovarianceRelease
 from hushprice.types import FloatArray

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,36 +14,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.policies.paper.paper_runs import on_tape
 
-from hushprice import Pricer, Quote, open_pricer
+from hushprice import Pricer, Quote
 from hushprice.demand.features import Affine
-from hushprice.noise import Tape
 from hushprice.slots import Observation
 from hushprice.types import FloatArray
 
 THREADS, EACH, DELAY = 4, 150, 6
 
 
-@pytest.fixture(autouse=True)
-def eager_switches() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
+pytestmark = pytest.mark.usefixtures("eager_switches")
 
 
 def opened(**changes: Any) -> Pricer:
-    given: dict[str, Any] = {
-        "horizon": 500,
-        "contexts": 1,
-        "epsilon": 3000.0,
-        "exploration_periods": 4,
-        "ridge": 1.0,
-        "delay": DELAY,
-        "source": Tape(seed=1, trial=1),
-        "simulation": True,
-    }
-    return open_pricer(**{"policy": "paper"} | given | changes)
+    return on_tape(**{"horizon": 500, "exploration_periods": 4, "delay": DELAY} | changes)
 
 
 def at_once(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:

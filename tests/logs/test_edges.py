@@ -23,6 +23,7 @@ from hushprice.logs.databases import PostgresSource, SqliteSource
 from hushprice.logs.evaluation import judge
 from hushprice.logs.fit.fit_result import Fit
 from hushprice.logs.log_reader import LogReader
+from hushprice.logs.passes import Part
 from hushprice.logs.propensities import LoggedPropensities
 from hushprice.logs.richer_model import extra_terms, richer_test
 from hushprice.logs.rows import LogRows
@@ -139,6 +140,8 @@ def test_a_database_says_of_which_kind_its_columns_are(tmp_path: Path) -> None:
     assert source.name == str(file)
     with pytest.raises(InvalidInput, match="has no table 'nobody'"):
         SqliteSource(file, "nobody")
+    with pytest.raises(InvalidInput, match="has no column 'nowhere' to be ordered by"):
+        SqliteSource(file, "visits", "nowhere")
     with pytest.raises(InvalidInput, match="must not hold a zero byte"):
         next(source.chunks(0, ["a\0b"]))
     file.write_bytes(b"no database" * 100)
@@ -180,4 +183,15 @@ def test_a_pass_gives_up_when_its_processes_keep_dying(monkeypatch: pytest.Monke
     monkeypatch.setattr(process_parts.ProcessParts, "_pooled", dying)
     with pytest.raises(HushpriceError, match="1 parts of the log could not be read: their process died"):
         list(process_parts.ProcessParts().run(log_of(), count_rows, 1, [0]))
+    assert len(tries) == process_parts.IDLE
+    tries.clear()
+
+    def one_by_one(self: object, log: object, add: object, size: int, partitions: list[int]) -> Iterator[Any]:
+        tries.append(len(partitions))
+        yield Part(partitions[0], [1], None)
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(process_parts.ProcessParts, "_pooled", one_by_one)
+    with pytest.raises(HushpriceError, match="9 parts of the log could not be read"):
+        list(process_parts.ProcessParts().run(log_of(), count_rows, 1, list(range(30))))
     assert len(tries) == process_parts.LOSSES + 1

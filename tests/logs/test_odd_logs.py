@@ -193,6 +193,9 @@ def test_bytes_that_are_no_table_are_refused(tmp_path: Path) -> None:
     [
         (b"price,bought,price\n25,1,24\n", r"log '.*odd\.csv' has two columns 'price'"),
         (b"price,bought\n25,1\n25,1,3\n", r"log 'odd\.csv': row 2 has 3 fields, the header 2"),
+        (b"price,bought,place\n25,1,Bath\n25,1,York, UK\n", r"log 'odd\.csv': row 2 has 4 fields, the header 3"),
+        (b"price;bought\n25;1\n", r"log '.*odd\.csv' must have commas between its cells, got ';'"),
+        (b"price\tbought\n25\t1\n", r"log '.*odd\.csv' must have commas between its cells, got '\\t'"),
         (b"price,bought\n25,\xe9\n", r"log 'odd\.csv': row 1 is not UTF-8"),
         (b"", r"log '.*odd\.csv' cannot be read: empty CSV"),
         (b'price,bought\n25,"' + b"1" * 200_000 + b"\n25,\xe9\n", r"log '.*odd\.csv' cannot be read: "),
@@ -203,6 +206,16 @@ def test_a_csv_file_that_cannot_be_read_says_which_row_is_odd(tmp_path: Path, co
     with pytest.raises(InvalidInput, match=words) as problem:
         fit(tmp_path / "odd.csv", product=PLAIN, epsilon=1.0)
     assert "\n" not in str(problem.value)
+
+
+def test_every_file_of_a_folder_must_have_the_columns_once(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("price,bought\n" + "25,1\n" * 20)
+    (tmp_path / "2.csv").write_text("price,sold\n25,1\n")
+    with pytest.raises(InvalidInput, match=r"cannot be read: .*bought"):
+        fit(tmp_path, product=PLAIN, epsilon=1.0)
+    (tmp_path / "2.csv").write_text("price,bought,bought\n25,1,0\n")
+    with pytest.raises(InvalidInput, match="has two columns 'bought'"):
+        open_log(tmp_path, product=PLAIN)
 
 
 def test_a_log_of_hardly_any_rows_is_not_fitted(tmp_path: Path) -> None:

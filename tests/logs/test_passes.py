@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import multiprocessing
 import os
 import signal
 import stat
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from tests.logs.tables import KEY, PRODUCT, visits
 
-from hushprice.errors import InvalidInput, NotAvailable
+from hushprice.errors import HushpriceError, InvalidInput, NotAvailable
 from hushprice.logs import encoding, sources
 from hushprice.logs.bounded import bounded
 from hushprice.logs.passes import run_pass
@@ -93,6 +94,12 @@ def test_a_worker_that_is_killed_changes_nothing(parts: Path, tmp_path: Path) ->
     assert run_pass(again, Cubes(tmp_path / "died"), 2, executor="processes", workers=2) == whole
     assert (tmp_path / "died").exists()
     assert again.counts == counts  # what workers found comes back with their sums
+
+
+def test_a_script_that_its_own_processes_read_again_is_told(parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiprocessing.current_process(), "_inheriting", True, raising=False)
+    with pytest.raises(HushpriceError, match=r"call it under `if __name__ == .__main__.:`"):
+        run_pass(open_log(parts, product=PRODUCT), large, 2, executor="processes")
 
 
 def test_an_interrupted_pass_goes_on_where_it_was(parts: Path, tmp_path: Path) -> None:

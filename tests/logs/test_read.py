@@ -256,6 +256,7 @@ PRODUCT_PLAIN = Product(floor=20, ceiling=30, reference_price=25, conversion=0.1
 REFUSED: dict[str, tuple[Any, str]] = {
     "nothing there": ("nowhere.csv", "must be a file, a folder or an address"),
     "no table": (17, "log must be a table, a file or an address, got 'int'"),
+    "another order": ("sqlite:///tests/none.db?table=visits&sorted=price", "may say its table and order, and also"),
     "another scheme": ("mysql://host/db?table=visits", "must begin with sqlite:// or postgresql://"),
     "no table named": ("sqlite:///visits.db", "must name its table"),
     "no such database": ("sqlite:///nowhere.db?table=visits", "must be an SQLite file"),

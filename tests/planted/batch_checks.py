@@ -26,7 +26,7 @@ from hushprice.policies.newton import noise, rules
 from hushprice.policies.newton.private import scores
 from hushprice.privacy import gaussian
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.simulation.change import GivenCustomer, world_of
+from hushprice.simulation.changed_record import GivenCustomer, world_of
 from hushprice.simulation.kernels import newton
 from hushprice.simulation.market import Market
 from hushprice.simulation.tally import TOTALS

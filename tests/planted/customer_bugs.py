@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,14 @@ from tests.planted.planting import changed
 
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
+from hushprice.errors import InvalidInput
 from hushprice.policies.newton.private.batches import Scorer
 from hushprice.policies.newton.private.scores import ROWS
 from hushprice.policies.newton.rules import newton
 from hushprice.privacy import customers, gaussian
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
+from hushprice.privacy.events import RowCounts
 from hushprice.privacy.loss import Loss, loss_of
 from hushprice.types import FloatArray
 
@@ -31,6 +34,10 @@ def _by_the_root(real: Any) -> Any:
 
 # What is right for records of different people, or for one person in different products.
 records_counted_by_their_root = changed(customers, "loss_of_customer", _by_the_root)
+# Of texts that nobody declared: that the loss may not hold is forgotten, and with m records it may fail m times.
+failures_forgotten = changed(
+    customers, "loss_of_customer", lambda real: lambda loss, records: real(replace(loss, failure=0.0), records)
+)
 records_counted_as_one = changed(customers, "loss_of_customer", lambda real: lambda loss, records: real(loss, 1))
 
 
@@ -43,6 +50,15 @@ def customers_are_covered() -> None:
     scores = [_summed(Scorer(demand=demand, cap=rules.cap), bought) for bought in (0.0, 1.0)]
     apart = float(np.linalg.norm(scores[0] - scores[1])) / rules.noise.score
     assert gaussian.delta_of(promised.epsilon, apart) <= CLAIM.delta
+
+
+def a_loss_that_may_fail_is_refused() -> None:
+    counts = RowCounts(rows=3, noise=100.0, threshold=800.0, live=True)
+    try:
+        customers.guarantee_of([(loss_of(counts, 1, Adjacency.REPLACE_ONE), RECORDS)], CLAIM.delta)
+    except InvalidInput:
+        return
+    raise AssertionError("a guarantee was given whose failure is charged to nothing")
 
 
 def _summed(scorer: Scorer, bought: float) -> FloatArray:

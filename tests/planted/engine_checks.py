@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.planted.release_checks import STEPS, Counting, estimate_event, stream
+from tests.planted.release_checks import STEPS, Counting, event_of, stream
+from tests.policies.paper.paper_runs import on_tape
 
-from hushprice import Pricer, noise, open_pricer
+from hushprice import Pricer, noise
 from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.noise import System, Tape
 from hushprice.policies.paper.private.estimate import PrivateMLE
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.privacy import accountant, gaussian
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import CovarianceStream
@@ -36,7 +37,7 @@ from hushprice.types import FloatArray
 def every_release_is_counted() -> None:
     """k releases cost what k losses cost that are added one by one."""
     for adjacency in Adjacency:
-        for event in (stream(tree(STEPS + 1)), estimate_event()):
+        for event in (stream(tree(STEPS + 1)), event_of()):
             ledger = Ledger(adjacency=adjacency, claimed=None)
             for _ in range(5):
                 ledger = ledger.spend(event)
@@ -57,19 +58,9 @@ def the_ledger_covers_what_the_stream_reveals() -> None:
 
 
 def opened(**changes: Any) -> Pricer:
-    """A pricer on a tape with so little noise that it refreshes often."""
-    given: dict[str, Any] = {
-        "horizon": 16,
-        "contexts": 1,
-        "epsilon": 3000.0,
-        "exploration_periods": 0,
-        "ridge": 0.1,
-        "width": 0.0,
-        "max_estimates": 10,
-        "source": Tape(5, 0),
-        "simulation": True,
-    }
-    return open_pricer(**{"policy": "paper"} | given | changes)
+    """Without a bonus, from the first customer on."""
+    given: dict[str, Any] = {"horizon": 16, "exploration_periods": 0, "ridge": 0.1, "width": 0.0, "max_estimates": 10}
+    return on_tape(**given | {"source": Tape(5, 0)} | changes)
 
 
 def run(pricer: Pricer, contexts: FloatArray, start: int = 0) -> list[tuple[float, int]]:

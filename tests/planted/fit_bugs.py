@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tests.planted.planting import Between, Bug, changed
 
-from hushprice.logs.fit import description, run_fit, score_plan, whole_sums
+from hushprice.logs.fit import description, run_fit, score_plan, unfinished, whole_sums
 from hushprice.logs.fit.score_plan import ScorePlan
 from hushprice.logs.fit.unfinished import Unfinished
 from hushprice.logs.fit.whole_sums import Adding
@@ -64,6 +64,8 @@ weights_by_outcome = changed(
     "contributions",
     lambda real: lambda self, x, z, y: real(self, x, z, y) * np.where(y > 0.5, 2.0, 1.0)[:, None],
 )
+any_plan_is_added_up = changed(Adding, "__post_init__", lambda real: lambda self: None)
+a_removed_lock_is_held = changed(unfinished.os.path, "samestat", lambda real: lambda one, other: True)
 releases_forgotten = changed(Unfinished, "releases", lambda real: property(lambda self: []))
 releases_not_kept = changed(Unfinished, "keep", lambda real: lambda self, released: None)
 two_at_once = changed(run_fit, "locked", lambda real: lambda output: nullcontext())

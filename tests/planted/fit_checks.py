@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.logs.fit.fit_logs import PRODUCT, drawn, state_of
+from tests.logs.fit.test_run_fit import test_a_lock_that_its_owner_removed_is_none
 
 import hushprice
 from hushprice.errors import InvalidInput
@@ -86,6 +88,25 @@ def one_output_is_for_one_process() -> None:
             hushprice.fit(drawn(50), product=PRODUCT, epsilon=1.0, output=path, run=again)
         except BaseException as problem:
             raise AssertionError("two fits drew noise for one output") from problem
+
+
+def a_lock_that_is_gone_is_none() -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        try:
+            test_a_lock_that_its_owner_removed_is_none(Path(folder), patch, third=True)
+        except BaseException as problem:  # of pytest's, which is no Exception
+            raise AssertionError("two processes held one output") from problem
+
+
+def plans_beyond_the_proof_are_refused() -> None:
+    """Own parts so long that two rows are 1.4 apart."""
+    plan = state_of(drawn(200, 4), 1.0).scores[0].plan
+    wide = replace(plan, weights=np.array([0.7, 0.5, 0.5, 0.0, 0.0, 0.0]), largest=0.2)
+    try:
+        Adding(1, wide)
+    except InvalidInput:
+        return
+    raise AssertionError("a plan was added up that the proof does not cover")
 
 
 def sums_of_a_fit_are_zero_at_the_truth() -> None:

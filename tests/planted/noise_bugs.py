@@ -13,12 +13,12 @@ from tests.planted.planting import Between, between, changed
 
 from hushprice import noise
 from hushprice.mechanisms import whole_numbers
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.noise import System, Tape
 from hushprice.numerics import tape
 from hushprice.policies.paper.private import covariance, learner
 from hushprice.policies.paper.private.covariance import PrivateCov
 from hushprice.policies.paper.private.estimate import PrivateMLE
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.privacy import ledger, loss, sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import grid_of

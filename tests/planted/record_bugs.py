@@ -10,11 +10,11 @@ from tests.planted.planting import changed
 from hushprice import records
 from hushprice.errors import InvalidInput
 from hushprice.live.pricer import Pricer
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.policies.paper import saved
 from hushprice.policies.paper.engine import Framework
 from hushprice.policies.paper.private import covariance, learner, solver
 from hushprice.policies.paper.private.estimate import PrivateMLE
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.paper.private.learner import PaperLearner
 from hushprice.records import Records
 from hushprice.releases import CovarianceRelease

@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from tests.policies.paper.paper_runs import estimate_event
 
 from hushprice.demand.families import Logistic
 from hushprice.errors import BudgetExhausted
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.noise import System, Tape
 from hushprice.numerics import tape
-from hushprice.policies.paper import tolerance
 from hushprice.policies.paper.private.estimate import PrivateMLE
-from hushprice.policies.paper.private.exact_covariance import ExactCov
-from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import FROBENIUS, TRIANGLE, CovarianceStream, PerturbedEstimate, grid_of
 from hushprice.privacy.streams import Strategy, toeplitz, tree
@@ -127,21 +126,8 @@ def clipped_one_by_one() -> None:
 # ---- the estimate ---------------------------------------------------------------------------------------------------
 
 
-def estimate_event(*, noise: float = 10.0, ridge: float = 210.0, live: bool = False) -> PerturbedEstimate:
-    losses = sensitivity.of_loss(DEMAND)
-    grid, output = (grid_of(noise), grid_of(1e-5)) if live else (0.0, 0.0)
-    return PerturbedEstimate(
-        dimension=2,
-        noise=noise,
-        ridge=ridge,
-        gradient=losses.gradient,
-        difference=losses.difference,
-        curvature=losses.curvature,
-        distance=tolerance.distance(ridge=ridge, grid=grid, steps=2000, dimension=2, losses=losses),
-        output_noise=1e-5,
-        grid=grid,
-        output_grid=output,
-    )
+def event_of(*, noise: float = 10.0, ridge: float = 210.0, live: bool = False) -> PerturbedEstimate:
+    return estimate_event(DEMAND, noise=noise, ridge=ridge, output=1e-5, steps=2000, live=live)
 
 
 def _pulled(
@@ -165,17 +151,17 @@ def estimate_by_density() -> None:
         _pulled([math.cos(h), math.sin(h)], 0.0, [math.cos(h), -math.sin(h)], 0.0),
         _pulled([3.0, 4.0], 9.0, [0.0, -2.0], -5.0, size=30),
     ]
-    _all_hold(audit_estimate(estimate_event(), DEMAND, pairs, Adjacency.REPLACE_ONE, draws=60))
+    _all_hold(audit_estimate(event_of(), DEMAND, pairs, Adjacency.REPLACE_ONE, draws=60))
 
 
 def determinant_by_density() -> None:
     """Noise so large that the determinant makes most of the loss, and half of the solutions lie on the sphere."""
     pair = NeighbouringDatabases(np.array([[1.0], [0.0]]), np.array([1.0]), np.zeros(2), 0.0)
-    _all_hold(audit_estimate(estimate_event(noise=300.0), DEMAND, [pair], Adjacency.ZERO_OUT, draws=200))
+    _all_hold(audit_estimate(event_of(noise=300.0), DEMAND, [pair], Adjacency.ZERO_OUT, draws=200))
 
 
 def live_estimate_on_its_grid() -> None:
-    event = estimate_event(live=True)
+    event = event_of(live=True)
     records = Records(2, 1.0, 0.0)
     for phi in np.random.default_rng(2).normal(size=(40, 2)):
         records.append(phi, float(phi[0] > 0.0))
@@ -210,7 +196,7 @@ def live_noise_never_repeats() -> None:
 
 def live_noise_ignores_its_address() -> None:
     """Two products with the same customers and the same periods do not share their noise."""
-    event = estimate_event(live=True)
+    event = event_of(live=True)
     records = Records(2, 1.0, 0.0)
     releasers = [
         PrivateMLE(demand=DEMAND, dimension=2, ridge=event.ridge, source=System(), event=event) for _ in range(2)

@@ -57,6 +57,20 @@ PLANTED = [
     Planted("trust: bits taken to hide among more", trust_bugs.hidden_among_more, trust_checks.shuffled_bits_hide),
     Planted("trust: shares not drawn", trust_bugs.shares_not_drawn, trust_checks.one_aggregator_learns_nothing),
     Planted("trust: demand that is not held", trust_bugs.demand_not_held, trust_checks.one_aggregator_learns_nothing),
+    Planted(
+        "trust: bits kept by the nearest float",
+        trust_bugs.bits_kept_by_the_nearest_float,
+        trust_checks.bits_are_kept_no_more_often_than_claimed,
+    ),
+    Planted(
+        "trust: any numbers are taken", trust_bugs.any_numbers_are_taken, trust_checks.every_customers_device_answers
+    ),
+    Planted("trust: bits drawn again when asked again", trust_bugs.bits_drawn_again, trust_checks.a_quote_gets_one_bit),
+    Planted(
+        "trust: shares of wider numbers are taken",
+        trust_bugs.other_bounds_are_taken,
+        trust_checks.aggregators_add_what_their_noise_was_bought_for,
+    ),
     Planted("trust: noise split between two", trust_bugs.noise_halved, trust_checks.one_aggregator_learns_nothing),
     Planted(
         "trust: noise left to the other",
@@ -107,6 +121,9 @@ PLANTED = [
     Planted("horizon exceeded", record.horizon_exceeded, release.no_record_past_the_horizon),
     Planted("noise drawn past the horizon", record.drawn_past_the_horizon, release.no_record_past_the_horizon),
     Planted("a refusal that quotes the record", record.refusal_tells, engine.refusals_quote_no_record),
+    Planted(
+        "a customer's loss that may fail", customer.failures_forgotten, customer.a_loss_that_may_fail_is_refused
+    ),
     Planted("a customer's records counted as one", customer.records_counted_as_one, customer.customers_are_covered),
     Planted(
         "a customer's records counted by their root",
@@ -444,6 +461,8 @@ PLANTED = [
     Planted("fit: releases forgotten", fit_bugs.releases_forgotten, fit_checks.an_interrupted_fit_draws_nothing_twice),
     Planted("fit: releases not kept", fit_bugs.releases_not_kept, fit_checks.an_interrupted_fit_draws_nothing_twice),
     Planted("fit: two processes at once", fit_bugs.two_at_once, fit_checks.one_output_is_for_one_process),
+    Planted("fit: any plan is added up", fit_bugs.any_plan_is_added_up, fit_checks.plans_beyond_the_proof_are_refused),
+    Planted("fit: a removed lock is held", fit_bugs.a_removed_lock_is_held, fit_checks.a_lock_that_is_gone_is_none),
     Planted("a customer's rows not bounded", count.people_not_bounded, counts.people_move_counts_by_what_is_charged),
     Planted("a customer's rows not bounded in a log", count.people_not_bounded, counts.a_customer_is_bounded_in_a_log),
     Planted("one row of a customer too many", count.one_row_too_many, counts.people_move_counts_by_what_is_charged),

@@ -7,10 +7,13 @@ from typing import Any
 
 from tests.planted.planting import changed, together
 
+from hushprice.client import device
+from hushprice.client.device import Device
 from hushprice.policies.cautious.private.aggregator import Aggregator
 from hushprice.policies.cautious.private.reports import ReportLearner
 from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.privacy import shuffle
+from hushprice.service.aggregating.aggregator_store import AggregatorStore
 from hushprice.trust import bits, drawn_price, question, shares
 
 turned_half_as_often = changed(
@@ -31,6 +34,16 @@ noise_halved = changed(
     CautiousRules, "released_noise", lambda real: lambda self, choice: math.sqrt(0.5) * real(self, choice)
 )
 
+bits_kept_by_the_nearest_float = changed(bits, "_DOUBT", lambda real: 0)
+any_numbers_are_taken = changed(device, "_LARGEST", lambda real: math.inf)
+bits_drawn_again = changed(
+    Device,
+    "report",
+    lambda real: lambda self, *given, **told: [self._said.clear(), setattr(self, "_left", 1), real(self, *given, **told)][2],
+)
+other_bounds_are_taken = changed(
+    AggregatorStore, "_check_share", lambda real: lambda self, share: self._event(share.product)
+)
 noise_left_to_the_other = changed(Aggregator, "_drawn", lambda real: lambda self, scale, at: 0)
 
 

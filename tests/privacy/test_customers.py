@@ -112,8 +112,9 @@ def test_no_products_reveal_nothing() -> None:
 
 def test_estimates_are_refused_rather_than_guessed() -> None:
     radial = Loss(radials=(Radial(3, 0.1, 0.2, 2),))
-    with pytest.raises(InvalidInput, match="Gaussian releases alone"):
-        guarantee_of([(radial, 2)], DELTA)
+    for unknown in (radial, Loss(epsilon=0.1), Loss(delta=1e-12), Loss(mu_squared=0.01, failure=1e-12)):
+        with pytest.raises(InvalidInput, match="Gaussian releases alone"):
+            guarantee_of([(unknown, 2)], DELTA)
 
 
 @pytest.mark.parametrize("records", [0, -1, 1.5, True])

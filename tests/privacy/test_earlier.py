@@ -20,7 +20,7 @@ from hushprice.privacy.earlier import (
     loss_of_whole_person,
     proven_after,
 )
-from hushprice.privacy.events import EarlierFit
+from hushprice.privacy.events import EarlierFit, ShuffledBits
 from hushprice.privacy.ledger import Ledger
 from hushprice.privacy.loss import Loss, compose, loss_of
 
@@ -69,6 +69,17 @@ def test_a_fit_of_which_only_the_claim_is_known_adds_epsilon_and_delta() -> None
     loss = compose([Loss(mu_squared=mu * mu), loss_of(PLAIN, 1, REPLACE)])
     for asked in (2e-6, 1e-5, 1e-3):
         assert at(accountant.epsilon_of(loss, asked)) <= asked
+
+
+def test_two_of_which_only_epsilon_and_delta_are_known_add_up() -> None:
+    """A fit, and then shuffled bits: both coins of randomized response fall against the record with what both say."""
+    bits = ShuffledBits(steps=((400, 0.9),), delta=1e-9)
+    both, alone = (loss_of(event, 1, REPLACE) for event in (PLAIN, bits))
+    loss = compose([both, alone])
+    assert loss.epsilon == pytest.approx(0.7 + alone.epsilon, rel=1e-12)
+    assert loss.delta == pytest.approx(1e-6 + 1e-9, rel=1e-12)
+    assert accountant.epsilon_of(loss, 2e-6) == pytest.approx(0.7 + alone.epsilon, rel=1e-9)
+    assert accountant.epsilon_of(loss, 1e-6) == math.inf
 
 
 def test_no_delta_below_the_fits_is_proven() -> None:

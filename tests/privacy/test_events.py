@@ -63,21 +63,20 @@ LAPLACE = LaplaceBatches(
 )
 SUMS = LogSums(rows=2, entries=9, noise=12.0)
 COUNTS = RowCounts(rows=3, noise=40.0, threshold=300.0)
+OF_RIVALS = LaplaceSums(levels=3, scale=2.0), GaussianSums(rounds=3, noise=5.0, apart=1.5, entries=4)
 EVENTS: list[Event] = [
     *(STREAM, TREE, ESTIMATE, LIVE),
     *(
         dataclasses.replace(batches, live=live)
-        for batches in (BATCHES, MOMENTS, LAPLACE, COUNTS, SUMS)
+        for batches in (BATCHES, MOMENTS, LAPLACE, COUNTS, SUMS, *OF_RIVALS)
         for live in (False, True)
     ),
     LogFit(descriptions=17, scores=6, description_noise=(9.0, 7.0), score_noise=(8.0, 6.0), rows=3),
     EarlierFit(fit="0" * 64, epsilon=1.0, delta=1e-6),
-    LaplaceSums(levels=3, scale=2.0),
     BitReports(keep=0.75),
     AggregatedBatches(**{field.name: getattr(LAPLACE, field.name) for field in dataclasses.fields(LAPLACE)}),
     ShuffledBits(steps=((500, 0.9), (700, 0.92)), delta=1e-9),
     DirectionReports(dimension=3, keep=0.75),
-    GaussianSums(rounds=3, noise=5.0, apart=1.5),
     NotPrivate(),
 ]
 FREE = ("grid", "output_grid", "levels", "live", "descriptions", "largest")  # 0 is one of their values
@@ -97,7 +96,7 @@ def test_a_batch_has_a_sensible_number_of_blocks(levels: Any) -> None:
     assert dataclasses.replace(BATCHES, levels=MOST_LEVELS).levels == MOST_LEVELS
 
 
-@pytest.mark.parametrize("event", [BATCHES, COUNTS, SUMS])
+@pytest.mark.parametrize("event", [BATCHES, COUNTS, SUMS, *OF_RIVALS])
 @pytest.mark.parametrize("live", [None, 1, 0.0, "yes"])
 def test_batches_and_counts_say_whether_their_noise_is_live(event: Any, live: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^live must be True or False, got"):

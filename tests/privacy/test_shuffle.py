@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import decimal
 import itertools
 import math
 from collections import Counter
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from hushprice.errors import InvalidInput
 from hushprice.privacy import accountant, shuffle
@@ -128,6 +130,37 @@ def test_an_epsilon_out_of_reach_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(shuffle, "brentq", lambda *given, **more: math.log(1e-6))  # a root that is none
     with pytest.raises(InvalidInput, match="no bound"):
         shuffle.keep_of(0.123, 1e-9, 50)
+
+
+@pytest.mark.parametrize(("keep", "among", "least"), [(0.9, 5000, 1e-6), (0.999, 100_000, 1e-9), (0.6, 3000, 1e-12)])
+def test_numbers_of_coins_that_are_left_out_are_charged_whole(keep: float, among: int, least: float) -> None:
+    """Their probability by another library; and the bound is no less than it where nothing else is left of it."""
+    coins, mass, lost = shuffle._coins(keep, among, math.log(least) - 30.0)
+    law = stats.binom(among - 1, 2.0 * (1.0 - keep))
+    outside = law.cdf(coins[0] - 1.0) + law.sf(coins[-1])
+    assert 0.0 < outside <= lost == pytest.approx(2.0 * least * math.exp(-30.0))
+    assert mass == pytest.approx(law.pmf(coins), rel=1e-6)
+    assert shuffle.delta_of(keep, among, math.log(keep / (1.0 - keep)) * 0.99, least) >= lost
+
+
+@pytest.mark.parametrize(("keep", "among", "epsilon"), [(0.75, 300, 0.2), (0.9, 60, 0.3), (0.97, 200, 1.0)])
+def test_rounding_errs_upwards_in_both_parts_of_a_difference(keep: float, among: int, epsilon: float) -> None:
+    """To 50 digits: the bound, by as much as floats may be off in what is left, and in the larger of two parts."""
+    with decimal.localcontext(prec=50):
+        kept, times = decimal.Decimal(keep), decimal.Decimal(epsilon).exp()
+        turned, left, first = 1 - kept, decimal.Decimal(0), decimal.Decimal(0)
+        for coins in range(among):
+            weight = math.comb(among - 1, coins) * (2 * turned) ** coins * (1 - 2 * turned) ** (among - 1 - coins)
+            heads = [decimal.Decimal(math.comb(coins, a)) / 2**coins for a in range(coins + 1)]
+            at_least = [*itertools.accumulate(reversed(heads))][::-1] + [decimal.Decimal(0)]
+            more = [decimal.Decimal(1), *at_least]  # at least a - 1 heads, for a from 0 on
+            made = [(kept * m + turned * n, turned * m + kept * n) for m, n in zip(more, at_least, strict=False)]
+            one, other = max(made, key=lambda both: both[0] - times * both[1])
+            if one > times * other:
+                left, first = left + weight * (one - times * other), first + weight * one
+        found = decimal.Decimal(shuffle.delta_of(keep, among, epsilon))
+        least, most = (left * (1 + share * 1000) + first * share for share in map(decimal.Decimal, ("0.9e-9", "1.1e-9")))
+        assert least <= found <= most
 
 
 def test_a_bound_that_forgets_the_record_itself_is_caught() -> None:

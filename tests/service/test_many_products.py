@@ -117,11 +117,13 @@ def test_a_product_that_cannot_be_opened_is_left_out_and_the_others_are_served(
 ) -> None:
     shop = Shop(tmp_path, spec(name="tea"), spec(name="coffee"))
     shop.add(spec(name="broken").replace(b'"contexts":2', b'"contexts":-2'))
+    shop.add(spec(name="newer").replace(b'"contexts":2', b'"contexts":2,"later":1'))  # and then an older program again
     shop.close()
     with running(str(tmp_path / "shop.db"), tmp_path) as server:
         listed = server.client().get("/v1/products").json()["products"]
         assert [each["name"] for each in listed] == ["tea", "coffee"]
         assert "product broken is left out: InvalidInput" in caplog.text
+        assert "product newer stays as it was: InvalidInput" in caplog.text
         answer = server.client("shop").post("/v1/quotes", json={"product": "broken", "context": [0.0, 0.0]})
         assert answer.status_code == 404
         store = open_store(server.store, "learner")

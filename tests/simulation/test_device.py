@@ -13,7 +13,7 @@ import pytest
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import by_name
 from hushprice.errors import InvalidInput, NotAvailable
-from hushprice.simulation.change import GivenCustomer
+from hushprice.simulation.changed_record import GivenCustomer
 from hushprice.simulation.device import CPU, choose, unfit
 from hushprice.simulation.gpu import device_facts
 from hushprice.simulation.market import Market

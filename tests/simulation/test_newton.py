@@ -20,7 +20,7 @@ from hushprice.policies.newton.rules import DISPERSION
 from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.simulation import tally
-from hushprice.simulation.change import GivenCustomer, world_of
+from hushprice.simulation.changed_record import GivenCustomer, world_of
 from hushprice.simulation.kernels import newton
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.result import SimulationResult

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import itertools
 import math
 import random
@@ -129,6 +130,19 @@ def test_no_answer_is_likelier_than_epsilon_allows() -> None:
         chances.append(up)
     assert [True, True] in chances  # nobody who does not buy is told from certainty: r = high
     assert [False, False] in chances  # r = low: the lowest draw is not below 0
+
+
+def test_a_bit_is_kept_no_more_often_than_epsilon_allows() -> None:
+    """To 60 digits: the largest probability is not on a float's grid, and a float's exponential is off by its own."""
+    draw = random.Random(11)
+    with decimal.localcontext(prec=60):
+        for _ in range(2000):
+            epsilon = draw.choice([draw.uniform(0.0, 2.0), draw.uniform(2.0, 30.0), 10.0 ** draw.uniform(-9.0, 1.4)])
+            keep = decimal.Decimal(keep_of(epsilon))
+            largest = 1 / (1 + (-decimal.Decimal(epsilon)).exp())
+            assert keep <= largest
+            assert keep >= min(largest, decimal.Decimal("0.5")) - 6 * decimal.Decimal(2) ** -53
+            assert keep % decimal.Decimal(2) ** -53 == 0
 
 
 def test_bits_have_the_mean_that_the_learner_takes_back() -> None:

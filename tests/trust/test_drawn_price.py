@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pytest
 
 from hushprice.client.answers import Quote
 from hushprice.client.device import Belief, Device
+from hushprice.errors import InvalidInput
 from hushprice.trust.bits import FINE, answer, bounds, keep_of
 from hushprice.trust.drawn_price import drawn, middles
 from hushprice.trust.question import Question, Record, chance, residual
@@ -127,3 +130,11 @@ def test_a_device_draws_the_price_of_a_quote_once_and_no_more_often_than_it_repo
     assert device.report(belief(), quote(400), purchased=True) is None
     assert device.report(belief(), quote(3), purchased=True) is not None
     assert len({Device([0.9, -0.7], epsilon=1.0).price(belief(), quote(n)) for n in range(20)}) == 1
+
+
+@pytest.mark.parametrize("highest", [-2.0, -9.0])
+def test_a_belief_at_which_some_customers_devices_fail_is_refused(highest: float) -> None:
+    """Where no price earns anything a record that can be read divides by zero, and one that cannot adds nothing."""
+    question = dataclasses.replace(asked_of(), highest=highest)
+    with pytest.raises(InvalidInput, match="a price that earns something"):
+        Belief(**msgspec.structs.asdict(belief()) | {"question": question})

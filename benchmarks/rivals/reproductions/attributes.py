@@ -9,9 +9,9 @@ import numpy as np
 from reproductions.settings import TRIALS, Found, frame, slope
 
 from hushprice.policies.rival_parts.frame import Customers
-from hushprice.policies.rivals.ban_keskin.learner import SparseGreedy
-from hushprice.policies.rivals.ellipsoid.learner import EllipsoidCuts
-from hushprice.policies.rivals.rmlp.learner import EpisodicLasso
+from hushprice.policies.rivals.ban_keskin.policy import SparseGreedy
+from hushprice.policies.rivals.ellipsoid.policy import EllipsoidCuts
+from hushprice.policies.rivals.rmlp.policy import EpisodicLasso
 
 
 def ellipsoid() -> Found:

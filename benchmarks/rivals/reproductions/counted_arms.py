@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 from reproductions.settings import TRIALS, Found, frame
 
+from hushprice.policies.rival_parts.private.laplace_tree import LaplaceTree
 from hushprice.policies.rivals.ldp_mab.pricing import ARMS, ReportedArms
 from hushprice.policies.rivals.ldp_mab.private import report
 from hushprice.policies.rivals.mishra.policy import deviation_of, levels_of, tight
 from hushprice.policies.rivals.mishra.pricing import BetaArms, TreeArms
-from hushprice.policies.rivals.mishra.private import LaplaceTree
 from hushprice.privacy.events import BitReports
 from hushprice.types import FloatArray
 

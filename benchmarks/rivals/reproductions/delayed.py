@@ -8,7 +8,7 @@ import numpy as np
 from reproductions.settings import TRIALS, Found, frame
 
 from hushprice.policies.rival_parts.frame import Customers
-from hushprice.policies.rivals.thompson.learner import Thompson
+from hushprice.policies.rivals.thompson.policy import Thompson
 
 ARMS = 10
 WIDE = math.pi / math.sqrt(3.0)  # the deviation of the log-odds of a uniform chance: the source's prior is Beta(1, 1)

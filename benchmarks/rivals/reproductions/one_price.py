@@ -6,9 +6,9 @@ import numpy as np
 from reproductions.settings import TRIALS, Found, frame, slope
 
 from hushprice.policies.rival_parts.frame import Customers
-from hushprice.policies.rivals.greedy_ils.learner import GreedyLeastSquares
-from hushprice.policies.rivals.mle_cycle.learner import MleCycle
-from hushprice.policies.rivals.private_bisection.learner import COPIES
+from hushprice.policies.rivals.greedy_ils.policy import GreedyLeastSquares
+from hushprice.policies.rivals.mle_cycle.policy import MleCycle
+from hushprice.policies.rivals.private_bisection.policy import COPIES
 from hushprice.research.audits.eavesdropper import right_guesses
 
 

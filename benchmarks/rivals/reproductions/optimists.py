@@ -15,12 +15,12 @@ from scipy.special import expit
 from hushprice.policies.rival_parts.frame import Customers
 from hushprice.policies.rival_parts.optimism import LOGISTIC
 from hushprice.policies.rival_parts.optimist import Optimist
-from hushprice.policies.rivals.glm_ucb import learner as glm_ucb_learner
-from hushprice.policies.rivals.glm_ucb.learner import GlmUcb
-from hushprice.policies.rivals.ucb_glm import learner as ucb_glm_learner
-from hushprice.policies.rivals.ucb_glm.learner import UcbGlm
-from hushprice.policies.rivals.wang_optimism import learner as wang_learner
-from hushprice.policies.rivals.wang_optimism.learner import WangOptimism
+from hushprice.policies.rivals.glm_ucb import policy as glm_ucb_learner
+from hushprice.policies.rivals.glm_ucb.policy import GlmUcb
+from hushprice.policies.rivals.ucb_glm import policy as ucb_glm_learner
+from hushprice.policies.rivals.ucb_glm.policy import UcbGlm
+from hushprice.policies.rivals.wang_optimism import policy as wang_learner
+from hushprice.policies.rivals.wang_optimism.policy import WangOptimism
 from hushprice.types import FloatArray
 
 ARMS = 20

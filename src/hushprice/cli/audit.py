@@ -58,7 +58,7 @@ def audit(
     from hushprice.errors import InvalidInput
     from hushprice.privacy.adjacency import Adjacency, adjacency_of
     from hushprice.research.audits.audit import audit_policies
-    from hushprice.research.audits.watching import PRIVATE
+    from hushprice.research.audits.watched_policies import PRIVATE
 
     options.check_output(output, "matplotlib")
     options.look_here(policy or [])

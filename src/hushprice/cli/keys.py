@@ -128,4 +128,6 @@ def opened_store(store: str | None, config: Any) -> Any:
     with extras.needed():
         from hushprice.service.shared import setup
 
-        return setup.opened(configuration.read(config, os.environ, {"store": store}))
+        settings = configuration.read(config, os.environ, {"store": store})
+        setup.check_there(settings)
+        return setup.opened(settings)

@@ -26,11 +26,7 @@ def plan(context: typer.Context, product_file: Path) -> None:
     from hushprice.simulation.atomic_file import check_parquet, check_picture, write_figure, write_parquet
 
     given = context.params
-    for name in given:
-        if options.was_given(context, name) and name not in (*_BOTH, *OWN):
-            raise InvalidInput(f"{name} is for the paper's markets, not for a product, got {given[name]!r}")
-    if given["visitors_per_day"] is None:
-        raise InvalidInput("a plan for a product needs visitors; --visitors-per-day is missing")
+    _check(context)
     output: Path | None = given["output"]
     picture: Path | None = given["picture"]
     if output is not None:
@@ -69,3 +65,12 @@ def plan(context: typer.Context, product_file: Path) -> None:
         show.json(planned.to_dict())
     else:
         show_product_plan.table(planned, [file for file in (output, picture) if file is not None])
+
+
+def _check(context: typer.Context) -> None:
+    """Are these the options of a product's plan?"""
+    for name, value in context.params.items():
+        if options.was_given(context, name) and name not in (*_BOTH, *OWN):
+            raise InvalidInput(f"{name} is for the paper's markets, not for a product, got {value!r}")
+    if context.params["visitors_per_day"] is None:
+        raise InvalidInput("a plan for a product needs visitors; --visitors-per-day is missing")

@@ -22,25 +22,43 @@ def sweep(
     calibration: Annotated[
         list[str] | None, many("NAME", "For policy paper: printed, published or tight.  [default: tight]")
     ] = None,
-    horizon: Annotated[list[int] | None, many("T", "Number of customers.  [default: 100000]", options.count)] = None,
-    dimension: Annotated[
-        list[int] | None, many("D", "Features of the paper's instance.  [default: 2]", options.count)
+    horizon: Annotated[
+        list[int] | None, many("T", "Number of customers, such as 100000 or 1e5.  [default: 100000]", options.count)
     ] = None,
-    market: Annotated[list[str] | None, many("FILE", "A market file instead of the paper's instance.")] = None,
+    dimension: Annotated[
+        list[int] | None, many("D", "Features of the paper's instance, 2 to 11.  [default: 2]", options.count)
+    ] = None,
+    market: Annotated[list[str] | None, many("FILE", "A market file (TOML) instead of the paper's instance.")] = None,
     features: Annotated[
         list[str] | None, many("MAP", "See the market through main, intercept or interactions.")
     ] = None,
-    epsilon: Annotated[list[float] | None, many("E", "Total epsilon.  [default: 1.0]", options.number)] = None,
-    delta: Annotated[list[str] | None, many("X", "Total delta: a number, or a formula.  [default: 2/T^2]")] = None,
-    epsilon_covariance: Annotated[list[float] | None, many("E1", "eps1 of the total.", options.number)] = None,
-    epsilon_estimate: Annotated[list[float] | None, many("E2", "eps2 of the total.", options.number)] = None,
-    adjacency: Annotated[list[str] | None, many("NAME", "replace-one or zero-out.  [default: replace-one]")] = None,
-    price: Annotated[list[float] | None, many("P", "For policy fixed alone.", options.number)] = None,
+    epsilon: Annotated[
+        list[float] | None, many("E", "Total epsilon, eps1 + eps2.  [default: 1.0]", options.number)
+    ] = None,
+    delta: Annotated[
+        list[str] | None, many("X", "Total delta: a number, or a formula such as 2/T^2.  [default: 2/T^2]")
+    ] = None,
+    epsilon_covariance: Annotated[
+        list[float] | None, many("E1", "eps1 instead of half of --epsilon.", options.number)
+    ] = None,
+    epsilon_estimate: Annotated[
+        list[float] | None, many("E2", "eps2 instead of half of --epsilon.", options.number)
+    ] = None,
+    adjacency: Annotated[
+        list[str] | None,
+        many("NAME", "What one changed record means: replace-one or zero-out.  [default: replace-one]"),
+    ] = None,
+    price: Annotated[
+        list[float] | None,
+        many("P", "For policy fixed; without it, the best fixed price in hindsight.", options.number),
+    ] = None,
     exploration_periods: Annotated[list[int] | None, many("T0", "Random prices at the start.", options.count)] = None,
     ridge: Annotated[list[float] | None, many("RHO", "Regularization rho.", options.number)] = None,
-    width: Annotated[list[float] | None, many("GAMMA", "Width gamma of the bonus.", options.number)] = None,
+    width: Annotated[list[float] | None, many("GAMMA", "Width gamma of the confidence bonus.", options.number)] = None,
     max_estimates: Annotated[list[int] | None, many("D_INF", "Most estimates ever released.", options.count)] = None,
-    reference_price: Annotated[list[float] | None, many("P", "For policy noisy-newton.", options.number)] = None,
+    reference_price: Annotated[
+        list[float] | None, many("P", "For noisy-newton: quoted before anything is known.", options.number)
+    ] = None,
     seed: Annotated[
         list[int] | None, many("S", "Trial i depends on (seed, i) alone.  [default: 0]", options.count)
     ] = None,

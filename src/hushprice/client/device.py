@@ -58,6 +58,8 @@ class Belief(msgspec.Struct, frozen=True):
         sizes += (asked.move, asked.offset, self.most)
         if not all(abs(size) <= _LARGEST for size in sizes) or 0.0 < abs(asked.step) < _FINEST or not self.most > 0.0:
             raise InvalidInput(f"belief must be of numbers up to {_LARGEST:g}, and of steps above {_FINEST:g}")
+        if not asked.margin + asked.highest > 0.0:
+            raise InvalidInput("belief must have a price that earns something")
         if self.schema is not None and len(self.context_of((), {})) != asked.contexts:
             raise InvalidInput(f"belief must have a schema of {asked.contexts} entries")
 

@@ -75,11 +75,14 @@ class Pricer:
     ) -> None:
         checks.whole(1, horizon=horizon)
         checks.whole(0, delay=delay)
+        policy = policy.live_form()
         if not policy.learns:
             raise InvalidInput(
-                f"policy must be one that learns ('cautious', 'paper', 'noisy-newton' or 'nonprivate'), "
-                f"got {policy.name!r}"
+                f"policy must be one that learns live ('cautious', 'paper', 'noisy-newton', 'nonprivate' or a rival "
+                f"that adds noise itself), got {policy.name!r}"
             )
+        if delay > 0 and not policy.waits:
+            raise InvalidInput(f"delay must be 0 for policy {policy.name!r}, got {delay!r}")
         policy.check_fits(horizon=horizon, demand=demand, dimension=features.dimension)
         if schema is not None and schema.dimension != features.contexts:
             raise InvalidInput(f"schema gives contexts of length {schema.dimension}, features take {features.contexts}")

@@ -12,9 +12,12 @@ from hushprice.errors import InvalidInput
 
 
 def check_header(file: Path, name: str) -> None:
-    """Refuse a file with two columns of one name: which of them is meant cannot be told."""
-    rows = _rows(file)
-    twice = [column for column, count in Counter(next(rows, [])).items() if count > 1]
+    """Refuse a file with two columns of one name: which is meant cannot be told; or with other signs than commas."""
+    header = next(_rows(file), [])
+    other = next((sign for sign in ";\t|" if len(header) == 1 and sign in header[0]), None)
+    if other is not None:
+        raise InvalidInput(f"log {name!r} must have commas between its cells, got {other!r}")
+    twice = [column for column, count in Counter(header).items() if count > 1]
     if twice:
         raise InvalidInput(f"log {name!r} has two columns {twice[0]!r}")
 

@@ -36,6 +36,8 @@ def database_source(address: str) -> Source:
     if not table:
         raise InvalidInput(f"log {parts.scheme}:// must name its table, as in ?table=visits, and names none")
     if parts.scheme == _SQLITE:
+        if asked:
+            raise InvalidInput(f"log sqlite:// may say its table and order, and also says {', '.join(asked)}")
         return SqliteSource(Path(unquote(parts.path[1:])), table, order)
     extras.require("psycopg")
     return PostgresSource(urlunsplit(parts._replace(query=urlencode(asked))), table, order)
@@ -60,6 +62,8 @@ class SqliteSource:
             if not columns:
                 raise InvalidInput(f"log {self.name!r} has no table {self.table!r}")
             self.types = {name: _kind_of(declared) for name, declared in columns}
+        if self.order and self.order not in self.types:  # SQLite would take the name for a text, and order by that
+            raise InvalidInput(f"log {self.name!r} has no column {self.order!r} to be ordered by")
 
     @property
     def name(self) -> str:

@@ -149,7 +149,7 @@ def _compared(each: Category, column: str) -> tuple[tuple[polars.Expr, ...], lis
 
 
 def _looked_up(each: Category, column: str) -> tuple[tuple[polars.Expr, ...], list[polars.Expr], polars.Expr]:
-    """The same with many levels: a text is looked up once; its number among them is compared with each."""
+    """What `_compared` returns, for many levels: a text is looked up once, and its number compared with each."""
     import polars
 
     levels, name = polars.Enum(list(each.levels)), f"\0{column}"  # the name of no column

@@ -15,7 +15,8 @@ from hushprice.errors import HushpriceError
 from hushprice.logs.passes import Add, Part, part_of
 from hushprice.logs.rows import Log
 
-LOSSES = 20  # times that a process may be lost before a pass gives up
+LOSSES = 20  # times that a process may be lost before a pass gives up,
+IDLE = 3  # and in a row without a part done: then none can be started
 _AHEAD = 2  # parts handed out for each process
 
 _work: tuple[Log, Add, int] | None = None  # of this worker
@@ -32,21 +33,28 @@ class ProcessParts:
             checks.whole(1, workers=self.workers)
 
     def run(self, log: Log, add: Add, size: int, partitions: Sequence[int]) -> Iterator[Part]:
-        missing, losses = list(partitions), 0
+        missing, losses, idle = list(partitions), 0, 0
         while missing:
+            left = len(missing)
             try:
                 for part in self._pooled(log, add, size, missing):
                     missing.remove(part.partition)
                     yield part
             except BrokenProcessPool:  # whoever was lost, and the others with it
                 losses += 1
-                if losses > LOSSES:
+                idle = idle + 1 if len(missing) == left else 0
+                if losses > LOSSES or idle >= IDLE:
                     raise HushpriceError(
                         f"{len(missing)} parts of the log could not be read: their process died"
                     ) from None
 
     def _pooled(self, log: Log, add: Add, size: int, partitions: Sequence[int]) -> Iterator[Part]:
         """Parts as they are finished. A new interpreter each: a fork of one with Polars' threads may hang."""
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise HushpriceError(
+                "a script that reads a log in processes is itself read by each of them: "
+                'call it under `if __name__ == "__main__":`'
+            )
         workers = min(self.workers or os.cpu_count() or 1, len(partitions))
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(log, add, size))

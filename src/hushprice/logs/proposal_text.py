@@ -25,7 +25,8 @@ def text_of(proposal: Proposal) -> str:
     lines += ["", "[log]"]
     for role, column in proposal.plan.roles.items():
         given = column is not None
-        lines.append(_line(f"{role} = {_toml(column or '')}", "exact: a column's name" if given else "there is none"))
+        none = "exact: no column has a usual name for it, or you said so"
+        lines.append(_line(f"{role} = {_toml(column or '')}", "exact: a column's name" if given else none))
     return "\n".join([*lines, ""])
 
 

@@ -154,14 +154,15 @@ class _Writer:
         elif bought is None:
             most = Line(1.0, f"{CHARGED}: noise hides how many are bought: declare --most")
         else:
-            most = Line(bought[0], f"{CHARGED}: one visitor in a thousand buys more")
+            most = Line(bought.most, f"{CHARGED}: one visitor in a thousand buys more")
         if declared.conversion is not None:
             conversion = Line(declared.conversion, DECLARED)
-        elif bought is None:
+        elif bought is None or bought.mean is None:
             conversion = Line(None, f"{CHARGED}: noise hides how many are bought: declare --conversion")
         else:
-            share = min(max(bought[1] / most.value, LEAST_CONVERSION), 1.0 - LEAST_CONVERSION)
-            conversion = Line(_rounded(share * most.value), f"{CHARGED}: mean of the outcome, at all prices")
+            share = min(max(bought.mean / most.value, LEAST_CONVERSION), 1.0 - LEAST_CONVERSION)
+            why = f"{CHARGED}: mean of the outcome, at all prices, give or take {bought.error:.2g}"
+            conversion = Line(_rounded(share * most.value), why)
         self._to.product |= {"conversion": conversion, "most": most}
 
     def _attribute(self, name: str) -> tuple[Attribute, str] | str:

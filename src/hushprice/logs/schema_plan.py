@@ -24,10 +24,13 @@ ADJACENCY = Adjacency.REPLACE_ONE
 NAMES = {  # of columns, by which a role is guessed: a column's name is public
     "price": ("price", "price_shown", "shown_price", "unit_price"),
     "outcome": ("bought", "quantity", "purchased", "outcome", "purchase", "sold"),
-    "customer": ("customer", "customer_id", "customerid", "user", "user_id", "person", "person_id", "household"),
-    "time": ("time", "timestamp", "date", "datetime", "visited_at"),
+    "customer": (
+        "customer", "customer_id", "customerid", "cust", "cust_id", "user", "user_id", "userid", "person", "person_id",
+        "household", "client", "client_id", "visitor", "visitor_id", "shopper", "shopper_id", "account", "account_id",
+    ),
+    "time": ("time", "timestamp", "date", "datetime", "visited_at", "when", "day", "created_at", "event_time"),
     "propensity": ("propensity",),
-}
+}  # fmt: skip
 NEEDED = ("price", "outcome")
 _MORE = 1e-3  # of the noise, by which it is raised until the claim covers the plan
 _TRIES = 100

@@ -24,7 +24,7 @@ _UP = np.array(
 EDGES: FloatArray = np.concatenate([-_UP[::-1], _UP])
 QUANTITIES: FloatArray = np.array([*range(17), *(2.0**octave for octave in range(5, 17))])
 _FAR = 2.0**36  # as far as the outermost cells are taken to reach
-_SURE = 4.0  # deviations of noise, from which on a cell is taken to hold rows
+_SURE = 5.0  # deviations of noise, from which on a cell is taken to hold rows: noise alone in one column of thousands
 _ENOUGH = 0.9  # of the numbers must be in such cells
 LOWEST, HIGHEST = 0.01, 0.99  # the shares of rows below what is proposed as bounds
 
@@ -62,6 +62,8 @@ def spread_of(noisy: FloatArray, noise: float, rows: float | None) -> Spread | N
     for merged in (1, 2, 4, 8, PER_OCTAVE):
         lows, highs, counts = _merged(noisy[:-2], merged)
         numbers = counts.sum() if rows is None else rows - missing - strange
+        if not numbers > _SURE * noise * np.sqrt(counts.size * merged if rows is None else 2.0):
+            return None  # a column of texts has none, and a cell that noise alone filled would be all of them
         kept = np.where(counts > _SURE * noise * np.sqrt(merged), counts, 0.0)
         if kept.sum() > 0.0 and kept.sum() >= _ENOUGH * numbers:
             below = np.cumsum(kept) / kept.sum()
@@ -81,16 +83,28 @@ def _merged(noisy: FloatArray, merged: int) -> tuple[FloatArray, FloatArray, Flo
     return lows, highs, np.concatenate(counts)
 
 
-def quantity_of(noisy: FloatArray, noise: float) -> tuple[float, float] | None:
-    """The most that a visitor buys, but for one in a thousand, and the mean quantity; None where noise hides them."""
-    counts = np.maximum(noisy[1:-2], 0.0)
-    counts[counts < _SURE * noise] = 0.0
-    if counts.sum() == 0.0:
+class Quantity(NamedTuple):
+    """What visitors buy, by noisy counts."""
+
+    most: float  # but for one in a thousand
+    mean: float | None  # None where noise hides it
+    error: float  # of the mean, by the noise
+
+
+def quantity_of(noisy: FloatArray, noise: float) -> Quantity | None:
+    """The most that a visitor buys, and the mean; None where noise hides both."""
+    counts = noisy[1:-2]
+    kept = np.where(counts > _SURE * noise, counts, 0.0)
+    if kept.sum() == 0.0:
         return None
-    below = np.cumsum(counts) / counts.sum()
-    most = float(QUANTITIES[int(np.searchsorted(below, 0.999))])
-    mean = float((counts * np.minimum(QUANTITIES, max(most, 1.0))).sum() / counts.sum())
-    return max(most, 1.0), mean
+    below = np.cumsum(kept) / kept.sum()
+    most = max(float(QUANTITIES[int(np.searchsorted(below, 0.999))]), 1.0)
+    # All cells up to the most, also those that hold too few to be seen: else few purchases would be none.
+    inside = most >= QUANTITIES[: counts.size]
+    bought, whole = QUANTITIES[: counts.size][inside], float(counts[inside].sum())
+    mean = float(counts[inside] @ bought) / whole
+    error = noise * float(np.linalg.norm(bought - mean)) / whole
+    return Quantity(most, mean if mean > 2.0 * error else None, error)
 
 
 def holds_rows(noisy: FloatArray, noise: float) -> BoolArray:

@@ -69,14 +69,19 @@ def read_by(policy: str, asked: Mapping[str, Any], policies: Collection[str]) ->
 
 def saved_form(name: str) -> ModuleType:
     """The `saved.py` of a policy's folder."""
-    check_name(name)
-    return part_of(POLICIES[name].rpartition(".")[0], "saved", name)
+    return _part(name, "saved")
 
 
 def statements(name: str) -> ModuleType:
     """The `statements.py` of a policy's folder: what its certificates say."""
+    return _part(name, "statements")
+
+
+def _part(name: str, file: str) -> ModuleType:
+    """A file of a policy's folder; rivals share theirs."""
     check_name(name)
-    return part_of(POLICIES[name].rpartition(".")[0], "statements", name)
+    module = rival_policy.__name__ if ".rivals." in POLICIES[name] else POLICIES[name]
+    return part_of(module.rpartition(".")[0], file, name)
 
 
 def _readers(option: str) -> str:

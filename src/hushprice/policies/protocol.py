@@ -61,6 +61,7 @@ class Policy:
     """A policy with every choice made. Each folder has its own kind, which checks its claim."""
 
     kernel: ClassVar[str | None] = None  # the compiled kernel that runs its trials; None: plain Python alone
+    waits: ClassVar[bool] = True  # may a live pricer be told outcomes later than at the next quote?
     tells_start: ClassVar[bool] = False  # is regret before the first learned price told apart?
 
     name: str
@@ -98,6 +99,10 @@ class Policy:
     def settings(self) -> dict[str, Any]:
         """Its choices by the names of settings.py, for tables; what it does not read is not there."""
         return {}
+
+    def live_form(self) -> Policy:
+        """The policy as a live pricer runs it: itself, unless its noise is another there."""
+        return self
 
     def in_currency(self, price: float) -> float:
         """A price in [0, 1] as it is quoted: itself, unless the policy is for a product."""

@@ -36,7 +36,7 @@ def loss_of_customer(loss: Loss, records: int) -> Loss:
     has no such rule, and is refused.
     """
     checks.whole(1, records=records)
-    if loss.radials or loss.epsilon > 0.0 or loss.delta > 0.0:
+    if loss.radials or loss.epsilon > 0.0 or loss.delta > 0.0 or loss.failure != 0.0:
         raise InvalidInput("a customer's records are accounted for in Gaussian releases alone, got estimates as well")
     return Loss(
         mu_squared=loss.mu_squared * records * records,

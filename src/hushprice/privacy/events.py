@@ -344,15 +344,18 @@ class LaplaceSums:
     """Sums of numbers in [0, 1], a record in at most `levels` of them, each sum released once plus Laplace noise.
 
     A node of a binary tree is such a sum. Which sums a record is in follows from slot numbers and earlier releases. The
-    noise has density e^(-|z|/scale) / (2 scale). For simulations: no exact sampler of it is offered live.
+    noise has density e^(-|z|/scale) / (2 scale). `live` noise is on the grid of `grid_of`.
     """
 
     levels: int
     scale: float
+    live: bool = False
 
     def __post_init__(self) -> None:
         checks.whole(1, levels=self.levels)
         checks.positive(scale=self.scale)
+        if not isinstance(self.live, bool):
+            raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -386,17 +389,23 @@ class GaussianSums:
     """Sums of vectors of length at most 1, a record in at most `rounds` of them, with N(0, noise^2) in every entry.
 
     Vectors of two records differ by at most `apart`. Which sums a record is in, and what its vector is made of, follows
-    from slot numbers and earlier releases. A sum of one record is what a device sends. For simulations.
+    from slot numbers and earlier releases. A sum of one record is what a device sends. `live` noise is on the grid of
+    `grid_of`, and then sums have at most `entries` numbers.
     """
 
     rounds: int
     noise: float
     apart: float = 2.0
+    entries: int = 0  # 0: any number of them, which ideal noise does not depend on
+    live: bool = False
 
     def __post_init__(self) -> None:
         checks.whole(1, rounds=self.rounds)
         checks.positive(noise=self.noise)
         checks.within(1.0, 2.0, apart=self.apart)
+        if not isinstance(self.live, bool):
+            raise InvalidInput(f"live must be True or False, got {checks.shown(self.live)}")
+        checks.whole(1 if self.live else 0, entries=self.entries)
 
 
 @dataclass(frozen=True, slots=True)

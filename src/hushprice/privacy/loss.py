@@ -110,12 +110,12 @@ def loss_of(event: Event, count: int, adjacency: Adjacency) -> Loss:
         case LogSums():
             return _of_log_sums(event, count, adjacency)
         case LaplaceSums():
-            return Loss(pure=count * (1.0 + _ROUNDING) * event.levels / event.scale)
+            rounded = _rounded(event.scale) if event.live else 0.0
+            return Loss(pure=count * event.levels * ((1.0 + _ROUNDING) / event.scale + rounded))
         case BitReports() | DirectionReports():
             return Loss(pure=count * (1.0 + _ROUNDING) * (math.log(event.keep) - math.log1p(-event.keep)))
-        case GaussianSums():  # docs/proofs/pure.md, section 5
-            moved = (1.0 + _ROUNDING) * sensitivity.of_gradients(1.0, event.apart, adjacency)[0]
-            return Loss(mu_squared=count * event.rounds * _square(moved / event.noise))
+        case GaussianSums():
+            return _of_sums(event, count, adjacency)
         case LaplaceBatches() | AggregatedBatches():  # the other aggregator's shares are noise: docs/proofs/trust.md, 5
             return _of_laplace(event, count, adjacency)
         case ShuffledBits():
@@ -147,7 +147,7 @@ def _of_stream(event: CovarianceStream, count: int, adjacency: Adjacency) -> Los
     if event.grid > 0.0:
         # What is added to the noise is rounded to the grid: two worlds' roundings differ by at most one grid step a
         # number, and the fixed-point filter before it by far less than another
-        # (policies/paper/private/exact_covariance.py).
+        # (mechanisms/exact_covariance.py).
         moved += 2.0 * event.grid * math.sqrt(numbers)
     return Loss(
         mu_squared=count * _square(moved / event.noise),
@@ -279,6 +279,20 @@ def _of_log_sums(event: LogSums, count: int, adjacency: Adjacency) -> Loss:
     return Loss(
         mu_squared=count * _square(moved / event.noise),
         coordinates=count * event.entries if event.live else 0,
+    )
+
+
+def _of_sums(event: GaussianSums, count: int, adjacency: Adjacency) -> Loss:
+    """One record moves each of its sums by its own vector (docs/proofs/pure.md, section 5).
+
+    Live, each number of a record is cut to 2^-40 in each world, and every sum rounded to the noise's grid once.
+    """
+    moved = (1.0 + _ROUNDING) * sensitivity.of_gradients(1.0, event.apart, adjacency)[0]
+    if event.live:
+        moved += (2.0 * grid_of(event.noise) + _CUT) * math.sqrt(event.entries)
+    return Loss(
+        mu_squared=count * event.rounds * _square(moved / event.noise),
+        coordinates=count * event.rounds * event.entries if event.live else 0,
     )
 
 

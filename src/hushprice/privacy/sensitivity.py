@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -22,17 +23,25 @@ RADIUS = 2.0  # alg:private-mle, line 4: ||theta|| <= 2
 _ANGLES = 1500  # of the search for the largest difference
 
 
+Size = TypeVar("Size")
+
+
+def _where(adjacency: Adjacency, *, replaced: Size, zeroed: Size) -> Size:
+    """The one of two that holds for these neighbours."""
+    match adjacency:
+        case Adjacency.REPLACE_ONE:
+            return replaced
+        case Adjacency.ZERO_OUT:
+            return zeroed
+    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+
+
 def of_covariance(adjacency: Adjacency) -> float:
     """The largest change of phi phi' in Frobenius norm, and of its upper triangle.
 
     Replaced: ||xx' - yy'||^2 = |x|^4 + |y|^4 - 2 (x'y)^2 <= 2. Zeroed out: |x|^2 <= 1. The paper takes 1 for both.
     """
-    match adjacency:
-        case Adjacency.REPLACE_ONE:
-            return math.sqrt(2.0)
-        case Adjacency.ZERO_OUT:
-            return 1.0
-    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+    return _where(adjacency, replaced=math.sqrt(2.0), zeroed=1.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,12 +72,7 @@ def of_gradients(gradient: float, difference: float, adjacency: Adjacency) -> tu
 
     Replaced: by two records' difference, in the plane of their features. Zeroed out: by one gradient, along one line.
     """
-    match adjacency:
-        case Adjacency.REPLACE_ONE:
-            return difference, 2
-        case Adjacency.ZERO_OUT:
-            return gradient, 1
-    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+    return _where(adjacency, replaced=(difference, 2), zeroed=(gradient, 1))
 
 
 def overcounted(score_noise: float, curvature_noise: float, adjacency: Adjacency) -> float:
@@ -104,12 +108,7 @@ def of_moments(largest: float, own: float, adjacency: Adjacency) -> float:
     >>> of_moments(0.1, 0.5, Adjacency.REPLACE_ONE), of_moments(1.0, 0.5, Adjacency.REPLACE_ONE)
     (1.1, 2.0)
     """
-    match adjacency:
-        case Adjacency.REPLACE_ONE:
-            return max(1.0 + largest, 2.0 * own)
-        case Adjacency.ZERO_OUT:
-            return 1.0
-    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+    return _where(adjacency, replaced=max(1.0 + largest, 2.0 * own), zeroed=1.0)
 
 
 def of_log_sums(rows: int, adjacency: Adjacency) -> float:
@@ -121,12 +120,7 @@ def of_log_sums(rows: int, adjacency: Adjacency) -> float:
     >>> of_log_sums(3, Adjacency.ZERO_OUT)
     3.0
     """
-    match adjacency:
-        case Adjacency.REPLACE_ONE:
-            return math.sqrt(2.0) * rows
-        case Adjacency.ZERO_OUT:
-            return float(rows)
-    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+    return _of_rows(rows, adjacency)
 
 
 def of_counts(rows: int, adjacency: Adjacency) -> float:
@@ -135,12 +129,11 @@ def of_counts(rows: int, adjacency: Adjacency) -> float:
     Zeroed out: counts fall by c_1, c_2, ... with sum c <= rows, a vector of length at most rows. Replaced: by the
     difference of two such vectors, c'c* >= 0, so of length at most sqrt(2) rows (docs/proofs/log_schema.md, section 2).
     """
-    match adjacency:
-        case Adjacency.REPLACE_ONE:
-            return math.sqrt(2.0) * rows
-        case Adjacency.ZERO_OUT:
-            return float(rows)
-    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+    return _of_rows(rows, adjacency)
+
+
+def _of_rows(rows: int, adjacency: Adjacency) -> float:
+    return _where(adjacency, replaced=math.sqrt(2.0) * rows, zeroed=float(rows))
 
 
 def of_sides(least: float, most: float, weights: tuple[float, float], adjacency: Adjacency) -> float:
@@ -156,12 +149,11 @@ def of_sides(least: float, most: float, weights: tuple[float, float], adjacency:
     """
     common, personal = weights
     longest = max(1.0 - least, most)
-    match adjacency:
-        case Adjacency.REPLACE_ONE:
-            return max(2.0 * longest * personal, (1.0 + most - least) * (common + personal))
-        case Adjacency.ZERO_OUT:
-            return longest * (common + personal)
-    raise InvalidInput(f"adjacency must be an Adjacency, got {checks.shown(adjacency)}")
+    return _where(
+        adjacency,
+        replaced=max(2.0 * longest * personal, (1.0 + most - least) * (common + personal)),
+        zeroed=longest * (common + personal),
+    )
 
 
 @functools.lru_cache(maxsize=64)

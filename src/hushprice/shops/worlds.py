@@ -81,7 +81,7 @@ class Logit(_PricedFrom):
 
 @dataclass(frozen=True, kw_only=True)
 class Probit(_PricedFrom):
-    """The same with normal instead of logistic tails."""
+    """Normal tails, where those of Logit are logistic."""
 
     steepness: float  # deviations of taste that a doubling of the price is worth
 

@@ -27,7 +27,7 @@ from hushprice.shops.trials import DEFAULT as DEFAULT_STRATEGY
 from hushprice.shops.trials import run_shop
 from hushprice.shops.world import World
 from hushprice.simulation import tally
-from hushprice.simulation.change import GivenCustomer
+from hushprice.simulation.changed_record import GivenCustomer
 from hushprice.simulation.device import CPU, ChosenDevice, choose
 from hushprice.simulation.market import Market, paper_market
 from hushprice.simulation.plain_run import run_plain

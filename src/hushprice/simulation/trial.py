@@ -23,7 +23,7 @@ from hushprice.policies.protocol import Policy
 from hushprice.policies.rival_parts.rival_policy import KERNEL as RIVALS
 from hushprice.privacy.budget import PrivacyBudget
 from hushprice.simulation import tally
-from hushprice.simulation.change import GivenCustomer, world_of
+from hushprice.simulation.changed_record import GivenCustomer, world_of
 from hushprice.simulation.hindsight import best_fixed_price
 from hushprice.simulation.kernels.baselines import run_baseline
 from hushprice.simulation.kernels.newton import run_newton

@@ -18,7 +18,7 @@ class KernelMarket(NamedTuple):
     map: int
     theta: FloatArray
     stream: Stream
-    changed: int  # the period whose record is given instead of drawn; 0: none (simulation/change.py)
+    changed: int  # the period whose record is given instead of drawn; 0: none (simulation/changed_record.py)
     changed_x: FloatArray  # its context; empty: as drawn
     changed_demand: float  # what it buys; NaN: as drawn
     customers: int  # the trial whose customers and exploration prices every trial gets; -1: its own

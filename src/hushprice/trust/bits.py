@@ -17,6 +17,7 @@ from hushprice.errors import InvalidInput
 from hushprice.trust.question import Question, Record, held, residual
 
 FINE = 53  # binary places of a probability: those of a float in [1/2, 1), so that `keep` is met exactly
+_DOUBT = 3  # units of 2^-53: more than the largest probability is off by, computed in floats
 Bits = Callable[[int], int]  # so many random bits as a whole number
 
 
@@ -36,7 +37,8 @@ def keep_of(epsilon: float) -> float:
     """
     if not (math.isfinite(epsilon) and epsilon > 0.0):
         raise InvalidInput(f"epsilon must be a positive number, got {epsilon!r}")
-    return math.floor(2**FINE / (1.0 + math.exp(-min(epsilon, 30.0)))) / 2**FINE
+    nearest = math.floor(2**FINE / (1.0 + math.exp(-min(epsilon, 30.0))))
+    return max(nearest - _DOUBT, 2 ** (FINE - 1)) / 2**FINE
 
 
 def bounds(question: Question, coin: float, index: int) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,8 +96,47 @@ def test_two_rows_of_a_score_are_at_most_one_apart(k: int, conversion: float) ->
         assert 2.0 * plan.own <= 1.0 + plan.largest + 1e-12
 
 
+@pytest.mark.parametrize("way", [50.0, -50.0])
+def test_residuals_are_held_whatever_they_are_weighed_by(monkeypatch: pytest.MonkeyPatch, way: float) -> None:
+    """The bound rests on that alone; weights keep to it by themselves so that nothing is lost by it."""
+    monkeypatch.setattr(ScorePlan, "residual_weights", lambda self, chances: np.full(chances.shape, way))
+    log = drawn(200, 5)
+    for plan in plans_of(PRODUCT):
+        rows = plan.contributions(log.contexts, log.prices, log.demands)
+        assert np.linalg.norm(rows[:, None, :] - rows[None, :, :], axis=2).max() <= 1.0 + 1e-12
+        assert np.linalg.norm(rows, axis=1).max() <= 1.0 + 1e-12
+
+
 def _at(plan: ScorePlan, theta: FloatArray) -> ScorePlan:
     return replace(plan, theta=theta)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weights": np.full(6, math.nan)},
+        {"weights": np.array([1.1, 0.0, 0.0, 0.0, 0.0, 0.0])},
+        {"weights": np.array([0.7, 0.5, 0.5, 0.0, 0.0, 0.0]), "largest": 0.2},  # two may be 2 b / (1 + L) apart
+        {"largest": 0.0},
+        {"largest": 1.5},
+        {"heaviest": math.inf},
+        {"price_scale": math.nan},
+        {"whitening": np.full((2, 2), math.inf)},
+        {"centre": np.full(3, math.nan)},
+    ],
+)
+def test_a_plan_that_the_proof_does_not_cover_adds_nothing_up(wrong: dict[str, Any]) -> None:
+    """Numbers that are none would be cut to the least whole number of 64 bits, row by row."""
+    plan = plans_of(PRODUCT)[0]
+    assert Adding(1, plan).plan is plan
+    with pytest.raises(InvalidInput, match="a plan of a score must be finite"):
+        Adding(1, replace(plan, **wrong))
+
+
+@pytest.mark.parametrize("wrong", [{"radius": 0.0}, {"radius": math.inf}, {"centre": np.full(3, math.nan)}])
+def test_a_description_that_is_no_plan_adds_nothing_up(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="a plan of a description must be finite"):
+        Adding(1, replace(again(2, 1.5), **wrong))
 
 
 def test_a_belief_beyond_all_floats_keeps_to_the_bounds() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from tests.logs.fit.fit_logs import PRODUCT, THETA, ArrayLog, drawn
 import hushprice
 from hushprice.demand.schema import Boolean, Number, Schema
 from hushprice.errors import InvalidInput
+from hushprice.logs.fit import run_fit
 from hushprice.logs.fit.fit_result import Fit
 from hushprice.logs.fit.unfinished import Unfinished, locked
 from hushprice.logs.passes import run_pass
@@ -166,6 +170,40 @@ def test_two_processes_never_work_on_one_output(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be written"), locked(tmp_path / "none" / "fit.json"):
         raise AssertionError("never")
     assert os.listdir(tmp_path) == []
+
+
+def test_an_output_that_somebody_has_just_made_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked for where nobody else can be making it: another fit of the same rows would be another budget."""
+    path = tmp_path / "fit.json"
+
+    @contextmanager
+    def ends_first(output: Path) -> Iterator[None]:
+        output.write_text("{}")
+        with locked(output):
+            yield
+
+    monkeypatch.setattr(run_fit, "locked", ends_first)
+    with pytest.raises(InvalidInput, match="exists already"):
+        hushprice.fit(table_of(drawn(100)), product=NAMED, output=path)
+    assert os.listdir(tmp_path) == ["fit.json"]  # and nothing was drawn: a release would be beside it
+
+
+@pytest.mark.parametrize("third", [False, True])
+def test_a_lock_that_its_owner_removed_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, third: bool) -> None:
+    """Opened before the owner removed it and held after: meanwhile a third may have made, and have, the next one."""
+    path, real = tmp_path / "fit.json", fcntl.flock
+
+    def removed_meanwhile(lock: int, how: int) -> None:
+        (tmp_path / "fit.json.lock").unlink()
+        if third:
+            (tmp_path / "fit.json.lock").touch()
+        real(lock, how)
+
+    monkeypatch.setattr(fcntl, "flock", removed_meanwhile)
+    with pytest.raises(InvalidInput, match="by another process"), locked(path):
+        raise AssertionError("never")
 
 
 def test_releases_that_cannot_be_kept_are_not_used(tmp_path: Path) -> None:

@@ -47,6 +47,23 @@ def test_of_numbers_that_a_choice_leaves_out_a_constant_is_published(source: Any
     assert not np.any(np.delete(released, drawn(choice)))
 
 
+@pytest.mark.parametrize("choice", range(len(SHARES)))
+def test_who_is_in_the_holdout_moves_no_score_and_only_its_own_earnings(choice: int) -> None:
+    """What the holdout's noise is cheap for: docs/proofs/moments.md, section 4."""
+    x, z, coins, y, _ = wild(np.random.default_rng(11), 40, 2)
+    apart = np.arange(40) % 3 == 0
+    mixed, priced = (
+        learner(choice=choice)._contributions(x, z, coins, y, THETA, holdout=each)
+        for each in (apart, np.zeros(40, dtype=bool))
+    )
+    assert not mixed.scores[apart].any()
+    assert np.array_equal(mixed.scores[~apart], priced.scores[~apart])
+    assert not mixed.earnings[apart, 1].any()
+    assert not mixed.earnings[~apart, 0].any()
+    assert np.array_equal(mixed.earnings.sum(axis=1), priced.earnings[:, 1])
+    assert np.array_equal(mixed.descriptions, priced.descriptions)
+
+
 def test_noise_for_other_residuals_than_are_taken_is_refused() -> None:
     """Of a file written where they were held more narrowly: what is charged would be less than what a record moves."""
     given = rules()

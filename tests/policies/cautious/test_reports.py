@@ -102,12 +102,20 @@ def test_many_devices_at_once_send_what_one_does() -> None:
     assert np.abs(many - one).max() < 5.0 * math.sqrt(0.5 / count)
 
 
-def test_a_side_with_too_few_reports_is_filled_with_fair_bits() -> None:
-    rules = rules_of(SHUFFLE)
+def test_a_side_with_too_few_reports_is_filled_with_fair_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules, counted = rules_of(SHUFFLE), np.zeros(2)
     made = learner_of(rules, 1, 10, 3)
+    real = made._counted
+
+    def count(side: Any, about: Any, up: Any) -> Any:
+        np.add.at(counted, side, 1.0)
+        return real(side, about, up)
+
+    monkeypatch.setattr(made, "_counted", count)
     made.absorb(np.zeros((4, 2)), np.zeros(4), np.ones(4), np.zeros(4), np.zeros(6))
+    assert counted.tolist() == [4.0, 0.0]
     made.release()
-    assert made.sides.tolist() == [made.among, made.among]
+    assert made.sides.tolist() == counted.tolist() == [made.among, made.among]
     made.begin(WATCHING)
     made.expect(10)
     made.absorb(np.zeros((4, 2)), np.zeros(4), -np.ones(4), np.zeros(4), np.zeros(6))

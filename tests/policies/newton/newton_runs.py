@@ -70,3 +70,17 @@ def seeded_system(monkeypatch: pytest.MonkeyPatch, seed: int = 5) -> None:
 
     monkeypatch.setattr(System, "integers", integers)
     monkeypatch.setattr(System, "uniform", uniform)
+
+
+def fail_draw(monkeypatch: pytest.MonkeyPatch, failing: int) -> list[int]:
+    """From now on this draw of normals fails, once. Returns how many there were so far, as a list of one number."""
+    real, calls = Tape.normals, [0]
+
+    def normals(self: Tape, stream: int, period: int, count: int) -> Any:
+        calls[0] += 1
+        if calls[0] == failing:
+            raise OSError("no randomness")
+        return real(self, stream, period, count)
+
+    monkeypatch.setattr(Tape, "normals", normals)
+    return calls

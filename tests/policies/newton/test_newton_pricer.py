@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.policies.newton.newton_runs import CONTEXTS, COUNT, DELAY, bought, live, opened, serve
+from tests.policies.newton.newton_runs import CONTEXTS, COUNT, DELAY, bought, fail_draw, live, opened, serve
 
 from hushprice import Pricer, open_pricer
 from hushprice.demand.families import Gaussian, Logistic, Poisson
@@ -217,15 +217,7 @@ def test_a_draw_that_fails_is_drawn_with_the_next_quote_and_nothing_twice(
     failing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = serve(opened())
-    real, calls = Tape.normals, [0]
-
-    def normals(self: Tape, stream: int, period: int, count: int) -> Any:
-        calls[0] += 1
-        if calls[0] == failing:
-            raise OSError("no randomness")
-        return real(self, stream, period, count)
-
-    monkeypatch.setattr(Tape, "normals", normals)
+    fail_draw(monkeypatch, failing)
     pricer, prices = opened(), []
     failures = 0
     while len(prices) < COUNT:

@@ -12,6 +12,7 @@ from tests.policies.newton import newton_runs
 from hushprice import Pricer, open_pricer
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import Affine, by_name
+from hushprice.errors import InvalidInput
 from hushprice.noise import Tape
 from hushprice.numerics.jit import COMPILED
 from hushprice.policies.newton.pricing import probe
@@ -121,3 +122,10 @@ def test_a_checked_context_has_the_same_price_before_anything_is_known_and_with_
     for quoter in (unknown, plain):
         for x in newton_runs.CONTEXTS[:5]:
             assert quoter.price_of_checked(x, 0.3) == quoter.price(x, 0.3)
+
+
+@pytest.mark.parametrize("size", [0, 2])
+def test_a_checked_context_of_another_length_is_refused(size: int) -> None:
+    """The compiled search would take the price's place for a feature's, or write past the end of its arrays."""
+    with pytest.raises(InvalidInput, match=r"^context must have 1 entries"):
+        confounded().price_of_checked(np.zeros(size), 0.5)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.policies.newton.newton_runs import CONTEXTS, COUNT, bought, live, opened, seeded_system, serve
+from tests.policies.newton.newton_runs import CONTEXTS, COUNT, bought, fail_draw, live, opened, seeded_system, serve
 from tests.policies.saved_files import numbers, refusal, rewritten
 
 from hushprice import Pricer, Quote
@@ -77,15 +77,7 @@ def test_a_failed_draw_between_two_releases_survives_a_restart(
 ) -> None:
     """A curvature that was released before the score's draw failed is in the file, and is not released anew."""
     expected = serve(opened())
-    real, calls = Tape.normals, [0]
-
-    def normals(self: Tape, stream: int, period: int, count: int) -> Any:
-        calls[0] += 1
-        if calls[0] == failing:
-            raise OSError("no randomness")
-        return real(self, stream, period, count)
-
-    monkeypatch.setattr(Tape, "normals", normals)
+    calls = fail_draw(monkeypatch, failing)
     pricer, prices = opened(), []
     while len(prices) < COUNT:
         n = len(prices)

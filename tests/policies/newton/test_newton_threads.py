@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,12 +17,7 @@ from hushprice.noise import Tape
 THREADS, EACH = 4, 60
 
 
-@pytest.fixture(autouse=True)
-def eager_switches() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
+pytestmark = pytest.mark.usefixtures("eager_switches")
 
 
 def test_quotes_outcomes_and_saves_at_once_lose_and_repeat_nothing(

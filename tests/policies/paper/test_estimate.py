@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.policies.paper.paper_runs import estimate_event
 
 from hushprice.demand import family
 from hushprice.demand.families import Gaussian, Logistic, Poisson
@@ -20,7 +21,7 @@ from hushprice.policies.paper import tolerance
 from hushprice.policies.paper.private import plain_solver, solver
 from hushprice.policies.paper.private.estimate import EstimateReleaser, PrivateMLE
 from hushprice.privacy import sensitivity
-from hushprice.privacy.events import TRIANGLE, CovarianceStream, Event, NotPrivate, PerturbedEstimate, grid_of
+from hushprice.privacy.events import TRIANGLE, CovarianceStream, Event, NotPrivate, PerturbedEstimate
 from hushprice.privacy.streams import Tree
 from hushprice.records import Records
 
@@ -54,19 +55,7 @@ QUIET = 1e-9  # output noise too small to see: what is left is the minimizer
 def event_of(
     demand: Demand, noise: float = 5.0, ridge: float = 10.0, output: float = QUIET, live: bool = False
 ) -> PerturbedEstimate:
-    losses, grid = sensitivity.of_loss(demand), grid_of(noise) if live else 0.0
-    return PerturbedEstimate(
-        dimension=2,
-        noise=noise,
-        ridge=ridge,
-        gradient=losses.gradient,
-        difference=losses.difference,
-        curvature=losses.curvature,
-        distance=tolerance.distance(ridge=ridge, grid=grid, steps=60, dimension=2, losses=losses),
-        output_noise=output,
-        grid=grid,
-        output_grid=grid_of(output) if live else 0.0,
-    )
+    return estimate_event(demand, noise=noise, ridge=ridge, output=output, steps=60, live=live)
 
 
 def releaser(

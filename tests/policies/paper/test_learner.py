@@ -9,11 +9,11 @@ import pytest
 
 from hushprice.demand.families import Logistic
 from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.noise import System, Tape
 from hushprice.policies.paper.calibration import CALIBRATIONS, calibrate
 from hushprice.policies.paper.noise import Noise, without_noise
 from hushprice.policies.paper.private.covariance import PrivateCov
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.paper.private.learner import PaperLearner
 from hushprice.policies.paper.rules import PaperRules
 from hushprice.policies.protocol import basis_of

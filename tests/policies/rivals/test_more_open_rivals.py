@@ -12,10 +12,10 @@ from tests.policies.rivals.rival_runs import asked, customers, frame, play, shop
 from hushprice.errors import InvalidInput
 from hushprice.policies.catalog import _module
 from hushprice.policies.rival_parts.rival_policy import OUTCOMES
-from hushprice.policies.rivals.ban_keskin.learner import SparseGreedy
+from hushprice.policies.rivals.ban_keskin.policy import SparseGreedy
 from hushprice.policies.rivals.glm_pricing.commit import ThenCommit, explored
 from hushprice.policies.rivals.glm_pricing.policy import LocalCommit, OpenCommit
-from hushprice.policies.rivals.private_bisection.learner import COPIES, Bisection
+from hushprice.policies.rivals.private_bisection.policy import COPIES, Bisection
 from hushprice.policies.rivals.tang.policy import ApproximateLeader, scale_of
 from hushprice.policies.rivals.tang.pricing import STRONG, Leader
 from hushprice.policies.rivals.tang.private import VectorTree, nodes_of

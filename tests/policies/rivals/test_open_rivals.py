@@ -14,14 +14,14 @@ from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.lasso import lasso
 from hushprice.policies.rival_parts.logistic_fit import Rows
 from hushprice.policies.rival_parts.optimist import Optimist
-from hushprice.policies.rivals.ellipsoid.learner import EllipsoidCuts
-from hushprice.policies.rivals.glm_ucb import learner as glm_ucb
-from hushprice.policies.rivals.greedy_ils.learner import GreedyLeastSquares
-from hushprice.policies.rivals.mle_cycle.learner import MleCycle
-from hushprice.policies.rivals.rmlp.learner import EpisodicLasso
-from hushprice.policies.rivals.thompson.learner import Thompson
-from hushprice.policies.rivals.ucb_glm import learner as ucb_glm
-from hushprice.policies.rivals.wang_optimism.learner import WangOptimism, usual_width
+from hushprice.policies.rivals.ellipsoid.policy import EllipsoidCuts
+from hushprice.policies.rivals.glm_ucb import policy as glm_ucb
+from hushprice.policies.rivals.greedy_ils.policy import GreedyLeastSquares
+from hushprice.policies.rivals.mle_cycle.policy import MleCycle
+from hushprice.policies.rivals.rmlp.policy import EpisodicLasso
+from hushprice.policies.rivals.thompson.policy import Thompson
+from hushprice.policies.rivals.ucb_glm import policy as ucb_glm
+from hushprice.policies.rivals.wang_optimism.policy import WangOptimism, usual_width
 from hushprice.types import FloatArray
 
 FRAMES = pytest.mark.parametrize("at", [frame(), shop_frame()], ids=["market", "shop"])

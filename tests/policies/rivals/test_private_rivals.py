@@ -13,14 +13,14 @@ from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.policies.catalog import _module
 from hushprice.policies.rival_parts.frame import Frame
 from hushprice.policies.rival_parts.private import directions
+from hushprice.policies.rival_parts.private.laplace_tree import LaplaceTree
+from hushprice.policies.rival_parts.private.sales import SalesReleaser
 from hushprice.policies.rival_parts.walk import Walk
 from hushprice.policies.rivals.ldp_mab import private as bits
 from hushprice.policies.rivals.ldp_mab.pricing import ReportedArms
 from hushprice.policies.rivals.mishra import policy as mishra
 from hushprice.policies.rivals.mishra.pricing import ARMS, BetaArms, TreeArms
-from hushprice.policies.rivals.mishra.private import LaplaceTree
 from hushprice.policies.rivals.one_price.pricing import LEVELS, PriceList
-from hushprice.policies.rivals.one_price.private import SalesReleaser
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import BitReports, LaplaceSums, NotPrivate
 from hushprice.research.audits import rivals as audits

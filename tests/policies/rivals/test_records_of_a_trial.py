@@ -16,10 +16,10 @@ from tests.policies.rivals.rival_runs import asked, frame, play
 from hushprice.policies import POLICIES
 from hushprice.policies.rival_parts.logistic_fit import Rows
 from hushprice.policies.rival_parts.private.gram import GramReleaser
+from hushprice.policies.rival_parts.private.laplace_tree import LaplaceTree
+from hushprice.policies.rival_parts.private.sales import SalesReleaser
 from hushprice.policies.rival_parts.private.sums import NoisySums
 from hushprice.policies.rivals.almost_free import policy as almost_free
-from hushprice.policies.rivals.mishra.private import LaplaceTree
-from hushprice.policies.rivals.one_price.private import SalesReleaser
 from hushprice.types import FloatArray
 
 HORIZON = 3000
@@ -67,6 +67,12 @@ def paid_for(name: str) -> list[int]:
     """Rows that the events of a trial pay for: every customer once, or once a round of sums."""
     events = importlib.import_module(POLICIES[name]).rival(asked(name), AT).events
     return [HORIZON * getattr(event, "rounds", 1) for event in events]
+
+
+def test_every_rival_that_claims_something_is_counted() -> None:
+    names = {name for name, module in POLICIES.items() if ".rivals." in module}
+    made = {name: importlib.import_module(POLICIES[name]).rival(asked(name), AT) for name in names}
+    assert {name for name, policy in made.items() if policy.private} == {*FUNCTIONS, *RELEASERS}
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *RELEASERS])

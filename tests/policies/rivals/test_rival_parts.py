@@ -21,7 +21,7 @@ from hushprice.policies.rival_parts.logistic_fit import Rows, fit
 from hushprice.policies.rival_parts.optimism import best_on_grid, glm_parts
 from hushprice.policies.rival_parts.rival_policy import EVERYTHING, NOTHING, OUTCOMES, RivalPolicy, guarded, proven_by
 from hushprice.policies.rival_parts.stretches import Stretched
-from hushprice.policies.rivals.thompson.learner import Thompson
+from hushprice.policies.rivals.thompson.policy import Thompson
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import LaplaceSums

@@ -85,6 +85,16 @@ def test_a_fit_is_due_where_the_matrix_has_outgrown_the_last_fits() -> None:
     assert belief.inverse is kept
 
 
+def test_no_more_fits_are_made_than_were_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often the matrix is said to have outgrown the last one's."""
+    at = frame(1, horizon=400)
+    monkeypatch.setattr(Optimism, "accept", lambda self, release: True)
+    trial = rival(asked("shuffle-glm"), at).begin(at, np.random.default_rng(1))
+    assert isinstance(trial, ShuffleGlm)
+    play(trial, at, np.array([0.4, 1.2]), 400, np.random.default_rng(2))
+    assert repr(trial._sums) == "NoisySums(0 left)"
+
+
 def test_without_noise_it_learns_and_then_keeps_its_prices() -> None:
     """Two fits, both early, so the second is a rough one."""
     at, theta = frame(1, horizon=2000), np.array([0.4, 1.2])

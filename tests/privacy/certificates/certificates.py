@@ -22,6 +22,8 @@ from hushprice.policies.paper.calibration import calibrate
 from hushprice.policies.paper.noise import open_ledger
 from hushprice.policies.paper.statements import PaperFacts
 from hushprice.policies.protocol import Constants
+from hushprice.policies.rival_parts.rival_policy import open_ledger as rival_ledger
+from hushprice.policies.rival_parts.statements import RivalFacts
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta, split
@@ -132,10 +134,29 @@ def make_service_facts(
     return dataclasses.replace(make_batch_facts(issued=issued), delay=0, service=service)
 
 
-AnyFacts = PaperFacts | NewtonFacts | CautiousFacts
+def make_rival_facts(policy: str = "almost-free", calibration: str | None = None, horizon: int = 60) -> RivalFacts:
+    return RivalFacts(
+        issued=datetime.date(2026, 10, 1),
+        versions=versions(),
+        adjacency=Adjacency.REPLACE_ONE,
+        horizon=horizon,
+        policy=policy,
+        calibration=calibration,
+        claimed=EpsilonDelta(1.0, 1e-6),
+        demand=Logistic(),
+        features=by_name("main", 1),
+    )
+
+
+AnyFacts = PaperFacts | NewtonFacts | CautiousFacts | RivalFacts
 
 
 def make_ledger(facts: AnyFacts) -> Ledger:
+    if isinstance(facts, RivalFacts):
+        ledger = rival_ledger(facts.made().events, facts.claimed, facts.adjacency)
+        for event in facts.made().events:
+            ledger = ledger.spend(event)
+        return ledger
     if isinstance(facts, CautiousFacts):
         open_once = Ledger(adjacency=facts.adjacency, claimed=facts.claimed, allowance=(Entry(facts.event, 1),))
         return open_once.spend(facts.event)

@@ -12,6 +12,7 @@ from tests.privacy.certificates.certificates import (
     make_batch_facts,
     make_facts,
     make_moment_facts,
+    make_rival_facts,
     make_service_facts,
     raw,
 )
@@ -20,6 +21,7 @@ from hushprice.demand.families import Gaussian
 from hushprice.errors import InvalidInput
 from hushprice.policies.cautious.statements import STATED as STATED_OF_CAUTIOUS
 from hushprice.policies.newton.statements import STATED as STATED_OF_NEWTON
+from hushprice.policies.rival_parts.statements import STATED as STATED_OF_A_RIVAL
 from hushprice.policies.verification import verify
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.certificates import batch_facts
@@ -32,6 +34,9 @@ STATED_OF_SERVICE = batch_facts.STATED_OF_SERVICE | STATED_OF_NEWTON
 
 
 STATED_OF_MOMENTS = batch_facts.STATED_OF_PRICER | STATED_OF_CAUTIOUS
+
+
+STATED_OF_RIVALS = batch_facts.STATED_OF_PRICER | STATED_OF_A_RIVAL
 
 
 FIRST = make(make_facts(estimates=1, issued=datetime.date(2026, 9, 1)))
@@ -59,6 +64,7 @@ DOCUMENTS = {
     "service": raw(SERVICE),
     "uncapped": raw(UNCAPPED),
     "moments": raw(make(make_moment_facts())),
+    "rival": raw(make(make_rival_facts())),
 }
 
 

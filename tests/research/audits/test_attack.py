@@ -10,8 +10,8 @@ import pytest
 from hushprice.errors import InvalidInput
 from hushprice.research.audits.attack import Attack, attack_policies
 from hushprice.research.audits.picture import attack_picture
+from hushprice.research.audits.played_prices import price_watches
 from hushprice.research.audits.stories import STORIES
-from hushprice.research.audits.watch import watches
 from hushprice.simulation.market import paper_market
 
 SURE = 0.999  # false alarms: one in a thousand, for all attacks of a call together
@@ -88,7 +88,7 @@ def test_the_answer_depends_on_the_seed_alone() -> None:
 def test_the_worst_records_are_the_ones_watched() -> None:
     """Right after exploration, in corners: features of length 1, and at right angles for the two attributes."""
     features = paper_market(2).features
-    for watch in watches(["nonprivate"], list(STORIES), horizon=200):
+    for watch in price_watches(["nonprivate"], list(STORIES), horizon=200):
         assert watch.story.period == 11
         vectors = []
         for change in (watch.story.first, watch.story.second):

@@ -16,7 +16,7 @@ from hushprice.policies.paper.private.covariance import PrivateCov
 from hushprice.policies.paper.rules import adversarial
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import CovarianceStream
-from hushprice.research.theory import covariance_error, determinant, estimate_count, material, registry
+from hushprice.research.theory import covariance_error, determinant, estimate_count, registry, sample_releases
 from hushprice.research.theory.estimate_error import EstimateCase
 from hushprice.research.theory.estimate_error_explored import axes_in_turn, needed_eigenvalue, second_bound
 from hushprice.research.theory.estimate_error_small_units import cases
@@ -28,13 +28,13 @@ from hushprice.research.theory.statistics import MeanInterval, all_of, at_most, 
 from hushprice.simulation.market import paper_market
 
 
-@pytest.mark.parametrize("name", material.STREAMS)
+@pytest.mark.parametrize("name", sample_releases.STREAMS)
 def test_released_covariances_are_those_of_the_releaser(name):
     horizon, d = 40, 3
-    phi = material.random_features(paper_market(d), horizon - 1, horizon=horizon, seed=5, trial=2)
-    noise = material.stream_noise(name, EpsilonDelta(1.0, 1e-4), horizon)
+    phi = sample_releases.random_features(paper_market(d), horizon - 1, horizon=horizon, seed=5, trial=2)
+    noise = sample_releases.stream_noise(name, EpsilonDelta(1.0, 1e-4), horizon)
     event = CovarianceStream(
-        strategy=strategy_of(material.strategy_name(name), horizon),
+        strategy=strategy_of(sample_releases.strategy_name(name), horizon),
         steps=horizon - 1,
         dimension=d,
         noise=noise,
@@ -42,19 +42,19 @@ def test_released_covariances_are_those_of_the_releaser(name):
     )
     releaser = PrivateCov(horizon=horizon, dimension=d, source=Tape(5, 2), event=event)
     one_by_one = np.array([releaser.absorb(column).packed for column in phi.T])
-    released, exact = material.release_all(name, phi, noise, horizon=horizon, seed=5, trial=2)
+    released, exact = sample_releases.release_all(name, phi, noise, horizon=horizon, seed=5, trial=2)
     np.testing.assert_allclose(released.T, one_by_one, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(material.unpacked(exact, d)[-1], phi @ phi.T, rtol=1e-12)
+    np.testing.assert_allclose(sample_releases.unpacked(exact, d)[-1], phi @ phi.T, rtol=1e-12)
 
 
 def test_operator_norms_and_determinants_are_numpys():
     rng = np.random.default_rng(3)
     packed = rng.normal(size=(6, 4))
-    for column, norm in enumerate(material.operator_norms(packed, 3)):
-        matrix = material.unpacked(packed, 3)[column]
+    for column, norm in enumerate(sample_releases.operator_norms(packed, 3)):
+        matrix = sample_releases.unpacked(packed, 3)[column]
         assert norm == pytest.approx(np.linalg.norm(matrix, 2))
         assert np.allclose(matrix, matrix.T)
-        sign, log = material.log_determinants(packed[:, column : column + 1], 2.0, 3)
+        sign, log = sample_releases.log_determinants(packed[:, column : column + 1], 2.0, 3)
         assert sign[0] * math.exp(log[0]) == pytest.approx(np.linalg.det(matrix + 2.0 * np.eye(3)))
 
 
@@ -131,7 +131,7 @@ def test_the_bound_crosses_where_the_bisection_says():
 
 def test_demand_does_not_change_with_dimension_in_the_plain_market():
     for d in (2, 5, 13):
-        market = material.plain_market(d)
+        market = sample_releases.plain_market(d)
         x = np.zeros(d - 1)
         x[0] = 0.7
         u, v = market.features.parts(x)

@@ -127,6 +127,7 @@ def test_a_batch_is_out_once_and_a_report_is_in_one(tmp_path: Path) -> None:
     store.receive(share(IDS[1], [1] * SCALES.size))
     batch = over(IDS[:2])
     assert store.over(batch) == store.over(batch) == "".join(IDS[:2])
+    assert store.over(over(IDS[:2], follows=5)) == ""  # named a second time, before the first batch is out
     told = store.publish(agreed(batch, IDS[:1]))
     assert store.publish(agreed(batch, IDS[:1])) == told
     with pytest.raises(NotAgreed, match="of other reports"):
@@ -145,6 +146,24 @@ def test_a_batch_is_out_once_and_a_report_is_in_one(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "aggregator.db")
     assert connection.execute("SELECT count(*) FROM share WHERE words IS NOT NULL").fetchone() == (1,)
     connection.close()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"least": EVENT.least - 0.1},
+        {"most": EVENT.most * 2.0},
+        {"most": math.nan},
+        {"grids": shares.Grids(common=40, personal=40, description=40, holdout=40, earnings=40)},
+    ],
+)
+def test_a_share_of_numbers_held_to_other_bounds_is_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """Residuals of a wider range would move a sum by more than the noise was bought for."""
+    store = opened(tmp_path)
+    with pytest.raises(InvalidInput, match=f"^{next(iter(changes))} must be what this aggregator promises noise for"):
+        store.receive(share(IDS[0], [1] * SCALES.size, **changes))
+    assert store.over(over(IDS[:1])) == ""
+    store.close()
 
 
 def test_a_share_for_another_choice_is_left_out(tmp_path: Path) -> None:

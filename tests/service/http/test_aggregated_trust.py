@@ -203,6 +203,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"aggregators": None}, "aggregators"),
     ({"trust": "central"}, "aggregators are given where trust is 'aggregated'"),
     ({"aggregators": [NOBODY[0], NOBODY[0]]}, "two different ones"),
+    ({"aggregators": [NOBODY[0], {**NOBODY[1], "key": NOBODY[0]["key"] + "\n"}]}, "keys of 64 hexadecimal digits"),
     ({"aggregators": [NOBODY[0], NOBODY[1] | {"url": "http://two.example"}]}, "https"),
     ({"horizon": 2**22 + 1}, "horizon"),
     ({"holdout": 0.1}, "holdout"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -14,7 +15,7 @@ from tests.planted.planting import Bug, changed
 from tests.service.http.hostile import MEBIBYTE, answer, connect, ended, exchange, pour, readable, wire
 from tests.service.http.limit_worlds import PURCHASES, REPORTS, Sold
 from tests.service.http.running import Running, ask, running
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 from hushprice.errors import InvalidInput
 from hushprice.service.http import limited_protocol, server
@@ -179,6 +180,46 @@ def test_outcomes_take_no_place_from_a_quote(calm: Running, sold: Sold) -> None:
     assert counted["displaced"] == 0  # the outcomes' own are in the log alone
 
 
+@pytest.mark.parametrize("sold", [PURCHASES, REPORTS], ids=["purchase", "report"])
+def test_an_outcome_keeps_no_connection_open_in_the_place_of_anothers(calm: Running, sold: Sold) -> None:
+    """A shop asks for quotes and tells outcomes on the same connections: which is closed is decided by quotes."""
+    calm.client("admin").post("/v1/products", json=sold.product)  # it may be there
+    quoted = wire(body=sold.asked)
+
+    def alive(tells: bool) -> list[bool]:
+        """Of five connections, which is all a key may have, the first two tell; a sixth takes the place of one."""
+        with ExitStack() as stack:
+            quoting = [stack.enter_context(connect(calm.url)) for _ in range(5)]
+            ids = [exchange(each, quoted)[1]["id"] for each in quoting]
+            for each, told in zip(quoting[: 2 * tells], ids, strict=False):
+                assert exchange(each, wire(f"/v1/quotes/{told}/{sold.call}", sold.told))[0] == 200
+            assert exchange(stack.enter_context(connect(calm.url)), quoted)[0] == 201
+            eventually(lambda: any(map(ended, quoting)))
+            return [not ended(each) for each in quoting]
+
+    assert alive(False) == alive(True) == [False, True, True, True, True]
+
+
+def test_an_outcome_being_answered_is_interrupted_where_its_connection_would_have_been_closed(calm: Running) -> None:
+    """The same while the store takes its time over the outcome, which will be told again; a quote would be lost."""
+    store = calm.service.writer._outcomes.store
+    quoted, held, real = wire(), threading.Event(), store.write
+    with ExitStack() as stack:
+        quoting = [stack.enter_context(connect(calm.url)) for _ in range(5)]
+        ids = [exchange(each, quoted)[1]["id"] for each in quoting]
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setattr(store, "write", lambda *given: held.wait(PATIENCE) and real(*given))
+        quoting[0].sendall(wire(f"/v1/quotes/{ids[0]}/outcome", {"purchased": True}))
+        eventually(lambda: calm.service.writer._outcomes.since > 0.0)
+        sixth = stack.enter_context(connect(calm.url))
+        sixth.sendall(quoted)
+        eventually(lambda: any(map(ended, quoting)))
+        left = [not ended(each) for each in quoting]
+        held.set()
+        assert answer(sixth)[0] == 201
+        assert left == [False, True, True, True, True]
+
+
 OUTCOMES_AMONG_QUOTES = changed(
     Connections, "signed", lambda real: lambda self, place, key, tells: real(self, place, key, tells=False)
 )
@@ -189,6 +230,27 @@ OUTCOMES_COUNTED = changed(Connections, "note", lambda real: lambda self, refusa
 def test_planted_bugs_in_the_places_are_caught(calm: Running, bug: Bug) -> None:
     with bug(), pytest.raises(AssertionError):
         test_outcomes_take_no_place_from_a_quote(calm, PURCHASES)
+
+
+OUTCOMES_AS_GOOD_AS_QUOTES = changed(
+    Connections,
+    "signed",
+    lambda real: (
+        lambda self, place, key, tells: real(self, place, key, tells=tells and place.kind is not self.with_key)
+    ),
+)
+OUTCOMES_ANSWERED = changed(
+    limited_protocol.LimitedProtocol,
+    "signed",
+    lambda real: lambda self, key, tells: (real(self, key, tells=tells), setattr(self, "_tells", False))[0],
+)
+
+
+def test_planted_bugs_in_who_is_closed_are_caught(calm: Running) -> None:
+    with OUTCOMES_AS_GOOD_AS_QUOTES(), pytest.raises(AssertionError):
+        test_an_outcome_keeps_no_connection_open_in_the_place_of_anothers(calm, PURCHASES)
+    with OUTCOMES_ANSWERED(), pytest.raises(AssertionError):
+        test_an_outcome_being_answered_is_interrupted_where_its_connection_would_have_been_closed(calm)
 
 
 def test_half_sent_heads_and_bodies_are_ended(hasty: Running) -> None:

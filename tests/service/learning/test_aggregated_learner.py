@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import pytest
 from tests.service.aggregator_runs import InThread, aggregating
-from tests.service.cautious_runs import cautious_spec, learn
+from tests.service.cautious_runs import cautious_spec, learn, priced
 from tests.service.device_runs import asked_quote, belief_of
 from tests.service.learning_runs import WINDOW, Shop
 from tests.waiting import PATIENCE, eventually
@@ -35,6 +35,7 @@ from hushprice.service.learning.aggregated_totals import Totals, TotalsNotOut, c
 from hushprice.service.learning.asked_totals import AskedTotals
 from hushprice.service.learning.product_learner import ProductLearner
 from hushprice.service.learning.slot_records import reports_asked
+from hushprice.service.quoting.product_health import health_of
 from hushprice.service.shared.aggregator_messages import BatchOver, Share, digest_of
 from hushprice.service.shared.device_state import asked_by
 from hushprice.service.shared.product import AggregatorAddress, Product, learning_policy_of, quoter_of
@@ -99,6 +100,8 @@ def test_totals_are_learned(shop: Shop, pair: list[InThread]) -> None:
     (release,) = shop.releases()
     assert (release.kind, release.records, release.version) == ("moments", count, 1)
     assert engine_of(shop).quoter.past[-1].rule.count == count - 5
+    health = health_of(priced(shop), with_cost=True)  # slots without a report are no holdout, and earned nothing
+    assert (health.gain, health.earnings, health.alarms) == (None, None, 0)
     after = belief_of(shop)
     assert after.mark != before.mark
     assert after.question.theta[0] > before.question.theta[0] + 0.5

@@ -61,6 +61,29 @@ def test_a_product_is_declared_with_what_a_shop_knows(service: Any, visit: Any) 
     assert 24.0 <= quote["price"] <= 36.0
 
 
+def test_whom_customers_trust_is_chosen_with_the_rest(service: Any, visit: Any) -> None:
+    tab = visit(expected=("Failed to load resource",))
+    page = tab.open(service.url)
+    _sign_in(page, service.key("admin"))
+    page.locator("#declare").click()
+    page.get_by_text("Advanced").click()
+    for name, value in (GIVEN | {"name": "private", "schema": "", "elasticity": ""}).items():
+        page.fill(f"#declare-{name}", value)
+    page.select_option("#declare-trust", "aggregated")
+    page.fill("#declare-aggregators", "https://one.example")
+    page.get_by_role("button", name="Create the product").click()
+    tab.until("#declare-error", "Write two lines")
+    key = "ab" * 32
+    page.fill("#declare-aggregators", f"https://one.example {key}\n https://two.example  {key}")
+    page.get_by_role("button", name="Create the product").click()
+    tab.until("#declare-error", "aggregators")  # the same key twice is refused by the service
+    page.fill("#declare-aggregators", "")
+    page.select_option("#declare-trust", "local")
+    page.get_by_role("button", name="Create the product").click()
+    tab.until("h1", "private")
+    tab.until("#summary", "trust local: nobody but a customer's own device sees a record")
+
+
 def test_an_auditor_is_offered_no_form(service: Any, visit: Any) -> None:
     tab = visit()
     page = tab.open(service.url)

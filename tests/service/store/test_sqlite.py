@@ -135,6 +135,22 @@ def test_a_file_without_permission_is_said_to_be_read_only(store: SqliteStore, p
         SqliteStore(path)
 
 
+def test_nothing_is_acknowledged_into_a_file_that_was_removed_or_replaced(store: SqliteStore, path: Path) -> None:
+    """A careless hand while the service runs: it would write on into a file that has no name any more."""
+    writes = (lambda: give(store, quote()), lambda: store.beat(1.0), lambda: store.take_lease("learner", 1.0))
+    moved = path.with_name("moved.db")
+    path.rename(moved)
+    for there in (False, True):
+        if there:
+            path.write_bytes(moved.read_bytes())
+        for write in writes:
+            with pytest.raises(StoreUnavailable, match="removed or replaced"):
+                write()
+    moved.replace(path)
+    (quoted,) = given(store)
+    assert tell(store, quoted).status == "recorded"
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="No such file or directory"):
         open_store(str(tmp_path / "none" / "hushprice.db"), "learner")

@@ -170,9 +170,24 @@ def test_files_that_are_no_backup_are_refused_and_nothing_is_changed(shop: Servi
     assert store_care.check(shop) == []
 
 
+def test_a_file_that_somebody_has_open_is_not_replaced_whatever_note_is_looked_at(tmp_path: Path) -> None:
+    """A service that was started with another state_dir would go on writing to a file that is gone."""
+    settings, elsewhere = (settings_of(str(tmp_path / "shop.db"), tmp_path / folder) for folder in ("one", "two"))
+    setup.prepare_learning(settings)
+    sold(str(tmp_path / "shop.db"))
+    store_care.back_up(settings, tmp_path / "copy.db")
+    store = open_store(str(tmp_path / "shop.db"), "quoter")
+    before = store.products()
+    with pytest.raises(InvalidInput, match="a service has it open"):
+        store_care.restore(elsewhere, tmp_path / "copy.db", replace=True, as_copy=False)
+    assert store.products() == before
+    store.close()
+    store_care.restore(elsewhere, tmp_path / "copy.db", replace=True, as_copy=False)
+
+
 def test_a_store_that_is_not_there_cannot_be_checked_or_copied(tmp_path: Path) -> None:
     nothing = settings_of(str(tmp_path / "none.db"), tmp_path)
-    for act in (store_care.check, lambda settings: store_care.back_up(settings, tmp_path / "copy")):
+    for act in (store_care.check, store_care.moved, lambda settings: store_care.back_up(settings, tmp_path / "copy")):
         with pytest.raises(InvalidInput, match="there is no file"):
             act(nothing)
     assert not (tmp_path / "none.db").exists()
@@ -308,3 +323,15 @@ def test_a_store_of_version_1_is_brought_up_to_date_at_the_start(tmp_path: Path,
 def test_a_backup_of_postgresql_has_every_table_of_the_schema(owner: psycopg.Connection[Any]) -> None:
     rows = owner.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = 'hushprice'")
     assert {name for (name,) in rows} == {*postgres_backup._TABLES, "meta"}
+
+
+@pytest.mark.parametrize(
+    "words", ["keys add --name web", "keys list", "keys change --name web --quota 1", "keys remove --name web", "trail"]
+)
+def test_a_misspelt_store_is_not_made_by_who_looks_into_it(
+    call: Callable[..., tuple[int, str]], tmp_path: Path, words: str
+) -> None:
+    code, said = call(*words.split(), "--store", str(tmp_path / "none.db"))
+    assert code == 2
+    assert "store: there is no file" in said
+    assert not (tmp_path / "none.db").exists()

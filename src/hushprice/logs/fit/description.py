@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hushprice.errors import InvalidInput
 from hushprice.types import FloatArray
 
 RADIUS = 0.75  # of the ball v is held to, times the root of its entries: most rows lie in it
@@ -52,6 +53,11 @@ class DescriptionPlan:
     centre: FloatArray
     whitening: FloatArray
     radius: float
+
+    def check(self) -> None:
+        """Refuse numbers at which a row would add one that is none: what is cut to whole numbers must be bounded."""
+        if not (np.isfinite(self.centre).all() and np.isfinite(self.whitening).all() and 0.0 < self.radius < math.inf):
+            raise InvalidInput("a plan of a description must be finite")
 
 
 class Moments(NamedTuple):

@@ -80,9 +80,9 @@ def fit(
     claimed = _claimed(described, epsilon, delta, getattr(log, "rows", _USUAL) if unit == ROW else _USUAL)
     noise = calibrate_fit(claimed, contexts=described.contexts, rows=rows, live=not source.simulated)
     path = None if output is None else Path(output)
-    if path is not None and path.exists():
-        raise InvalidInput(f"output {str(path)!r} exists already: another fit of the same rows is another budget")
     with nullcontext() if path is None else locked(path):
+        if path is not None and path.exists():  # asked where nobody else can be making it
+            raise InvalidInput(f"output {str(path)!r} exists already: another fit of the same rows is another budget")
         part = None if path is None else Unfinished(path, _asked(log, described, noise, source))
         before = [] if part is None else part.releases
         where = partial(run, executor=executor, workers=workers) if executor != SERIAL else run

@@ -21,17 +21,19 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from hushprice.errors import InvalidInput
 from hushprice.logs.fit.description import Moments
+from hushprice.logs.fit.lengths import PRICE, settled
 from hushprice.logs.fit.likeness import Likeness
 from hushprice.policies.cautious.pricing.shop_model import ShopModel
 from hushprice.types import FloatArray
 
 _LARGEST = tuple(2.0 ** (-0.5 * step) for step in range(12))  # L, those that are tried
 _HEAVIEST = (1.0, 1.25, 1.5, 2.0, 4.0)  # c
-_PRICE = 2.0  # how much the price response matters, beside all else together
 # Root of the squared length of own, before it is held, in units of what it is held to: with the first, rows up to twice
 # as long are not held. It grows with the root of noise by sampling: what is held is biased where the model is wrong.
 _WIDTHS = (0.5, 1.5)
+_ROUNDED = 1e-12  # a share of what the accountant adds for rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +49,16 @@ class ScorePlan:
     largest: float  # L
     heaviest: float  # c
     mirrored: bool
+
+    def check(self) -> None:
+        """Refuse what the proof does not cover: a_0 past 1, L out of (0, 1], own parts too long, numbers that are none.
+
+        theta may be anything: t is held to its bounds.
+        """
+        finite = (self.centre, self.whitening, self.weights, np.array([self.price_scale, self.heaviest]))
+        sound = all(np.isfinite(each).all() for each in finite) and abs(self.weights[0]) <= 1.0
+        if not (sound and 0.0 < self.largest <= 1.0 and 2.0 * self.own <= (1.0 + self.largest) * (1.0 + _ROUNDED)):
+            raise InvalidInput("a plan of a score must be finite, and its own parts within what two rows may differ by")
 
     @property
     def own(self) -> float:
@@ -67,6 +79,19 @@ class ScorePlan:
 
     def instruments(self, contexts: FloatArray, prices: FloatArray) -> FloatArray:
         """Rows psi. Columns are added one by one, so that a row's is the same whoever comes with it."""
+        own = [weight * column for weight, column in zip(self.weights[1:], self._parts(contexts, prices), strict=True)]
+        squares = np.zeros(len(prices))
+        for column in own:
+            squares = squares + column * column
+        scale = np.minimum(1.0, self.own / np.maximum(np.sqrt(squares), 1e-12))
+        return np.stack([np.full(len(prices), self.weights[0]), *(column * scale for column in own)]).T
+
+    def whitened(self, contexts: FloatArray, prices: FloatArray) -> FloatArray:
+        """Rows u."""
+        return np.stack([np.ones(len(prices)), *self._parts(contexts, prices)]).T
+
+    def _parts(self, contexts: FloatArray, prices: FloatArray) -> list[FloatArray]:
+        """The columns of u but the first."""
         k = self.model.contexts
         centred = [column - middle for column, middle in zip(contexts.T, self.centre, strict=False)]
         white = []
@@ -76,13 +101,7 @@ class ScorePlan:
                 total = total + self.whitening[i, j] * centred[j]
             white.append(total)
         price = (prices - self.centre[k]) * self.price_scale
-        parts = [*white, price, *(price * column for column in white)]
-        own = [weight * column for weight, column in zip(self.weights[1:], parts, strict=True)]
-        squares = np.zeros(len(prices))
-        for column in own:
-            squares = squares + column * column
-        scale = np.minimum(1.0, self.own / np.maximum(np.sqrt(squares), 1e-12))
-        return np.stack([np.full(len(prices), self.weights[0]), *(column * scale for column in own)]).T
+        return [*white, price, *(price * column for column in white)]
 
     def contributions(self, contexts: FloatArray, prices: FloatArray, demands: FloatArray) -> FloatArray:
         """What rows, held to their bounds, add: of length at most 1, and two are at most 1 apart."""
@@ -117,8 +136,9 @@ def plan_score(
     }
     plain = ScorePlan(weights=np.zeros(size), largest=1.0, heaviest=1.0, **given)
     turned = _turned(plain)
-    doubt = np.diag(turned @ covariance @ turned.T)
-    matters = np.where(np.arange(size) == k + 1, _PRICE * (size - 1.0), 1.0)
+    doubts = turned @ covariance @ turned.T
+    doubt = np.diag(doubts)
+    matters = np.where(np.arange(size) == k + 1, PRICE * (size - 1.0), 1.0)
     tried = [replace(plain, largest=each, heaviest=most) for each, most in itertools.product(_LARGEST, _HEAVIEST)]
     q, variance = np.stack([each.residual_weights(chances) for each in tried]), chances * (1.0 - chances)
     slopes, spreads = np.mean(q * variance, axis=1), np.mean(q * q * variance, axis=1)
@@ -131,8 +151,9 @@ def plan_score(
     width = min(_WIDTHS[0] * math.sqrt(max(ratio, 1.0)), _WIDTHS[1])
     constant = max(math.sqrt(float(shares[0])), math.sqrt(max(0.0, 1.0 - (0.5 * (1.0 + chosen.largest)) ** 2)))
     own = math.sqrt(max(1.0 - constant * constant, 0.0))
-    rest = np.sqrt(shares[1:] / max(float(shares[1:].sum()), 1e-300)) * (own * width)
-    return replace(chosen, weights=np.concatenate([[constant], rest]))
+    even = np.full(size - 1, own * width / math.sqrt(size - 1.0))
+    begun = replace(chosen, weights=np.concatenate([[constant], even]))
+    return settled(begun, likeness, chances, doubts, float(scales[at]))
 
 
 def _turned(plan: ScorePlan) -> FloatArray:

@@ -33,6 +33,10 @@ class Adding:
     rows: int  # of a customer, at most; 1 where every row is a unit of its own
     plan: DescriptionPlan | ScorePlan | None = None  # None: descriptions of rows as they are
 
+    def __post_init__(self) -> None:
+        if self.plan is not None:
+            self.plan.check()
+
     def __call__(self, block: LogRows) -> IntArray:
         """The block's sums, in units of 2^-40."""
         count, weights = len(block.prices), self.unit_weights(block)

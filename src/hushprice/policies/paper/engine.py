@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.noise import NoiseSource
 from hushprice.numerics import tape
 from hushprice.policies.paper.policy import PaperPolicy
@@ -11,7 +12,6 @@ from hushprice.policies.paper.pricing import refresh
 from hushprice.policies.paper.pricing.quoter import PaperQuoter
 from hushprice.policies.paper.private.covariance import CovarianceReleaser, PrivateCov
 from hushprice.policies.paper.private.estimate import EstimateReleaser, PrivateMLE
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.paper.private.learner import PaperLearner
 from hushprice.policies.protocol import SlotsDue
 from hushprice.types import FloatArray

@@ -7,12 +7,12 @@ from typing import Literal, cast
 import msgspec
 import numpy as np
 
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.policies.paper.engine import Framework
 from hushprice.policies.paper.noise import Noise
 from hushprice.policies.paper.policy import PaperPolicy
 from hushprice.policies.paper.private.covariance import PrivateCov
 from hushprice.policies.paper.private.estimate import PrivateMLE
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.paper.rules import PaperRules
 from hushprice.policies.protocol import Basis
 from hushprice.policies.saved_pricer import (

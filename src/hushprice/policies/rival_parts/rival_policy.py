@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
-
-import numpy as np
 
 from hushprice.demand.features import FeatureMap
 from hushprice.demand.protocol import Demand
 from hushprice.errors import InvalidInput
+from hushprice.policies import POLICIES
 from hushprice.policies.protocol import Policy
 from hushprice.policies.rival_parts.frame import Customers, Frame, market_frame
 from hushprice.privacy import accountant
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.privacy.events import Event
+from hushprice.privacy.events import CovarianceStream, Event, grid_of
 from hushprice.privacy.ledger import Entry, Ledger
 from hushprice.privacy.loss import compose, loss_of
 from hushprice.settings import PolicySettings
 from hushprice.types import FloatArray
 
 KERNEL = "rivals"
+_GRIDS = 1e-3  # of epsilon: more than exact noise costs beside real numbers (docs/proofs/discrete_noise.md)
 NOTHING, EVERYTHING, OUTCOMES = "nothing", "contexts and outcomes", "outcomes"  # what a rival protects
 
 
@@ -43,7 +44,7 @@ class Rival(Protocol):
         ...
 
 
-Begin = Callable[[Frame, np.random.Generator], Rival]
+Begin = Callable[..., Rival]  # of a frame, a generator, and a source of noise where that is drawn live
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +57,12 @@ class Asked:
     calibration: str = "tight"
     width: float | None = None
     drawn: bool = True
+    live: bool = False  # is noise exact and on grids, for a live pricer?
+
+    @property
+    def buys(self) -> EpsilonDelta:
+        """What Gaussian noise is bought for: a little less than is claimed where grids cost something."""
+        return EpsilonDelta(self.claimed.epsilon * (1.0 - _GRIDS * self.live), self.claimed.delta)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,11 +70,13 @@ class RivalPolicy(Policy):
     """A rival with every choice made. `events` are all it will ever release, each once."""
 
     kernel: ClassVar[str | None] = KERNEL
+    waits: ClassVar[bool] = False
 
     frame: Frame
     begin: Begin = field(compare=False)
     protects: str = NOTHING
     events: tuple[Event, ...] = ()
+    live: bool = False
     noised: bool = False  # the budget decides its noise, though that bounds nothing in our sense
     own: dict[str, Any] = field(default_factory=dict)  # its settings, as resolved
 
@@ -82,6 +91,17 @@ class RivalPolicy(Policy):
             raise InvalidInput(f"proven must be what the accountant gets for the noise, got {self.proven}")
 
     @property
+    def learns(self) -> bool:
+        """Does exact noise stand behind all that it releases?"""
+        return self.live and bool(self.events) and all(is_live(event) for event in self.events)
+
+    def live_form(self) -> RivalPolicy:
+        """With exact noise, which costs a thousandth of epsilon; itself where it claims nothing."""
+        if self.claimed is None:
+            return self
+        return made_live(self.name, self.claimed, self.adjacency, self.calibration, self.frame)
+
+    @property
     def reads_budget(self) -> bool:
         """Its noise follows from it, where there is any."""
         return bool(self.events) or self.noised
@@ -90,6 +110,25 @@ class RivalPolicy(Policy):
     def settings(self) -> dict[str, Any]:
         """Its choices by the names of settings.py."""
         return dict(self.own)
+
+
+def made_live(
+    name: str, claimed: EpsilonDelta, adjacency: Adjacency, calibration: str | None, frame: Frame
+) -> RivalPolicy:
+    """The rival of that name as a live pricer runs it."""
+    asked = Asked(name=name, claimed=claimed, adjacency=adjacency, calibration=calibration or "tight", live=True)
+    made: RivalPolicy = importlib.import_module(POLICIES[name]).rival(asked, frame)
+    return made
+
+
+def on_grid(event: CovarianceStream) -> CovarianceStream:
+    """The stream as it is drawn live."""
+    return replace(event, grid=grid_of(event.noise))
+
+
+def is_live(event: Event) -> bool:
+    """Does it describe exact noise? Of what devices send only they can say."""
+    return bool(getattr(event, "live", False)) or getattr(event, "grid", 0.0) > 0.0
 
 
 def proven_by(events: tuple[Event, ...], claimed: EpsilonDelta, adjacency: Adjacency) -> EpsilonDelta:
@@ -134,6 +173,7 @@ def guarded(
         horizon=frame.horizon,
         frame=frame,
         begin=begin,
+        live=asked.live,
         protects=EVERYTHING if given else NOTHING,
         events=given,
         adjacency=asked.adjacency,

@@ -17,11 +17,11 @@ from hushprice.policies.protocol import Policy
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.research.audits.finding import WatchedRuns
 from hushprice.research.audits.intervals import clopper_pearson, most_advantage
+from hushprice.research.audits.played_prices import PlayedPrices
 from hushprice.research.audits.played_releases import PlayedReleases
 from hushprice.research.audits.scores import ChosenScore, choose, fit_scores
 from hushprice.research.audits.trade_off import most_separation, promised_loss
-from hushprice.research.audits.watch import Watch
-from hushprice.research.audits.watching import PRIVATE, watch_policies
+from hushprice.research.audits.watched_policies import PRIVATE, watch_policies
 from hushprice.types import AnyArray, FloatArray
 
 DEFAULT = ("nonprivate", *PRIVATE)
@@ -79,7 +79,7 @@ def choose_test(first: FloatArray, second: FloatArray) -> tuple[ChosenScore, Flo
 
 
 def _judge(
-    watch: Watch, first: FloatArray, second: FloatArray, *, others: str, confidence: float, attacks: int
+    watch: PlayedPrices, first: FloatArray, second: FloatArray, *, others: str, confidence: float, attacks: int
 ) -> Attack:
     """The advantage of the best test in hand, on runs it has never seen."""
     chosen, mine, other = choose_test(first, second)

@@ -10,7 +10,7 @@ from hushprice.policies.protocol import Policy
 from hushprice.research.audits.black_box import judge_prices
 from hushprice.research.audits.finding import AuditFinding
 from hushprice.research.audits.release_runs import judge_releases
-from hushprice.research.audits.watching import PRIVATE, watch_policies
+from hushprice.research.audits.watched_policies import PRIVATE, watch_policies
 
 
 def audit_policies(policies: Sequence[str | Policy | PlainFactory] = PRIVATE, **options: Any) -> list[AuditFinding]:

@@ -17,9 +17,9 @@ import numpy as np
 from hushprice.research.audits.attack import choose_test
 from hushprice.research.audits.finding import AuditFinding
 from hushprice.research.audits.intervals import epsilon_floor
+from hushprice.research.audits.played_prices import PlayedPrices
 from hushprice.research.audits.scores import ChosenScore
 from hushprice.research.audits.trade_off import promised_loss, refutes, separation
-from hushprice.research.audits.watch import Watch
 from hushprice.types import FloatArray
 
 CUTS = 16  # beside the one that did best on the runs the score was chosen on
@@ -32,7 +32,7 @@ def _cuts(chosen: ChosenScore) -> FloatArray:
 
 
 def judge_prices(
-    watch: Watch, first: FloatArray, second: FloatArray, *, confidence: float, audits: int
+    watch: PlayedPrices, first: FloatArray, second: FloatArray, *, confidence: float, audits: int
 ) -> AuditFinding:
     """What the runs refute, with an equal share of the doubt for each audit of the call, half of it for each bound."""
     chosen, mine, other = choose_test(first, second)

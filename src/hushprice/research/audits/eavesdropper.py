@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from hushprice.policies.rival_parts.frame import Customers, Frame
-from hushprice.policies.rivals.private_bisection.learner import Bisection
+from hushprice.policies.rivals.private_bisection.policy import Bisection
 
 
 def right_guesses(copies: int, *, shops: int, seed: int) -> float:

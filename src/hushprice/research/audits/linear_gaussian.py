@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hushprice import checks
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.numerics import tape
 from hushprice.policies.paper.private.covariance import CovarianceReleaser, PrivateCov
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import CovarianceStream
 from hushprice.privacy.loss import loss_of

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.noise import System
 from hushprice.policies.rival_parts.private.directions import direction
-from hushprice.policies.rival_parts.private.gram import GramReleaser
+from hushprice.policies.rival_parts.private.gram import GramReleaser, LiveGramReleaser
+from hushprice.policies.rival_parts.private.laplace_tree import LaplaceTree
+from hushprice.policies.rival_parts.private.sales import SalesReleaser
 from hushprice.policies.rival_parts.private.sums import NoisySums, reports
 from hushprice.policies.rival_parts.rival_policy import RivalPolicy
 from hushprice.policies.rivals.ldp_mab.private import report
-from hushprice.policies.rivals.mishra.private import LaplaceTree
-from hushprice.policies.rivals.one_price.private import SalesReleaser
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.events import BitReports, CovarianceStream, DirectionReports, Event, GaussianSums, LaplaceSums
 from hushprice.privacy.loss import loss_of
@@ -44,7 +45,7 @@ def _measured(policy: RivalPolicy, event: Event, steps: int, longest: float, see
     charged, detail = loss.pure, "largest ln of a ratio of chances"
     match event:
         case LaplaceSums():
-            name, measured = "sums with Laplace noise", _sum_ratio(policy, event, steps)
+            name, measured = "sums with Laplace noise", _sum_ratio(event, steps)
         case BitReports():
             name, measured = "reports of a bit", _bit_ratio(event)
         case DirectionReports():
@@ -75,7 +76,7 @@ class _ManyScripted:
 class _Stretching:
     """A releaser that gets every record `longest` times as long as it was."""
 
-    def __init__(self, releaser: GramReleaser, longest: float) -> None:
+    def __init__(self, releaser: GramReleaser | LiveGramReleaser, longest: float) -> None:
         self._releaser, self._longest = releaser, longest
 
     def absorb(self, phi: FloatArray) -> CovarianceRelease:
@@ -84,6 +85,8 @@ class _Stretching:
 
 def _build(event: CovarianceStream, steps: int, longest: float) -> Any:
     short = replace(event, steps=steps)
+    if event.grid > 0.0:
+        return lambda source: _Stretching(LiveGramReleaser(short, source), longest)
     return lambda source: _Stretching(GramReleaser(event.dimension, steps + 1, short, _ManyScripted(source)), longest)
 
 
@@ -108,7 +111,9 @@ def _gaussian_mu(policy: RivalPolicy, event: GaussianSums) -> float:
     if policy.adjacency is Adjacency.ZERO_OUT:
         other = np.zeros((1, 2))
     given = (row, 0.0), (row, 1.0), (other, 0.0)
-    if event.rounds == 1:
+    if event.live:
+        event = replace(event, entries=max(event.entries, 2))  # as many as these rows have
+    elif event.rounds == 1:
         told = _apart(*(reports(each, event, _script(number))[0] for each, number in given))
         return math.sqrt(max(told, _all_sums(event, given)))
     return math.sqrt(_all_sums(event, given))
@@ -116,7 +121,8 @@ def _gaussian_mu(policy: RivalPolicy, event: GaussianSums) -> float:
 
 def _all_sums(event: GaussianSums, given: tuple[tuple[FloatArray, float], ...]) -> float:
     """mu^2 of all sums that a releaser gives before it refuses one."""
-    releasers, total = [NoisySums(event, _script(number)) for _, number in given], 0.0
+    script = _LiveScript if event.live else _script
+    releasers, total = [NoisySums(event, script(number)) for _, number in given], 0.0
     for _ in range(event.rounds + 1):  # one more than there are
         try:
             total += _apart(*(each.of(row) for each, (row, _) in zip(releasers, given, strict=True)))
@@ -134,6 +140,18 @@ def _script(number: float) -> Any:
     return _Script(number)
 
 
+@dataclass(frozen=True)
+class _LiveScript(System):
+    """Exact noise that is always the same number, in units of its scale."""
+
+    number: float = 0.0
+
+    def integers(self, scale: float, count: int) -> list[int]:
+        return [round(self.number * scale)] * count
+
+    laplace_integers = integers
+
+
 class _Quiet:
     """Laplace noise of 0."""
 
@@ -141,13 +159,17 @@ class _Quiet:
         return np.zeros(size)
 
 
-def _sum_ratio(policy: RivalPolicy, event: LaplaceSums, steps: int) -> float:
+def _quiet(event: LaplaceSums) -> Any:
+    return _LiveScript(0.0) if event.live else _Quiet()
+
+
+def _sum_ratio(event: LaplaceSums, steps: int) -> float:
     """Over everything released without its noise, how far two outcomes of one record move it, in units of the scale.
 
     Laplace noise on a number that moves by m has a log-ratio of m / scale at most, and reaches it.
     """
     count = min(steps, 2**event.levels - 1) if event.levels > 1 else steps
-    released = _sales if policy.name == "one-price" else _nodes
+    released = _sales if event.levels == 1 else _nodes
     return max(
         float(np.abs(released(event, count, at, -1e9) - released(event, count, at, 1e9)).sum()) / event.scale
         for at in range(count)
@@ -155,8 +177,8 @@ def _sum_ratio(policy: RivalPolicy, event: LaplaceSums, steps: int) -> float:
 
 
 def _sales(event: LaplaceSums, count: int, position: int, outcome: float) -> FloatArray:
-    """What one-price releases of records that sold nothing but for one."""
-    releaser = SalesReleaser(5, event, _Quiet())  # type: ignore[arg-type]
+    """What a releaser of sums releases of records that sold nothing but for one."""
+    releaser = SalesReleaser(5, event, _quiet(event))
     sales = np.zeros(count)
     sales[position] = outcome
     releaser.absorb(np.arange(count) % 5, sales)
@@ -165,7 +187,7 @@ def _sales(event: LaplaceSums, count: int, position: int, outcome: float) -> Flo
 
 def _nodes(event: LaplaceSums, count: int, position: int, outcome: float) -> FloatArray:
     """Every node that a tree closes."""
-    tree = LaplaceTree(event, event.levels, _Quiet())  # type: ignore[arg-type]
+    tree = LaplaceTree(event, event.levels, _quiet(event))
     closed = np.empty(count)
     for at in range(count):
         tree.absorb(np.array([outcome if at == position else 0.0]))

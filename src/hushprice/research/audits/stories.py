@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hushprice.errors import InvalidInput
-from hushprice.simulation.change import GivenCustomer
+from hushprice.simulation.changed_record import GivenCustomer
 from hushprice.simulation.market import Market
 
 

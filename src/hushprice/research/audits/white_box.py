@@ -118,8 +118,8 @@ def white_box(
     return measure(policy, demand, steps=steps, draws=draws, live=live, seed=seed)
 
 
-def _of_rival(policy: RivalPolicy, demand: Demand, *, steps: int, seed: int, **_: Any) -> list[Measurement]:
-    return audit_rival(policy, steps=steps, seed=seed)
+def _of_rival(policy: RivalPolicy, demand: Demand, *, steps: int, live: bool, seed: int, **_: Any) -> list[Measurement]:
+    return audit_rival(policy.live_form() if live else policy, steps=steps, seed=seed)
 
 
 def _of_newton(policy: NewtonPolicy, demand: Demand, *, live: bool, seed: int, **_: Any) -> list[Measurement]:

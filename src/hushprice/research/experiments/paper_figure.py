@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hushprice.research.experiments.experiment import PRIVATE, Experiment
+from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
 from hushprice.research.experiments.reasons import common_reason
 from hushprice.research.experiments.rows import ReproducedEntry
 
@@ -21,7 +22,11 @@ class PaperFigure(Experiment):
     """A figure: for every private policy one picture of the paper's shape."""
 
     across: str  # what the horizontal axis shows
+    along = ""  # in which direction regret should fall
     logarithmic = True
+
+    def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
+        return [*falling_lines(rows, self.along), *beats_random(rows), *beats_the_best_fixed_price(rows)]
 
     def reason(self, row: ReproducedEntry) -> str:
         return common_reason(row)

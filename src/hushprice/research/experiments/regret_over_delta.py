@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 
 from hushprice.research.experiments.experiment import (
     PRIVATE,
@@ -14,8 +13,7 @@ from hushprice.research.experiments.experiment import (
     shown_horizon,
     thinned,
 )
-from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
-from hushprice.research.experiments.paper_figure import DIMENSIONS, PaperFigure, falling_lines
+from hushprice.research.experiments.paper_figure import DIMENSIONS, PaperFigure
 from hushprice.research.experiments.rows import ReproducedEntry
 
 POWERS = tuple(range(1, 11))
@@ -32,6 +30,7 @@ class RegretOverDelta(PaperFigure):
         "epsilon_1 = epsilon_2 = 0.2, 0.5, 1. Horizons and epsilon are our reading."
     )
     across = "k, where δ = 1/T^k"
+    along = "from delta = 1/T to 1/T^10"
 
     def entries(self, *, quick: bool) -> list[PaperEntry]:
         entries = []
@@ -60,10 +59,3 @@ class RegretOverDelta(PaperFigure):
 
     def x(self, row: ReproducedEntry) -> float:
         return float(row.entry.setting.power)
-
-    def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
-        return [
-            *falling_lines(rows, "from delta = 1/T to 1/T^10"),
-            *beats_random(rows),
-            *beats_the_best_fixed_price(rows),
-        ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from hushprice.research.experiments.experiment import (
     ANY,
     PRIVATE,
@@ -14,8 +12,7 @@ from hushprice.research.experiments.experiment import (
     shown_horizon,
     thinned,
 )
-from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
-from hushprice.research.experiments.paper_figure import DIMENSIONS, PaperFigure, falling_lines
+from hushprice.research.experiments.paper_figure import DIMENSIONS, PaperFigure
 from hushprice.research.experiments.rows import ReproducedEntry
 
 EPSILONS = tuple(round(0.1 * step, 1) for step in range(1, 11))
@@ -30,19 +27,13 @@ class RegretOverEpsilon(PaperFigure):
         "The steps and the three horizons are our reading (R46)."
     )
     across = "ε"
+    along = "from the least to the largest epsilon"
 
     def entries(self, *, quick: bool) -> list[PaperEntry]:
         return over_epsilon(quick=quick)
 
     def x(self, row: ReproducedEntry) -> float:
         return row.entry.setting.epsilon_estimate
-
-    def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
-        return [
-            *falling_lines(rows, "from the least to the largest epsilon"),
-            *beats_random(rows),
-            *beats_the_best_fixed_price(rows),
-        ]
 
 
 def over_epsilon(*, quick: bool) -> list[PaperEntry]:

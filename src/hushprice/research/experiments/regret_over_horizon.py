@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from hushprice.research.experiments.experiment import (
     PRIVATE,
     YARDSTICKS,
@@ -13,8 +11,7 @@ from hushprice.research.experiments.experiment import (
     shown_horizon,
     thinned,
 )
-from hushprice.research.experiments.findings import beats_random, beats_the_best_fixed_price
-from hushprice.research.experiments.paper_figure import DIMENSIONS, MILLION, PaperFigure, falling_lines
+from hushprice.research.experiments.paper_figure import DIMENSIONS, MILLION, PaperFigure
 from hushprice.research.experiments.rows import ReproducedEntry
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -30,6 +27,7 @@ class RegretOverHorizon(PaperFigure):
         "0.0251 (R45)."
     )
     across = "T (x 1e5)"
+    along = "from the shortest to the longest horizon"
 
     def entries(self, *, quick: bool) -> list[PaperEntry]:
         entries = []
@@ -58,10 +56,3 @@ class RegretOverHorizon(PaperFigure):
 
     def x(self, row: ReproducedEntry) -> float:
         return row.entry.setting.horizon / 1e5
-
-    def findings(self, rows: Sequence[ReproducedEntry]) -> list[str]:
-        return [
-            *falling_lines(rows, "from the shortest to the longest horizon"),
-            *beats_random(rows),
-            *beats_the_best_fixed_price(rows),
-        ]

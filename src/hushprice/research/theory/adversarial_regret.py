@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from hushprice.policies.paper.rules import adversarial
 from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
-from hushprice.research.theory.regret_bounds import EXAMPLE, INSTANCE, binding_horizon, measured, vacuity_rows
-from hushprice.research.theory.statistics import MISS, all_of, at_most, from_horizon
+from hushprice.research.theory.regret_bounds import below_a_period, finding_of, measured, vacuity_rows
+from hushprice.research.theory.statistics import MeanInterval
 from hushprice.simulation.market import paper_market
 
 NAME, LABEL = "adversarial-regret", "thm:main-regret-adversarial-context"
@@ -17,8 +17,8 @@ def check(size: CheckSize) -> TheoryFinding:
     """The theorem's own tuning on friendly and on adversarial contexts, against its bound."""
     horizons, trials = size.pick((10**4,), (10**4, 10**5)), size.pick(4, 10)
     rows: list[FindingRow] = []
-    answers: list[bool | None] = []
-    worst, estimates = 0.0, 0.0
+    shares: list[tuple[MeanInterval, float]] = []
+    estimates = 0.0
     for horizon in horizons:
         for dimension, kind in (
             (2, "uniform"),
@@ -31,23 +31,17 @@ def check(size: CheckSize) -> TheoryFinding:
             market = replace(paper_market(dimension), contexts=kind)
             row, regret, bound = measured(adversarial, market, horizon, size, trials=trials)
             rows.append(row)
-            answers.append(at_most(regret, bound))
-            worst, estimates = max(worst, regret.value / bound), max(estimates, float(row["estimates"] or 0))
-    friendly = binding_horizon(adversarial, EXAMPLE, 2, 1.0, 1.0)
-    true = binding_horizon(adversarial, INSTANCE, 2, 1.0, 1.0)
-    return TheoryFinding(
+            shares.append((regret, bound))
+            estimates = max(estimates, float(row["estimates"] or 0))
+    return finding_of(
+        adversarial,
+        shares,
+        max(horizons),
         label=LABEL,
         name=NAME,
         statement="With the theorem's T0, D_inf, rho and gamma, regret is at most 2 gamma sqrt(4.6 d T ln T).",
-        quantity="average regret as a share of the bound, with the theorem's own parameters",
-        measured=worst,
-        bound=1.0,
-        holds=all_of(answers),
-        vacuous=friendly > max(horizons),
-        false_alarm=len(answers) * MISS / 2,
         explanation=f"Not broken, and not informative: no policy can lose more than T in T periods, and the bound gets "
-        f"below T {from_horizon(friendly)} with the paper's logistic example and {from_horizon(true)} with the true "
-        f"constants of its numerical section (d = 2, epsilon_1 = epsilon_2 = 1). With these parameters the policy "
+        f"below T {below_a_period(adversarial)} (d = 2, epsilon_1 = epsilon_2 = 1). With these parameters the policy "
         f"released {estimates:.0f} estimates at most: under so large a ridge no determinant doubles, and it never "
         "learns.",
         rows=(*rows, *vacuity_rows(adversarial)),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.research.theory import material
+from hushprice.research.theory import sample_releases
 from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import MISS, MeanInterval, all_of, first_horizon, from_horizon, power
 from hushprice.simulation.market import paper_market
@@ -35,12 +35,12 @@ def explicit_bound(deviation: float, dimension: int, horizon: int) -> float:
 def largest_errors(name: str, dimension: int, horizon: int, *, trials: int, seed: int) -> FloatArray:
     """sup_n ||Sigma_n^p - Sigma_n|| of each trial, random prices on the paper's market."""
     market = paper_market(dimension)
-    noise = material.stream_noise(name, EpsilonDelta(1.0, float(horizon) ** -2), horizon)
+    noise = sample_releases.stream_noise(name, EpsilonDelta(1.0, float(horizon) ** -2), horizon)
     largest = []
     for trial in range(trials):
-        phi = material.random_features(market, horizon - 1, horizon=horizon, seed=seed, trial=trial)
-        released, exact = material.release_all(name, phi, noise, horizon=horizon, seed=seed, trial=trial)
-        largest.append(float(material.operator_norms(released - exact, dimension).max()))
+        phi = sample_releases.random_features(market, horizon - 1, horizon=horizon, seed=seed, trial=trial)
+        released, exact = sample_releases.release_all(name, phi, noise, horizon=horizon, seed=seed, trial=trial)
+        largest.append(float(sample_releases.operator_norms(released - exact, dimension).max()))
     return np.array(largest)
 
 
@@ -52,14 +52,14 @@ def check(size: CheckSize) -> TheoryFinding:
     answers: list[bool | None] = []
     worst, alarm = 0.0, 0.0
     powers: dict[str, MeanInterval] = {}
-    for name in material.STREAMS:
+    for name in sample_releases.STREAMS:
         samples = []
         for index, (horizon, dimension) in enumerate(
             [(each, 2) for each in horizons] + [(horizons[0], each) for each in dimensions[1:]]
         ):
             errors = largest_errors(name, dimension, horizon, trials=trials, seed=size.seed + 1000 * index)
             share = EpsilonDelta(1.0, float(horizon) ** -2)
-            deviation = material.stream_noise(name, share, horizon) * material.largest_row(name, horizon)
+            deviation = sample_releases.stream_noise(name, share, horizon) * sample_releases.largest_row(name, horizon)
             explicit = explicit_bound(deviation, dimension, horizon)
             lemma = lemma_bound(dimension, horizon)
             alarm += trials / horizon
@@ -90,7 +90,7 @@ def check(size: CheckSize) -> TheoryFinding:
         bound=1.0,
         holds=all_of(answers),
         vacuous=binding > max(horizons),
-        false_alarm=alarm + len(material.STREAMS) * MISS / 2,
+        false_alarm=alarm + len(sample_releases.STREAMS) * MISS / 2,
         explanation=_explain(powers, worst, binding),
         rows=tuple(rows),
     )

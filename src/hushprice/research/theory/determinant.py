@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.research.theory import material
+from hushprice.research.theory import sample_releases
 from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import first_horizon, from_horizon
 from hushprice.simulation.market import paper_market
@@ -28,13 +28,13 @@ def corollary_ridge(dimension: int, horizon: float, *, with_delta: bool = True, 
 def ratios(name: str, dimension: int, horizon: int, ridge: float, *, trials: int, seed: int) -> tuple[float, float]:
     """Smallest and largest det(Lambda_n^p) / det(Lambda_n) over periods and trials; a negative determinant gives 0."""
     market = paper_market(dimension)
-    noise = material.stream_noise(name, EpsilonDelta(1.0, float(horizon) ** -2), horizon)
+    noise = sample_releases.stream_noise(name, EpsilonDelta(1.0, float(horizon) ** -2), horizon)
     low, high = math.inf, 0.0
     for trial in range(trials):
-        phi = material.random_features(market, horizon - 1, horizon=horizon, seed=seed, trial=trial)
-        released, exact = material.release_all(name, phi, noise, horizon=horizon, seed=seed, trial=trial)
-        sign, log = material.log_determinants(released, ridge, dimension)
-        _, true = material.log_determinants(exact, ridge, dimension)
+        phi = sample_releases.random_features(market, horizon - 1, horizon=horizon, seed=seed, trial=trial)
+        released, exact = sample_releases.release_all(name, phi, noise, horizon=horizon, seed=seed, trial=trial)
+        sign, log = sample_releases.log_determinants(released, ridge, dimension)
+        _, true = sample_releases.log_determinants(exact, ridge, dimension)
         ratio = np.where(sign > 0, np.exp(np.clip(log - true, -700.0, 700.0)), 0.0)
         low, high = min(low, float(ratio.min())), max(high, float(ratio.max()))
     return low, high
@@ -46,8 +46,8 @@ def false_alarm(name: str, dimension: int, horizon: int, ridge: float) -> float:
     The tail of covariance_error.explicit_bound, both signs, all periods.
     """
     needed = ridge * min(HIGHEST ** (1 / dimension) - 1, 1 - LOWEST ** (1 / dimension))
-    deviation = material.stream_noise(name, EpsilonDelta(1.0, float(horizon) ** -2), horizon)
-    deviations = needed / (deviation * material.largest_row(name, horizon)) - 2.0 * math.sqrt(dimension)
+    deviation = sample_releases.stream_noise(name, EpsilonDelta(1.0, float(horizon) ** -2), horizon)
+    deviations = needed / (deviation * sample_releases.largest_row(name, horizon)) - 2.0 * math.sqrt(dimension)
     return min(1.0, 2.0 * horizon * math.exp(-0.25 * max(0.0, deviations) ** 2))
 
 
@@ -62,7 +62,7 @@ def check(size: CheckSize) -> TheoryFinding:
     trials = size.pick(3, 8)
     rows: list[FindingRow] = []
     holds, worst, alarm = True, 0.0, 0.0
-    for name, horizon, dimension in itertools.product(material.STREAMS, horizons, (2, 4)):
+    for name, horizon, dimension in itertools.product(sample_releases.STREAMS, horizons, (2, 4)):
         for ridge_name, ridge in ridges(dimension, horizon).items():
             low, high = ratios(name, dimension, horizon, ridge, trials=trials, seed=size.seed)
             inside = low >= LOWEST and high <= HIGHEST

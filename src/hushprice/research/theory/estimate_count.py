@@ -8,7 +8,7 @@ import numpy as np
 
 from hushprice.policies.paper.pricing.refresh import LOG_DOUBLING
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.research.theory import material
+from hushprice.research.theory import sample_releases
 from hushprice.research.theory.determinant import corollary_ridge
 from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.simulation.market import paper_market
@@ -39,12 +39,12 @@ def counts(name: str, dimension: int, horizon: int, ridge: float, *, trials: int
     """Doublings of each trial, random prices on the paper's market; `none` is without noise."""
     market = paper_market(dimension)
     stream = "printed" if name == "none" else name
-    noise = material.stream_noise(stream, EpsilonDelta(1.0, float(horizon) ** -2), horizon) * (name != "none")
+    noise = sample_releases.stream_noise(stream, EpsilonDelta(1.0, float(horizon) ** -2), horizon) * (name != "none")
     doubled = []
     for trial in range(trials):
-        phi = material.random_features(market, horizon - 1, horizon=horizon, seed=seed, trial=trial)
-        released, _ = material.release_all(stream, phi, noise, horizon=horizon, seed=seed, trial=trial)
-        doubled.append(doublings(*material.log_determinants(released, ridge, dimension), ridge, dimension))
+        phi = sample_releases.random_features(market, horizon - 1, horizon=horizon, seed=seed, trial=trial)
+        released, _ = sample_releases.release_all(stream, phi, noise, horizon=horizon, seed=seed, trial=trial)
+        doubled.append(doublings(*sample_releases.log_determinants(released, ridge, dimension), ridge, dimension))
     return np.array(doubled, dtype=np.float64)
 
 
@@ -56,7 +56,7 @@ def check(size: CheckSize) -> TheoryFinding:
     worst, private, drowned = 0.0, 0.0, 0.0
     for horizon in horizons:
         for dimension in (2, 4):
-            for name in ("none", *material.STREAMS):
+            for name in ("none", *sample_releases.STREAMS):
                 for ridge_name, ridge in (("10", 10.0), ("corollary", corollary_ridge(dimension, horizon))):
                     asked = counts(name, dimension, horizon, ridge, trials=trials, seed=size.seed)
                     share = float(asked.max()) / allowed(dimension, horizon)

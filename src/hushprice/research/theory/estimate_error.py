@@ -18,7 +18,7 @@ from hushprice.privacy import sensitivity
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import PerturbedEstimate
 from hushprice.records import Records
-from hushprice.research.theory import material
+from hushprice.research.theory import sample_releases
 from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import first_horizon, from_horizon
 from hushprice.simulation.market import Market
@@ -130,7 +130,7 @@ def check(size: CheckSize) -> TheoryFinding:
             theta[0], theta[-1] = -0.6, 0.8
             for case in cases(horizon, dimension):
                 market = Market(demand=case.demand, features=main_effects(dimension - 1), theta=theta)
-                phi = material.random_features(market, horizon - 1, horizon=horizon, seed=size.seed, trial=0)
+                phi = sample_releases.random_features(market, horizon - 1, horizon=horizon, seed=size.seed, trial=0)
                 squared_errors, norms = errors(case, phi, theta, trials=trials, seed=size.seed)
                 holds = holds and bool(squared_errors.max() <= case.first_bound) and bool(norms.max() < RADIUS)
                 worst, alarm = max(worst, float(squared_errors.max()) / case.first_bound), alarm + trials / horizon**2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushprice.research.theory import material, runs
+from hushprice.research.theory import runs, sample_releases
 from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
 from hushprice.research.theory.statistics import MISS, MeanInterval, all_of, at_most, power
 from hushprice.simulation.market import paper_market
@@ -20,7 +20,9 @@ def check(size: CheckSize) -> TheoryFinding:
     same: dict[str, MeanInterval] = {}
     paper: dict[str, MeanInterval] = {}
     for policy in ("paper@tight", "nonprivate"):
-        cells = [{"horizon": horizon, "epsilon": 2.0, "market": material.plain_market(each)} for each in dimensions]
+        cells = [
+            {"horizon": horizon, "epsilon": 2.0, "market": sample_releases.plain_market(each)} for each in dimensions
+        ]
         samples = runs.totals(runs.results(policy, cells, size, trials=trials))
         rows += runs.growth_rows(f"{policy}, same demand", "d", dimensions, samples)
         curves.append(runs.curve(f"{policy}, same demand", "dimension d", dimensions, samples, RATE))

@@ -8,7 +8,7 @@ import numpy as np
 
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
-from hushprice.research.theory import material, runs
+from hushprice.research.theory import runs, sample_releases
 from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import MISS, MeanInterval, all_of, mean_interval, power
 from hushprice.simulation.market import Market, paper_market
@@ -105,7 +105,7 @@ def regret_in_dimension(size: CheckSize, horizon: int, trials: int) -> dict[str,
     """Powers of d in regret, epsilon fixed: the paper's market, and one whose demand does not change with d."""
     dimensions = (2, 3, 5, 8)
     powers = {}
-    for name, market in (("paper's market", paper_market), ("same demand", material.plain_market)):
+    for name, market in (("paper's market", paper_market), ("same demand", sample_releases.plain_market)):
         cells = [{"horizon": horizon, "epsilon": 2.0, "market": market(each)} for each in dimensions]
         powers[name] = power(dimensions, runs.totals(runs.results("paper@tight", cells, size, trials=trials)))
     return powers
@@ -114,7 +114,10 @@ def regret_in_dimension(size: CheckSize, horizon: int, trials: int) -> dict[str,
 def privacy_cost_at_scaled_epsilon(size: CheckSize, horizon: int, trials: int) -> MeanInterval:
     """Power of d in regret beyond the non-private policy's, with epsilon = d, demand unchanged."""
     dimensions = (2, 3, 5, 8)
-    cells = [{"horizon": horizon, "epsilon": float(each), "market": material.plain_market(each)} for each in dimensions]
+    cells = [
+        {"horizon": horizon, "epsilon": float(each), "market": sample_releases.plain_market(each)}
+        for each in dimensions
+    ]
     private = runs.results("paper@tight", cells, size, trials=trials)
     free = runs.results("nonprivate", cells, size, trials=trials)
     extra = [a.regret - b.regret for a, b in zip(private, free, strict=True)]  # the same customers, trial by trial

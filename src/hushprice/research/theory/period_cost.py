@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from hushprice.research.theory import material
+from hushprice.research.theory import sample_releases
 from hushprice.research.theory.finding import CheckSize, FindingRow, GrowthCurve, TheoryFinding
 from hushprice.research.theory.statistics import MISS, MeanInterval, all_of, at_most, power
 from hushprice.simulation.run import prepare, run
@@ -19,7 +19,7 @@ NO_ESTIMATES = 1e12  # a ridge under which no determinant doubles
 
 def nanoseconds(dimension: int, horizon: int, *, repeats: int, seed: int) -> FloatArray:
     """Time of one period, covariance and doubling test included, estimates left out: the faster half of the runs."""
-    market = material.plain_market(dimension)
+    market = sample_releases.plain_market(dimension)
     job = prepare(
         "paper",
         calibration="published",

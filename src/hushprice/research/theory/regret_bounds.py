@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from hushprice.policies.paper.rules import Theorem
-from hushprice.research.theory.finding import CheckSize, FindingRow
-from hushprice.research.theory.statistics import MeanInterval, first_horizon, mean_interval
+from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
+from hushprice.research.theory.statistics import (
+    MISS,
+    MeanInterval,
+    all_of,
+    at_most,
+    first_horizon,
+    from_horizon,
+    mean_interval,
+)
 from hushprice.simulation.market import Market
 from hushprice.simulation.run import simulate
 
@@ -109,6 +117,28 @@ def measured(
         "estimates": round(float(result.estimates.mean()), 1),
     }
     return row, interval, bound
+
+
+def finding_of(
+    theorem: Promise, shares: Sequence[tuple[MeanInterval, float]], longest: float, **said: Any
+) -> TheoryFinding:
+    """A theorem's bound beside the runs held to it: average regret and bound of each, of at most so many customers."""
+    answers = [at_most(regret, bound) for regret, bound in shares]
+    return TheoryFinding(
+        quantity="average regret as a share of the bound, with the theorem's own parameters",
+        measured=max(regret.value / bound for regret, bound in shares),
+        bound=1.0,
+        holds=all_of(answers),
+        vacuous=binding_horizon(theorem, EXAMPLE, 2, 1.0, 1.0) > longest,
+        false_alarm=len(answers) * MISS / 2,
+        **said,
+    )
+
+
+def below_a_period(theorem: Promise) -> str:
+    """From which T on the bound is below what anybody can lose, for both families' constants."""
+    friendly, true = (from_horizon(binding_horizon(theorem, each, 2, 1.0, 1.0)) for each in (EXAMPLE, INSTANCE))
+    return f"{friendly} with the paper's logistic example and {true} with the true constants of its numerical section"
 
 
 def _horizon(horizon: float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import MAPS
 from hushprice.policies.paper.rules import kappa_threshold
-from hushprice.research.theory import material
+from hushprice.research.theory import sample_releases
 from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import MeanInterval
 from hushprice.simulation.contexts import KINDS
@@ -33,7 +33,7 @@ def spread(market: Market, count: int, seed: int) -> MeanInterval:
     The interval is for the mean of (v'phi)^2 along the eigenvector v of one half of the customers, measured on the
     other half, so v and the average are independent.
     """
-    phi = material.random_features(market, 2 * count, horizon=2 * count, seed=seed, trial=0)
+    phi = sample_releases.random_features(market, 2 * count, horizon=2 * count, seed=seed, trial=0)
     order = np.random.default_rng([seed, 3]).permutation(2 * count)  # at random: streams may have a rhythm
     first, second = phi[:, order[:count]], phi[:, order[count:]]
     direction = np.linalg.eigh(first @ first.T / count)[1][:, 0]

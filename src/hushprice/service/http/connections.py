@@ -43,14 +43,14 @@ class KnownConnection(Protocol):
 
     @property
     def answering(self) -> bool:
-        """Is a request being answered? Such a connection is left alone."""
+        """Is a request being answered? Such a connection is left alone, unless it tells an outcome beside quotes."""
 
     def close_now(self) -> None:
         """End the connection now, to leave its place to another."""
 
 
 class Kind:
-    """Connections of one kind, those that wait longest first."""
+    """Connections of one kind, those that wait longest first; with a key, since a request that told no outcome."""
 
     def __init__(self) -> None:
         self.members: OrderedDict[KnownConnection, None] = OrderedDict()
@@ -77,8 +77,13 @@ class Connections:
         return self._enter(self.strangers, connection, "")
 
     def signed(self, connection: KnownConnection, key: str, *, tells: bool) -> bool:
-        """A request with a valid key. `tells`: of an outcome, which moves nobody but a stranger."""
+        """A request with a valid key. `tells`: of an outcome, which moves nobody but a stranger.
+
+        Nor does it make its own connection one that has waited less: another's would be closed for that, with a quote.
+        """
         if connection.kind is self.with_key and (tells or connection.key == key):
+            if not tells:
+                self.with_key.members.move_to_end(connection)
             return True
         if tells:
             return connection.kind is self.tellers or self._enter(self.tellers, connection, key)

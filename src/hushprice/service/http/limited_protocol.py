@@ -9,6 +9,7 @@ import contextlib
 import math
 from typing import Any
 
+import httptools
 import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -17,6 +18,7 @@ from hushprice.errors import InvalidInput
 from hushprice.service.http import refusals
 from hushprice.service.http.connections import Connections, Kind
 from hushprice.service.http.refusals import Refusal
+from hushprice.service.http.upgrades import without_upgrade
 
 KNOWN = ((0, 50), (0, 54))  # uvicorn's oldest and newest version that this was tried with
 LINGER = 2.0  # seconds for a refusal to be read; closing at once would throw it away with what was sent
@@ -51,6 +53,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._rest = b""  # read, and not parsed: an earlier request is being answered
         self._framing = 0  # bytes since the last that was a body's
         self._in_head = self._in_body = False
+        self._tells = False  # of an outcome, in the last request with a key
         self._running: RequestResponseCycle | None = None  # while `cycle` is the last that was read
         self._deadline = math.inf
         self._unread_until = math.inf
@@ -62,10 +65,13 @@ class LimitedProtocol(HttpToolsProtocol):
         running = self._running
         if running is None or running.response_complete or self._unread_until < math.inf:
             return False
+        if self._tells and self.kind is self._everybody.with_key:
+            return False  # it would be kept for a purchase, and another one closed
         return not (self._in_body and running is self.cycle)
 
     def signed(self, key: str, *, tells: bool) -> bool:
         """This request came with a valid key; False where the key has too many connections."""
+        self._tells = tells
         return self.transport.is_closing() or self._everybody.signed(self, key, tells=tells)
 
     # What the transport calls.
@@ -133,6 +139,8 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return  # its body, if it has one, is still to come
         super().on_message_complete()
         self._framing = 0
         self._in_body = False
@@ -164,7 +172,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._running = cycle
+        self._running, self._tells = cycle, False
         super()._start_asgi_task(cycle, app)
 
     def _start_next(self) -> None:
@@ -204,16 +212,27 @@ class LimitedProtocol(HttpToolsProtocol):
             self._end()
 
     def _wait(self, seconds: float) -> None:
-        """Wait for the client, from now on; who has waited longer makes room first."""
+        """Wait for the client, from now on; who has waited longer makes room first (with a key: see `signed`)."""
         self._deadline = self.loop.time() + seconds
-        if self.kind is not None:
+        if self.kind is not None and self.kind is not self._everybody.with_key:
             self.kind.members.move_to_end(self)
 
     def _parse(self, data: bytes) -> None:
         self._framing += len(data)
-        super().data_received(data)
+        try:
+            self._feed(data)
+        except httptools.HttpParserError:
+            self.send_400_response("")
         if self._framing > self._limits.head_bytes and self._refusal is None:
             self._refuse(refusals.HEAD)
+
+    def _feed(self, data: bytes) -> None:
+        while True:
+            try:
+                return self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as upgrade:
+                self.parser, head = without_upgrade(self.parser, self)
+                data = head + data[upgrade.args[0] :]
 
     def _go_on(self) -> None:
         """Parse what was read, until a request has to wait for another."""

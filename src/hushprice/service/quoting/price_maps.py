@@ -154,7 +154,7 @@ def _context(declared: dict[str, Feature], point: Mapping[str, Value]) -> FloatA
         if name in point:
             entries += feature.encode(point[name])
         else:
-            entries += [0.0] * (len(feature.levels) - 1 if isinstance(feature, Category) else 1)
+            entries += [0.0] * len(feature.entries)
     return np.array(entries)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -30,9 +30,18 @@ from hushprice.service.store.values import SeenRelease, Status, StoredProduct, S
 from hushprice.settings import PRODUCT_POLICY
 
 _SERIALS = itertools.count(1)
+Value = TypeVar("Value")
 Ended = Literal["horizon", "policy fixed", "retired"]
 _product = msgspec.json.Decoder(Product).decode
 _rules = msgspec.json.Decoder(PriceRules).decode
+
+
+def _declared(decode: Callable[[bytes], Value], text: bytes) -> Value:
+    """What an admin declared. InvalidInput where it is no declaration of this version: others are sold all the same."""
+    try:
+        return decode(text)
+    except msgspec.MsgspecError as problem:
+        raise InvalidInput(f"declared by another version of hushprice: {problem}") from None
 
 
 class _Parts(NamedTuple):
@@ -78,8 +87,8 @@ class PricedProduct:
         self.stored = stored
         self.release = release
         self.lineage = lineage  # of the history up to `release`: see lost_releases.py
-        self.product = product or _product(stored.spec)
-        self.rules = _rules(stored.rules)
+        self.product = product or _declared(_product, stored.spec)
+        self.rules = _declared(_rules, stored.rules)
         self.slots = stored.slots
         self.clipped = clipped or ClippedCustomers()  # its predecessor's, which counts on until this one replaces it
         self.healths: dict[tuple[Status, bool], Any] = {}  # what product_health.py says of it, by status

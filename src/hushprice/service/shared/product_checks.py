@@ -149,6 +149,8 @@ def _check_aggregators(product: Product, first: AggregatorAddress, second: Aggre
     if first.url.rstrip("/") == second.url.rstrip("/") or first.key == second.key:
         raise InvalidInput("aggregators must be two different ones: who has both shares has the record")
     for each in (first, second):
+        if len(each.key) != 64:  # a pattern's $ lets a line break through: one key, written in two ways
+            raise InvalidInput("aggregators must have keys of 64 hexadecimal digits")
         if not is_safe(each.url):
             raise InvalidInput(f"aggregators must be at https://..., or on this machine, got {checks.shown(each.url)}")
     if product.horizon > MOST_SUMMED:

@@ -126,6 +126,13 @@ def _another_learns(store: QuoterStore) -> bool:
     return store.learner_alive(time.time())
 
 
+def check_there(settings: ServiceSettings) -> None:
+    """Refuse a SQLite file that is not there: a misspelt one would be made, and tell of a shop without a past."""
+    path = Path(settings.store.reveal())
+    if not settings.postgres and not path.is_file():
+        raise InvalidInput(f"store: there is no file {str(path)!r}")
+
+
 @contextmanager
 def opened(settings: ServiceSettings) -> Iterator[LearnerStore]:
     """The store, with everything that may be done to it; a failure is one line."""

@@ -15,12 +15,10 @@ from hushprice.service.store.protocol import StoreUnavailable
 
 def check(settings: ServiceSettings) -> list[str]:
     """What is wrong with a store, a line each: its pages, its ledger against its releases, this machine's note."""
-    path = Path(settings.store.reveal())
+    setup.check_there(settings)
     if not settings.postgres:
-        if not path.is_file():
-            raise InvalidInput(f"store: there is no file {str(path)!r}")
         try:
-            sqlite_file.check_undamaged(path, thorough=True)
+            sqlite_file.check_undamaged(Path(settings.store.reveal()), thorough=True)
         except StoreUnavailable as problem:
             return [str(problem)]
     with setup.opened(settings) as store:
@@ -67,12 +65,17 @@ def restore(settings: ServiceSettings, backup: Path, *, replace: bool, as_copy: 
 
 def moved(settings: ServiceSettings) -> None:
     """Say that a store has taken the place of the one that this machine's note is of."""
+    setup.check_there(settings)
     with setup.opened(settings) as store:
         setup.seen_file(settings, store, moved=True)
 
 
 def _check_unused(settings: ServiceSettings) -> None:
-    """Refuse where a service on this machine has the store open; a damaged one cannot say whose note to look at."""
-    identity = sqlite_file.identity_at(Path(settings.store.reveal()))
-    if identity and SeenReleasesFile(setup.path_of_note(settings, identity)).in_use:
+    """Refuse where a service has the store open: it would go on writing to what was replaced.
+
+    A damaged one may say neither that it is open nor whose note to look at.
+    """
+    path = Path(settings.store.reveal())
+    identity = sqlite_file.identity_at(path)
+    if sqlite_file.is_open(path) or (identity and SeenReleasesFile(setup.path_of_note(settings, identity)).in_use):
         raise InvalidInput("store: a service has it open; stop it first")

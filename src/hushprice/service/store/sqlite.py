@@ -12,7 +12,7 @@ from typing import Any, Literal
 from hushprice.privacy.histories import OVERLAPS
 from hushprice.service.store import decisions, sqlite_file, sqlite_learner, sqlite_overview, sqlite_quotes
 from hushprice.service.store.lost_releases import ACCEPTED, COPIED
-from hushprice.service.store.protocol import DuplicateProduct
+from hushprice.service.store.protocol import DuplicateProduct, StoreUnavailable
 from hushprice.service.store.sqlite_write_lock import WAIT, WriteLock, execute_retrying
 from hushprice.service.store.trail import TRAIL_COLUMNS, UNSIGNED, TrailEntry, key_detail
 from hushprice.service.store.values import (
@@ -51,6 +51,7 @@ class SqliteStore:
         self._write_lock = WriteLock(path)
         try:
             self._connection = sqlite_file.connect(path, pages)
+            self._file = sqlite_file.number_of(path)
         except BaseException:
             self._write_lock.close()
             raise
@@ -67,6 +68,8 @@ class SqliteStore:
         connection = self._connection
         with sqlite_file.explained(self._path):
             if write:
+                if sqlite_file.number_of(self._path) != self._file:  # what is acknowledged would go with the old file
+                    raise StoreUnavailable(f"the store {self._path} was removed or replaced; restart the service")
                 self._write_lock.begin(connection)
             else:  # the first read fixes what the others see
                 execute_retrying(connection, time.monotonic() + WAIT, "BEGIN", "SELECT 1 FROM clock")

@@ -100,6 +100,26 @@ def identity_at(path: Path) -> bytes | None:
         return None
 
 
+def number_of(path: Path) -> tuple[int, int] | None:
+    """What tells the file at a path from every other; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def is_open(path: Path) -> bool:
+    """Has somebody this database open? Whoever has it keeps others from having it alone."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=0.0)) as connection:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as problem:
+        return getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    return False
+
+
 def _create(path: Path) -> None:
     """SQLite gives its two other files the permissions of this one.
 

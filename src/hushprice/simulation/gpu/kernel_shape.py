@@ -9,7 +9,7 @@ import numpy as np
 from numba import float32, float64
 
 from hushprice.policies.protocol import Policy
-from hushprice.simulation.change import world_of
+from hushprice.simulation.changed_record import world_of
 from hushprice.simulation.contexts import Stream
 from hushprice.simulation.gpu.constant_folding import Constants
 from hushprice.simulation.gpu.cuda import device_step

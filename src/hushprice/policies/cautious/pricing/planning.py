@@ -142,7 +142,7 @@ class Guard:
         return np.asarray(0.5 * (above + below) / self._staying - 1.0)
 
     def changed(self, rule: Rule) -> list[float]:
-        """The same, were demand to change."""
+        """What `gain` is, were demand to change: for each change that is kept in mind."""
         both = self._both(rule)
         return [gain_under(self._model, self._people, theta, both) for theta in self._changed]
 

@@ -33,7 +33,7 @@ from hushprice.policies.cautious.pricing.lessons import Limits
 from hushprice.policies.cautious.pricing.planning import Past, plan
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.policies.cautious.pricing.warm import WarmStart, warm_start
-from hushprice.policies.cautious.rules import CautiousRules
+from hushprice.policies.cautious.rules import AGGREGATED, CautiousRules
 from hushprice.releases import MomentRelease
 from hushprice.types import FloatArray
 
@@ -154,7 +154,9 @@ class CautiousQuoter:
 
     def _look(self, release: MomentRelease, people: FloatArray, made: ReleasedBatch) -> None:
         apart, priced = map(float, release.earnings)
-        untold = self.rules.bits is not None  # what was earned: slots without a report are no holdout
+        # Where devices report, slots without a report are no holdout; of bits, nothing tells what was earned.
+        reported = self.rules.trust == AGGREGATED and self.rules.holdout == 0.0
+        untold = self.rules.bits is not None or reported
         batch = Earned(
             sums=(apart, priced),
             slots=(0 if untold else self.rule.count - made.rule.count, made.rule.count),

@@ -109,6 +109,8 @@ class NewtonQuoter:
             return self._unknown(uniform)
         if not self._compiled:
             return self.price(context, uniform)
+        if context.shape != (self._features.contexts,):  # compiled code does not look
+            raise InvalidInput(f"context must have {self._features.contexts} entries, got shape {context.shape}")
         return customer_price.price_of_customer(
             self._features.code,
             self._demand.family,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hushprice.demand.protocol import Demand, lowest
 from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.noise import NoiseSource, Normals, System, Tape
 from hushprice.policies.paper.noise import Noise, events, open_ledger
 from hushprice.policies.paper.private.covariance import CovarianceReleaser, PrivateCov
 from hushprice.policies.paper.private.estimate import EstimateReleaser, PrivateMLE
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.policies.paper.rules import PaperRules
 from hushprice.privacy import sensitivity
 from hushprice.privacy.adjacency import Adjacency

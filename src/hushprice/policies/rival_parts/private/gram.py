@@ -7,9 +7,11 @@ import numpy as np
 from hushprice.errors import InvalidInput
 from hushprice.mechanisms import toeplitz, tree
 from hushprice.mechanisms.continual_sum import empty_state, scales_of, sections_of
-from hushprice.noise import ManyNormals
+from hushprice.mechanisms.exact_covariance import ExactCov
+from hushprice.noise import ManyNormals, System, Tape
 from hushprice.numerics import tape
 from hushprice.numerics.linear import packed_size
+from hushprice.policies.rival_parts.private.arithmetic import Source
 from hushprice.privacy import streams
 from hushprice.privacy.events import CovarianceStream, Event, NotPrivate
 from hushprice.privacy.streams import Tree
@@ -70,3 +72,42 @@ class GramReleaser:
 
     def __repr__(self) -> str:
         return "GramReleaser(<sensitive>)"
+
+
+class LiveGramReleaser:
+    """The same with exact noise on the event's grid, a record at a time."""
+
+    def __init__(self, event: CovarianceStream, source: System) -> None:
+        self._stream, self._left = ExactCov(event=event, source=source), event.steps
+        self._newest = CovarianceRelease(np.zeros(packed_size(event.dimension)), 0, event)
+
+    def absorb_many(self, rows: FloatArray) -> None:
+        """Take rows (records, dimension), in order. NaN is refused before anything changes."""
+        if not np.isfinite(rows).all():
+            raise InvalidInput("a record must be finite")  # says no more: its values are sensitive
+        for row in rows[: self._left]:
+            self._newest = self._stream.absorb(row)
+            self._left -= 1
+
+    def absorb(self, row: FloatArray) -> CovarianceRelease:
+        """Take one row and release, for audits."""
+        self.absorb_many(row.reshape(1, -1))
+        return self.release()
+
+    def release(self) -> CovarianceRelease:
+        """The noisy sum of all rows so far."""
+        return self._newest
+
+    def __repr__(self) -> str:
+        return "LiveGramReleaser(<sensitive>)"
+
+
+def gram_releaser(
+    dimension: int, horizon: int, event: CovarianceStream | None, source: Source
+) -> GramReleaser | LiveGramReleaser:
+    """What the event describes: simulated noise comes from a generator, and live noise from the system."""
+    if not isinstance(source, System):
+        return GramReleaser(dimension, horizon, event, Tape(int(source.integers(2**62)), 0))
+    if event is None or event.dimension != dimension:
+        raise InvalidInput(f"event must describe this release, got {event!r}")
+    return LiveGramReleaser(event, source)  # which refuses an event without a grid

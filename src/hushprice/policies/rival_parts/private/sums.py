@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.policies.rival_parts.private.arithmetic import Source, arithmetic_of
 from hushprice.privacy.events import GaussianSums
 from hushprice.types import FloatArray
 
@@ -12,17 +13,20 @@ from hushprice.types import FloatArray
 class NoisySums:
     """Sums over the same records, or parts of them; every row is held to the unit ball. Without an event, no noise."""
 
-    def __init__(self, event: GaussianSums | None, rng: np.random.Generator) -> None:
-        self._rng, self._noise = rng, 0.0 if event is None else event.noise
+    def __init__(self, event: GaussianSums | None, source: Source) -> None:
+        self._arithmetic, self._noise = arithmetic_of(event, source), 0.0 if event is None else event.noise
         self._left = 2**62 if event is None else event.rounds
+        self._entries = event.entries if event is not None and event.live else 2**62
 
     def of(self, rows: FloatArray) -> FloatArray:
         """The noisy sum of rows (n, k). NaN is refused, and so is a sum more than the event has."""
         held = _held(rows)
         if self._left == 0:
             raise BudgetExhausted("every sum that the budget covers was released")
+        if rows.shape[1] > self._entries:
+            raise InvalidInput(f"rows must have at most {self._entries} numbers, got {rows.shape[1]}")
         self._left -= 1
-        return held.sum(axis=0) + self._noise * self._rng.standard_normal(rows.shape[1])
+        return self._arithmetic.gaussian_sum(held, self._noise)
 
     def __repr__(self) -> str:
         return f"NoisySums({self._left} left)"

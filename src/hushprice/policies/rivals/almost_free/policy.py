@@ -8,6 +8,7 @@ import numpy as np
 
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.logistic_fit import Rows
+from hushprice.policies.rival_parts.private.arithmetic import Source
 from hushprice.policies.rival_parts.private.sums import NoisySums
 from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rivals.almost_free.pricing import WeightedBelief
@@ -24,8 +25,10 @@ _MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits ne
 class Epochs:
     """Both sides in one trial."""
 
-    def __init__(self, frame: Frame, rng: np.random.Generator, *, event: GaussianSums | None) -> None:
-        self._frame, self._rng, self._event = frame, rng, event
+    def __init__(
+        self, frame: Frame, rng: np.random.Generator, source: Source | None = None, *, event: GaussianSums | None
+    ) -> None:
+        self._frame, self._rng, self._source, self._event = frame, rng, source or rng, event
         self.belief = WeightedBelief(frame, 0.0 if event is None else event.noise)
         self._epoch, self._rows = 0, Rows(frame.dimension)  # sensitive: the rows
         self._length = max(10 * frame.dimension, int(FIRST * frame.horizon))
@@ -44,7 +47,7 @@ class Epochs:
         rows.add_customers(self._frame, customers, prices, np.clip(demands, 0.0, 1.0))
         if rows.count < self._length:
             return
-        total = epoch_sum(rows, self._frame.length, belief.theta, belief.u, NoisySums(self._event, self._rng))
+        total = epoch_sum(rows, self._frame.length, belief.theta, belief.u, NoisySums(self._event, self._source))
         belief.accept(total, rows.count)
         self._epoch, self._length, self._rows = self._epoch + 1, 2 * self._length, Rows(self._frame.dimension)
 
@@ -53,8 +56,9 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     """The policy for a frame."""
     event = None
     if asked.drawn:
-        mu = gaussian.mu_of(asked.claimed.epsilon * (1.0 - _MARGIN), asked.claimed.delta)
+        mu = gaussian.mu_of(asked.buys.epsilon * (1.0 - _MARGIN), asked.claimed.delta)
         noise = sensitivity.of_gradients(1.0, 2.0, asked.adjacency)[0] / mu * (1.0 + _MARGIN)
-        event = GaussianSums(rounds=1, noise=noise)
+        entries = frame.dimension * (frame.dimension + 1)
+        event = GaussianSums(rounds=1, noise=noise, entries=entries, live=asked.live)
     begin = functools.partial(Epochs, event=event)
     return guarded(asked, frame, begin, event, claimed=asked.claimed)

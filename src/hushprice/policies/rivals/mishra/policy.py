@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from hushprice import checks
 from hushprice.policies.rival_parts.frame import Customers, Frame
+from hushprice.policies.rival_parts.private.arithmetic import Source
+from hushprice.policies.rival_parts.private.laplace_tree import LaplaceTree
 from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rivals.mishra.pricing import ARMS, BetaArms, TreeArms
-from hushprice.policies.rivals.mishra.private import LaplaceTree
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import LaplaceSums
 from hushprice.types import FloatArray
@@ -55,9 +57,16 @@ class PrivateArms:
     """Both sides in one trial; everybody of a stretch gets the same price."""
 
     def __init__(
-        self, frame: Frame, rng: np.random.Generator, *, event: LaplaceSums | None, reach: float, drawn: bool
+        self,
+        frame: Frame,
+        rng: np.random.Generator,
+        source: Source | None = None,
+        *,
+        event: LaplaceSums | None,
+        reach: float,
+        drawn: bool,
     ) -> None:
-        self._trees = [LaplaceTree(event, levels_of(frame.horizon), rng) for _ in range(ARMS)]
+        self._trees = [LaplaceTree(event, levels_of(frame.horizon), source or rng) for _ in range(ARMS)]
         self.arms = (
             BetaArms(frame, rng, reach=reach, deviation=deviation_of(event)) if drawn else TreeArms(frame, reach)
         )
@@ -81,9 +90,11 @@ class PrivateArms:
 def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     """The policy for a frame. Contexts are never read."""
     checks.one_of(CALIBRATIONS, calibration=asked.calibration)
-    noise = published if asked.calibration == "published" else tight
-    event, reach = noise(asked.claimed.epsilon, frame.horizon)
-    given, far = (event, reach) if asked.drawn else (None, 0.0)
+    if asked.calibration == "published":
+        event, reach = published(asked.claimed.epsilon, frame.horizon)
+    else:
+        event, reach = tight(asked.buys.epsilon, frame.horizon)
+    given, far = (replace(event, live=asked.live), reach) if asked.drawn else (None, 0.0)
     begin = functools.partial(PrivateArms, event=given, reach=far, drawn=asked.name == "mishra-thompson")
     pure = EpsilonDelta(asked.claimed.epsilon, 0.0)
     return guarded(asked, frame, begin, given, claimed=pure, calibration=asked.calibration)

@@ -9,6 +9,7 @@ import numpy as np
 
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.logistic_fit import Rows
+from hushprice.policies.rival_parts.private.arithmetic import Source
 from hushprice.policies.rival_parts.private.sums import NoisySums
 from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rival_parts.triangles import matrix_of
@@ -26,8 +27,10 @@ _MARGIN = 1e-8  # of epsilon, left over so that another machine's last digits ne
 class OfflinePrices:
     """Both sides in one trial."""
 
-    def __init__(self, frame: Frame, rng: np.random.Generator, *, event: GaussianSums | None) -> None:
-        self._frame, self._rng, self._sums = frame, rng, NoisySums(event, rng)
+    def __init__(
+        self, frame: Frame, rng: np.random.Generator, source: Source | None = None, *, event: GaussianSums | None
+    ) -> None:
+        self._frame, self._rng, self._sums = frame, rng, NoisySums(event, source or rng)
         self._noise = 0.0 if event is None else event.noise
         self._rows = Rows(frame.dimension)  # sensitive
         self._logged = max(1, int(SHARE * frame.horizon))
@@ -68,8 +71,10 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     """The policy for a frame."""
     event = None
     if asked.drawn:
-        mu = gaussian.mu_of(asked.claimed.epsilon * (1.0 - _MARGIN), asked.claimed.delta)
+        mu = gaussian.mu_of(asked.buys.epsilon * (1.0 - _MARGIN), asked.claimed.delta)
         moved = sensitivity.of_gradients(1.0, 2.0, asked.adjacency)[0]
-        event = GaussianSums(rounds=STEPS, noise=moved * math.sqrt(STEPS) / mu * (1.0 + _MARGIN))
+        noise = moved * math.sqrt(STEPS) / mu * (1.0 + _MARGIN)
+        entries = frame.dimension + frame.dimension * (frame.dimension + 1) // 2
+        event = GaussianSums(rounds=STEPS, noise=noise, entries=entries, live=asked.live)
     begin = functools.partial(OfflinePrices, event=event)
     return guarded(asked, frame, begin, event, claimed=asked.claimed)

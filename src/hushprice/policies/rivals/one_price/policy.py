@@ -7,9 +7,10 @@ import functools
 import numpy as np
 
 from hushprice.policies.rival_parts.frame import Customers, Frame
+from hushprice.policies.rival_parts.private.arithmetic import Source
+from hushprice.policies.rival_parts.private.sales import SalesReleaser
 from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rivals.one_price.pricing import LEVELS, PriceList
-from hushprice.policies.rivals.one_price.private import SalesReleaser
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import LaplaceSums
 from hushprice.types import FloatArray
@@ -21,9 +22,11 @@ _MARGIN = 1e-9  # of the scale: above what loss.py adds for rounding
 class OnePrice:
     """Both sides in one trial."""
 
-    def __init__(self, frame: Frame, rng: np.random.Generator, *, event: LaplaceSums | None) -> None:
+    def __init__(
+        self, frame: Frame, rng: np.random.Generator, source: Source | None = None, *, event: LaplaceSums | None
+    ) -> None:
         self._list, self._count = PriceList(frame), 0
-        self._releaser = SalesReleaser(LEVELS, event, rng)
+        self._releaser = SalesReleaser(LEVELS, event, source or rng)
 
     @property
     def due(self) -> int:
@@ -44,6 +47,7 @@ class OnePrice:
 
 def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     """The policy for a frame. Which price a customer gets follows from the slot alone, and contexts are never read."""
-    event = LaplaceSums(levels=1, scale=(1.0 + _MARGIN) / asked.claimed.epsilon) if asked.drawn else None
+    scale = (1.0 + _MARGIN) / asked.buys.epsilon
+    event = LaplaceSums(levels=1, scale=scale, live=asked.live) if asked.drawn else None
     begin = functools.partial(OnePrice, event=event)
     return guarded(asked, frame, begin, event, claimed=EpsilonDelta(asked.claimed.epsilon, 0.0))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hushprice import checks
-from hushprice.noise import Tape
 from hushprice.policies.rival_parts.frame import Customers, Frame
-from hushprice.policies.rival_parts.private.gram import GramReleaser
-from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
+from hushprice.policies.rival_parts.private.arithmetic import Source
+from hushprice.policies.rival_parts.private.gram import gram_releaser
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded, on_grid
 from hushprice.policies.rival_parts.stretches import Stretched
 from hushprice.policies.rivals.shariff_sheffet.pricing import Arms, Ellipsoid, LinearDemand, LinearRevenue
 from hushprice.privacy import gaussian, sensitivity
@@ -79,12 +79,19 @@ def _event(strategy: Strategy, dimension: int, horizon: int, noise: float) -> Co
 class ShariffSheffet(Stretched):
     """Both sides in one trial. The stream is continual; its newest sum is taken up where a stretch ends."""
 
-    def __init__(self, frame: Frame, rng: np.random.Generator, *, noise: GramNoise | None, arms: type[Arms]) -> None:
+    def __init__(
+        self,
+        frame: Frame,
+        rng: np.random.Generator,
+        source: Source | None = None,
+        *,
+        noise: GramNoise | None,
+        arms: type[Arms],
+    ) -> None:
         super().__init__()
         self._arms = arms(frame)
-        source = Tape(int(rng.integers(2**62)), 0)
         event = None if noise is None else noise.event
-        self._releaser = GramReleaser(self._arms.dimension + 1, frame.horizon, event, source)
+        self._releaser = gram_releaser(self._arms.dimension + 1, frame.horizon, event, source or rng)
         spread, drift = (1.0, 0.0) if noise is None else (noise.spread, noise.drift)
         self._belief = Ellipsoid(self._arms.dimension, frame.horizon, spread, drift, size=self._arms.size)
 
@@ -107,7 +114,9 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     if asked.drawn and asked.calibration == "published":
         noise = published(asked.claimed, size, frame.horizon)
     elif asked.drawn:
-        noise = tight(asked.claimed, size, frame.horizon, asked.adjacency)
+        noise = tight(asked.buys, size, frame.horizon, asked.adjacency)
+    if noise is not None and asked.live:
+        noise = replace(noise, event=on_grid(noise.event))
     begin = functools.partial(ShariffSheffet, noise=noise, arms=arms)
     event = None if noise is None else noise.event
     return guarded(asked, frame, begin, event, claimed=asked.claimed, calibration=asked.calibration)

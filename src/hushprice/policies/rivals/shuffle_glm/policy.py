@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
 
 from hushprice import checks
-from hushprice.noise import Tape
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.logistic_fit import Rows
+from hushprice.policies.rival_parts.private.arithmetic import Source
 from hushprice.policies.rival_parts.private.descent import descend
-from hushprice.policies.rival_parts.private.gram import GramReleaser
+from hushprice.policies.rival_parts.private.gram import gram_releaser
 from hushprice.policies.rival_parts.private.sums import NoisySums
-from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
+from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded, on_grid
 from hushprice.policies.rival_parts.stretches import Stretched
 from hushprice.policies.rivals.shuffle_glm.pricing import SMALL, ZETA, Optimism
 from hushprice.privacy import gaussian, sensitivity
@@ -111,12 +111,14 @@ def tight(claimed: EpsilonDelta, dimension: int, horizon: int, adjacency: Adjace
 class ShuffleGlm(Stretched):
     """Both sides in one trial."""
 
-    def __init__(self, frame: Frame, rng: np.random.Generator, *, noise: RegressionNoise) -> None:
+    def __init__(
+        self, frame: Frame, rng: np.random.Generator, source: Source | None = None, *, noise: RegressionNoise
+    ) -> None:
         super().__init__()
         self._frame, self._noise, self._fits = frame, noise, 0
         self._rows = Rows(frame.dimension)  # sensitive
-        self._stream = GramReleaser(frame.dimension, frame.horizon, noise.stream, Tape(int(rng.integers(2**62)), 0))
-        self._sums = NoisySums(noise.sums, rng)
+        self._stream = gram_releaser(frame.dimension, frame.horizon, noise.stream, source or rng)
+        self._sums = NoisySums(noise.sums, source or rng)
         self.belief = Optimism(frame.dimension, frame.horizon, noise.ridge)
 
     def prices(self, customers: Customers) -> FloatArray:
@@ -144,7 +146,10 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     elif asked.calibration == "published":
         noise = published(asked.claimed, frame.dimension, frame.horizon)
     else:
-        noise = tight(asked.claimed, frame.dimension, frame.horizon, asked.adjacency)
+        noise = tight(asked.buys, frame.dimension, frame.horizon, asked.adjacency)
+    if noise.stream is not None and noise.sums is not None and asked.live:
+        sums = replace(noise.sums, entries=frame.dimension, live=True)
+        noise = replace(noise, stream=on_grid(noise.stream), sums=sums)
     begin = functools.partial(ShuffleGlm, noise=noise)
     own = {"calibration": asked.calibration}
     return guarded(asked, frame, begin, noise.stream, noise.sums, claimed=asked.claimed, **own)

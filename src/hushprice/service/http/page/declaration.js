@@ -25,6 +25,13 @@ export function attributes(text) {
   });
 }
 
+// A line an aggregator: "https://one.example Z2V0IGl0IGZyb20=".
+export function aggregators(text) {
+  const lines = text.split("\n").map((line) => line.trim().split(/\s+/)).filter((parts) => parts[0]);
+  if (lines.length === 2 && lines.every((parts) => parts.length === 2)) return lines.map(([url, key]) => ({ url, key }));
+  throw new Unclear("aggregators", "Write two lines, an address and its key on each, with a space between them.");
+}
+
 // "1.5", or a range "1 to 3" or "1-3"; a sign stays, for the service to refuse.
 export function elasticity(text) {
   const parts = text.trim().split(/\s*(?:to|–|(?<=[\d.]\s*)-)\s*/).map(number("elasticity"));

@@ -1,7 +1,7 @@
 // The form that declares a product, in a shop's words. Everything in it is public and fixed from then on.
 
 import * as api from "./api.js";
-import { attributes, declaration, elasticity, fitted, number, share, Unclear } from "./declaration.js";
+import { aggregators, attributes, declaration, elasticity, fitted, number, share, Unclear } from "./declaration.js";
 import { byId, h, setText, show } from "./dom.js";
 
 const field = (name, title, read, more = {}) => ({ name, title, read, ...more });
@@ -38,6 +38,18 @@ const ASKED = [
 const ADVANCED = [
   amount("epsilon", "epsilon: what is promised to a visit", { value: "1" }),
   field("delta", "delta", (value) => (Number.isFinite(Number(value)) ? Number(value) : value), { value: "2/T^2" }),
+  field("trust", "Whom customers have to trust", text, {
+    options: [
+      ["", "you, who hold their records (central)"],
+      ["local", "nobody: a customer's device makes the price and reports one bit (local)"],
+      ["aggregated", "one of two aggregators (aggregated)"],
+    ],
+    hint: "their own devices then make prices, nobody is in a holdout, and fewer attributes serve better",
+  }),
+  field("aggregators", "The two aggregators", aggregators, {
+    lines: 2,
+    hint: "a line each, the address and the key that hushprice aggregator says; for that trust alone",
+  }),
   amount("horizon", "Visits learned from", { hint: "then prices stay as they are" }),
   amount("most", "The most that one visitor can buy", { hint: "1 unless given" }),
   amount("step", "How far prices are apart", { hint: "such as 1; any price unless given" }),
@@ -56,6 +68,9 @@ const FIELDS = [...ASKED, ...ADVANCED];
 export function createDeclare(onMade) {
   const dialog = byId("declare-dialog");
   const inputs = Object.fromEntries(FIELDS.map((each) => [each.name, input(each)]));
+  inputs.trust.addEventListener("change", () => {
+    if (inputs.trust.value) inputs.holdout.value = "0"; // which needs records
+  });
   const problem = h("p", { class: "error", id: "declare-error", role: "alert" });
   const advanced = h("details", null, h("summary", null, "Advanced"), ADVANCED.map((each) => line(each, inputs)));
   const form = h(
@@ -108,9 +123,10 @@ export function createDeclare(onMade) {
   return async (key) => show(byId("declare"), Boolean(key) && (await api.mayDeclare(key)));
 }
 
-function input({ name, value = "", mode = "text", lines = 0 }) {
+function input({ name, value = "", mode = "text", lines = 0, options }) {
   const [id, hint] = [`declare-${name}`, `hint-${name}`];
   const common = { id, autocomplete: "off", spellcheck: "false", "aria-describedby": hint };
+  if (options) return h("select", common, options.map(([each, words]) => h("option", { value: each }, words)));
   if (lines) return h("textarea", { ...common, rows: lines });
   return h("input", { ...common, type: "text", inputmode: mode, value });
 }

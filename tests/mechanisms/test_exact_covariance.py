@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.mechanisms import whole_numbers
+from hushprice.mechanisms.exact_covariance import ExactCov
 from hushprice.mechanisms.whole_numbers import outer
 from hushprice.noise import System
 from hushprice.policies.paper.private.covariance import PrivateCov
-from hushprice.policies.paper.private.exact_covariance import ExactCov
 from hushprice.privacy.events import FROBENIUS, LAYOUTS, TRIANGLE, CovarianceStream, grid_of
 from hushprice.privacy.streams import Toeplitz, toeplitz, tree
 from hushprice.types import FloatArray

@@ -34,7 +34,7 @@ FEWEST = 8  # runs of each world: four to fit a score, one to choose among score
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Watch:
+class PlayedPrices:
     """A policy and a story, ready to run."""
 
     job: Job
@@ -73,18 +73,18 @@ class Watch:
         return prices[0], prices[1]
 
 
-def watches(
+def price_watches(
     policies: Sequence[str | Policy | PlainFactory],
     stories: Sequence[str],
     *,
     period: int | None = None,
     others: str = "known",
     **setting: Any,
-) -> list[Watch]:
+) -> list[PlayedPrices]:
     """One watch a policy and story, all checked before the first one runs; `setting` is what `prepare` takes."""
     if others not in OTHERS:
         raise InvalidInput(f"others must be one of {', '.join(OTHERS)}, got {others!r}")
-    made: list[Watch] = []
+    made: list[PlayedPrices] = []
     for policy in dict.fromkeys(policies):
         if policy == CAUTIOUS:  # prices of a product, which no market here has; its releases are watched
             continue
@@ -99,7 +99,7 @@ def watches(
                 change.check_fits(market=job.market, horizon=job.horizon)
             if story.period == job.horizon:
                 raise InvalidInput(f"period must lie before the horizon, {job.horizon}, got {story.period!r}")
-            made.append(Watch(job=job, story=story))
+            made.append(PlayedPrices(job=job, story=story))
     return made
 
 

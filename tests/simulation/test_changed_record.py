@@ -11,7 +11,7 @@ from hushprice.demand import family
 from hushprice.errors import InvalidInput
 from hushprice.numerics import tape
 from hushprice.simulation import contexts
-from hushprice.simulation.change import GivenCustomer
+from hushprice.simulation.changed_record import GivenCustomer
 from hushprice.simulation.market import paper_market
 from hushprice.simulation.run import prepare, simulate
 from hushprice.types import FloatArray

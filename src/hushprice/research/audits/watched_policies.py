@@ -10,10 +10,10 @@ from hushprice.policies.catalog import PlainFactory
 from hushprice.policies.protocol import Policy
 from hushprice.research.audits.finding import WATCHERS
 from hushprice.research.audits.moments import CAUTIOUS
+from hushprice.research.audits.played_prices import PlayedPrices, check_count, check_runs, check_watchers, price_watches
 from hushprice.research.audits.played_releases import PlayedReleases
 from hushprice.research.audits.release_runs import release_watches
 from hushprice.research.audits.stories import STORIES
-from hushprice.research.audits.watch import Watch, check_count, check_runs, check_watchers, watches
 from hushprice.simulation.run import Progress
 from hushprice.types import FloatArray
 
@@ -24,7 +24,7 @@ PRIVATE = ("noisy-newton", "paper@tight", "paper@published", "paper@printed", CA
 class Watching:
     """The watches of a call, all checked before the first one runs."""
 
-    priced: list[Watch]
+    priced: list[PlayedPrices]
     released: list[PlayedReleases]
     count: int  # bounds and intervals of so many watches hold together
     runs: int
@@ -33,7 +33,7 @@ class Watching:
     workers: int | None
     progress: Progress | None
 
-    def by_prices(self, done: int) -> Iterator[tuple[Watch, FloatArray, FloatArray]]:
+    def by_prices(self, done: int) -> Iterator[tuple[PlayedPrices, FloatArray, FloatArray]]:
         """Each watch of prices with what was seen in the two worlds, after `done` other watches."""
         for index, watch in enumerate(self.priced, done):
             yield watch, *watch.run(self.runs, self.workers, self._share(index))
@@ -74,7 +74,7 @@ def watch_policies(
     check_runs(runs, confidence, workers)
     check_watchers(watchers)
     setting = setting | {"horizon": horizon}
-    priced = watches(policies, stories, period=period, others=others, **setting) if "prices" in watchers else []
+    priced = price_watches(policies, stories, period=period, others=others, **setting) if "prices" in watchers else []
     released = release_watches(policies, runs, **setting) if "releases" in watchers else []
     return Watching(
         priced=priced,
