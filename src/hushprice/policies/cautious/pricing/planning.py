@@ -2,7 +2,8 @@
 
 A rule is judged by what it is expected to earn, itself and by what it teaches: the belief after the batch is drawn, the
 best prices under it are found, and what they earn under the draw is averaged. Looking one batch ahead would never try
-anything out, since one small batch seldom changes a price; so batches four and sixteen times as long are looked at too.
+anything out, since one small batch seldom changes a price; so batches up to 64 times as long are looked at too, in
+which prices follow what is learned, and trying out costs what it does beside the best rule.
 All earnings are relative to staying at today's price: its level is uncertain, and would drown the rest.
 
 A rule is allowed only if it is safe (`Guard`): the promise of `risk`.
