@@ -102,7 +102,7 @@ class Guard:
         customers = with_constant(people)
         self._lines = model.lines(belief.theta, customers)
         factor = np.linalg.cholesky(belief.covariance)
-        right, self._plausible = _shop_right(model, people, belief)
+        right, self._wrong = _shop_right(model, people, belief)
         self.draws = np.vstack([belief.theta + normals(model.size, _DRAWS) @ factor.T, right])
         self._level, self._response = model.lines(self.draws, customers)
         self._staying = model.earned(self._level, self._response, 0.0)
@@ -180,7 +180,7 @@ class Guard:
         return bool(
             total[int(LIKELY * _DRAWS)] >= -LIKELY_SHARE * allowed
             and total[int(RARE * _DRAWS)] >= -RARE_SHARE * allowed
-            and not (self._plausible and whole[_DRAWS] < -_RIGHT_SHARE * allowed)
+            and (self._wrong or whole[_DRAWS] >= -_RIGHT_SHARE * allowed)
             and all(
                 lost + count * min(gained, 0.0) >= -_CHANGED_SHARE * allowed
                 for lost, gained in zip(self._unnoticed, changed, strict=False)
@@ -189,8 +189,8 @@ class Guard:
 
 
 def _shop_right(model: ShopModel, people: FloatArray, belief: Belief) -> tuple[FloatArray, bool]:
-    """What is believed if customers' price response is what the shop expects; and may it be?"""
+    """What is believed if customers' price response is what the shop expects; and is that out of the question?"""
     along = np.concatenate([np.zeros(model.contexts + 1), with_constant(people).mean(axis=0)])
     moved, away = belief.covariance @ along, float(along @ belief.theta)
     variance = float(along @ moved)
-    return belief.theta - moved * (away / variance), away * away <= _PLAUSIBLE**2 * variance
+    return belief.theta - moved * (away / variance), away * away > _PLAUSIBLE**2 * variance
