@@ -187,9 +187,19 @@ def test_prices_follow_what_is_learned_while_more_is_tried_out() -> None:
     by_slot = [-0.03] * 100 + [0.02] * 300 + [0.06] * 1200 + [0.07] * 8400
     costs = 0.05 * 150, 0.05 * 900
     stopping = [-3.0 + 0.02 * 9900, sum(by_slot[:400]) + 0.06 * 9600 - costs[0], sum(by_slot) - costs[1]]
-    assert earned_while_trying(tried, [0.02, 0.06, 0.07], 10_000) == pytest.approx(max(stopping))
-    assert earned_while_trying(tried, [0.02, 0.06, 0.09], 10_000) == pytest.approx(stopping[2] + 0.02 * 8400)
-    assert earned_while_trying(tried, [0.02, 0.02, 0.02], 10_000) == pytest.approx(stopping[0])
+    assert earned_while_trying(tried, [0.02, 0.06, 0.07], 10_000, 1.0) == pytest.approx(max(stopping))
+    assert earned_while_trying(tried, [0.02, 0.06, 0.09], 10_000, 1.0) == pytest.approx(stopping[2] + 0.02 * 8400)
+    assert earned_while_trying(tried, [0.02, 0.02, 0.02], 10_000, 1.0) == pytest.approx(stopping[0])
+
+
+def test_where_little_may_be_lost_all_pay_as_the_rule_says_while_it_is_tried_out() -> None:
+    tried = Candidate(rule(100), -0.03, 0.05, [(100, 100), (400, 250)])
+    stopping = [-3.0 + 0.02 * 9900, -0.03 * 250 + 0.06 * 9600]
+    assert earned_while_trying(tried, [0.02, 0.06], 10_000, 0.0) == pytest.approx(stopping[1])
+    assert earned_while_trying(tried, [0.02, 0.02], 10_000, 0.0) == pytest.approx(stopping[0])
+    followed = -3.0 + 0.02 * 300 - 0.05 * 150 + 0.06 * 9600
+    half = earned_while_trying(tried, [0.02, 0.06], 10_000, 0.5)
+    assert half == pytest.approx(0.5 * (stopping[1] + followed))
 
 
 def test_what_trying_out_costs_is_reckoned_from_the_best_rule() -> None:

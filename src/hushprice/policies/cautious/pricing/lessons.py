@@ -24,6 +24,9 @@ RARE, RARE_SHARE = 0.01, 2.0
 PROMISED = 1000  # customers, after whom `risk` holds
 _LOOKED_AT = 40  # people
 _MOVES = (1.0, 0.5, 0.2)
+_LITTLE = (
+    0.02  # a risk at which trying out has to show changes of demand too: it is not made cheaper by what it teaches
+)
 _MOST_RELEASES = 8.0  # batches grow
 _SURE = 0.02  # over `risk`: deviations by which a move must be expected to gain, at first: evidence comes first
 _LEAST_SURE = 0.3  # of them, once many have come: a mistake is a smaller share of all then
@@ -95,7 +98,8 @@ class Lessons:
             explained.append((belief.theta + seen @ gains, belief.covariance - (count * spread).T @ gains))
         learned, covariances = (np.array(each) for each in zip(*explained, strict=True))
         later = self._later(learned, covariances, np.array([left - slots for slots, _ in candidate.allowed]))
-        return earned_while_trying(candidate, later.tolist(), left) / left
+        following = min(max(self._limits.risk - _LITTLE, 0.0) / (1.0 - _LITTLE), 1.0)
+        return earned_while_trying(candidate, later.tolist(), left, following) / left
 
     def aims(self) -> list[tuple[float, float]]:
         """Where prices may go, as `move` and `offset` of a rule: today's, and where evidence leads."""
@@ -147,16 +151,18 @@ class Lessons:
         return found
 
 
-def earned_while_trying(candidate: Candidate, later: list[float], left: int) -> float:
+def earned_while_trying(candidate: Candidate, later: list[float], left: int, following: float) -> float:
     """What `left` slots earn, trying out as long as is best. `later` is what a slot gains by what was learned by then.
 
-    While more is tried out prices follow what was learned, and what trying out costs is lost besides.
+    While more is tried out all pay as the rule says; or, with weight `following`, prices follow what was learned, and
+    what trying out costs is lost besides.
     """
     (slots, count), gain, best = candidate.allowed[0], later[0], -math.inf
-    earned = count * candidate.gain
+    followed = count * candidate.gain
     for (further, more), learned in zip(candidate.allowed, later, strict=True):
-        earned += (further - slots) * gain - max(more - count, 0) * candidate.cost
+        followed += (further - slots) * gain - max(more - count, 0) * candidate.cost
         slots, count, gain = further, more, learned
+        earned = following * followed + (1.0 - following) * count * candidate.gain
         best = max(best, earned + max(left - slots, 0) * gain)
     return best
 

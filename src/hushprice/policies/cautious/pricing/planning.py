@@ -2,8 +2,8 @@
 
 A rule is judged by what it is expected to earn, itself and by what it teaches: the belief after the batch is drawn, the
 best prices under it are found, and what they earn under the draw is averaged. Looking one batch ahead would never try
-anything out, since one small batch seldom changes a price; so batches up to 64 times as long are looked at too, in
-which prices follow what is learned, and trying out costs what it does beside the best rule.
+anything out, since one small batch seldom changes a price; so batches up to 64 times as long are looked at too; the
+more may be lost, the more prices are thought to follow what is learned meanwhile.
 All earnings are relative to staying at today's price: its level is uncertain, and would drown the rest.
 
 A rule is allowed only if it is safe (`Guard`): the promise of `risk`.
@@ -39,7 +39,7 @@ _LONGER = (1, 4, 16, 64)
 _PARTS = (1.0, 0.5, 0.25, 0.1, 0.04)  # of the next slots that a rule might be had for
 _ALIKE = 1e-4  # of earnings: a difference that is none, and the choice with the least noise is taken
 _CHANGED_SHARE = 1.5  # of risk, and no more, is lost before a change of demand is noticed
-_PLAUSIBLE = 2.5  # deviations
+_PLAUSIBLE = 3.5  # deviations
 _RIGHT_SHARE = 1.5  # and if today's price is best after all, unless that is out of the question
 _WORTH_WATCHING = 4e-6  # of earnings, over the square of `risk`: what conversion alone may teach less, prices at rest
 _SHORTER = 8  # times shorter than asked for, at most, is a batch that the guard cuts
