@@ -8,6 +8,8 @@ from tests.policies.cautious.shops_at_hand import ALONE, NOBODY, released, rule
 
 from hushprice.policies.cautious.pricing import belief as beliefs
 from hushprice.policies.cautious.pricing.laplace import laplace_variance
+from hushprice.policies.cautious.rules import cautious
+from hushprice.privacy.budget import EpsilonDelta
 
 ZEROS = np.zeros(2)
 
@@ -44,17 +46,40 @@ def test_one_sum_far_out_moves_the_belief_less_and_others_tell_more() -> None:
     )
     found = {
         laplace: beliefs.fitted(ALONE, NOBODY, first, [*batches, far], ZEROS, misfit=0.0, scaled=False, laplace=laplace)
-        for laplace in (False, True)
+        for laplace in (0.0, 1.0)
     }
     away = {laplace: np.abs(each.theta - truth).sum() for laplace, each in found.items()}
-    assert away[True] < 0.5 * away[False]
-    assert np.linalg.det(found[True].covariance) < np.linalg.det(found[False].covariance)
+    assert away[1.0] < 0.5 * away[0.0]
+    assert np.linalg.det(found[1.0].covariance) < np.linalg.det(found[0.0].covariance)
+
+
+def test_noise_may_be_read_half_as_laplace_noise() -> None:
+    first = beliefs.first_belief(np.array([1.0, 0.3]))
+    batch = released(rule(2000, choice=0), ZEROS, np.array([0.3, 0.1]), noise=20.0, model=ALONE)
+    unsure = [
+        float(
+            np.linalg.det(
+                beliefs.fitted(ALONE, NOBODY, first, [batch], ZEROS, misfit=0.0, scaled=False, laplace=far).covariance
+            )
+        )
+        for far in (0.0, 0.5, 1.0)
+    ]
+    assert unsure == sorted(unsure, reverse=True)
+    assert len(set(unsure)) == 3
+
+
+def test_only_one_curators_noise_is_read_so_and_the_more_the_more_may_be_lost() -> None:
+    given = {"model": ALONE, "horizon": 10_000}
+    read = [cautious(EpsilonDelta(1.0, 1e-9), risk=risk, **given).laplace for risk in (0.0, 0.02, 0.51, 1.0)]
+    assert read == pytest.approx([0.0, 0.0, 0.5, 1.0])
+    assert cautious(EpsilonDelta(1.0, 1e-9), risk=1.0, drawn=False, **given).laplace == 0.0
+    assert cautious(EpsilonDelta(1.0, 1e-9), risk=1.0, trust="aggregated", **given).laplace == 0.0
 
 
 def test_laplace_noise_is_met_better_by_its_own_likelihood() -> None:
     """Over draws of the noise: nearer to the truth, and as sure as is right."""
     truth, first = np.array([0.2, 0.05]), beliefs.first_belief(np.array([1.0, 0.3]))
-    rng, errors, said = np.random.default_rng(8), {False: 0.0, True: 0.0}, 0.0
+    rng, errors, said = np.random.default_rng(8), {0.0: 0.0, 1.0: 0.0}, 0.0
     exact = released(rule(400, choice=0), ZEROS, truth, noise=15.0, model=ALONE)
     for _ in range(60):
         drawn = [
@@ -66,10 +91,10 @@ def test_laplace_noise_is_met_better_by_its_own_likelihood() -> None:
             )
             for _ in range(10)
         ]
-        for laplace in (False, True):
+        for laplace in (0.0, 1.0):
             found = beliefs.fitted(ALONE, NOBODY, first, drawn, ZEROS, misfit=0.0, scaled=False, laplace=laplace)
             away = found.theta - truth
             errors[laplace] += float(away[0] ** 2)
             said += laplace * float(away @ np.linalg.solve(found.covariance, away)) / 120.0
-    assert errors[True] < 0.85 * errors[False]
+    assert errors[1.0] < 0.85 * errors[0.0]
     assert 0.5 < said < 1.5

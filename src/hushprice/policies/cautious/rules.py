@@ -128,9 +128,13 @@ class CautiousRules:
         return times * self.noise.earned[0], times * self.noise.earned[1]
 
     @property
-    def laplace(self) -> bool:
-        """Is a score's noise Laplace noise? What devices send, or two add, is nearer to normal noise."""
-        return self.drawn and self.trust == CENTRAL
+    def laplace(self) -> float:
+        """How far a score's noise is read as the Laplace noise it is, not as normal noise: from not at all to 1.
+
+        Not where little may be lost: who is sooner sure tosses fewer coins, and coins show that demand has changed.
+        What devices send, or two draws, add up to is nearer to normal noise.
+        """
+        return _between((0.0, 1.0), self.risk) if self.drawn and self.trust == CENTRAL else 0.0
 
     @property
     def _times(self) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import expit
 
 from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING, held, used_entries
-from hushprice.policies.cautious.pricing.laplace import laplace_variance
+from hushprice.policies.cautious.pricing.laplace import noise_variance
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray
 
@@ -174,12 +174,12 @@ def fitted(
     *,
     misfit: float,
     scaled: bool,
-    laplace: bool = False,
+    laplace: float = 0.0,
 ) -> Belief:
     """The belief after these batches, from `before`.
 
     `misfit` is how much of the population is a guess: it matters where people differ. `scaled` says that deviations of
-    attributes may be scaled, `laplace` that noise is Laplace noise.
+    attributes may be scaled, `laplace` how far noise is read as Laplace noise.
     """
     theta, prior = start, np.linalg.inv(before.covariance)
     deviations = np.sqrt(np.diag(before.covariance))
@@ -204,7 +204,7 @@ def _evidence(
     theta: FloatArray,
     *,
     misfit: float,
-    laplace: bool,
+    laplace: float,
 ) -> tuple[FloatArray, FloatArray]:
     """Curvature and gradient of the batches' log-likelihood at theta."""
     curvature, pull = np.zeros((model.size, model.size)), np.zeros(model.size)
@@ -222,8 +222,7 @@ def _evidence(
         variance = found.sampling[np.ix_(these, used, used)]
         diagonal = np.arange(used.size)
         variance[:, diagonal, diagonal] += wrong[np.ix_(these, used)] + 1e-9
-        drawn = noise[np.ix_(these, used)]
-        variance[:, diagonal, diagonal] += laplace_variance(variance, away, drawn) if laplace else drawn * drawn
+        variance[:, diagonal, diagonal] += noise_variance(variance, away, noise[np.ix_(these, used)], laplace)
         solved = np.linalg.solve(variance, np.concatenate([jacobian, away[:, :, None]], axis=2))
         weighed = jacobian.reshape(-1, model.size).T @ solved.reshape(-1, model.size + 1)
         curvature += weighed[:, :-1]

@@ -10,6 +10,14 @@ from hushprice.types import FloatArray
 _TURNS = 4
 
 
+def noise_variance(variance: FloatArray, away: FloatArray, noise: FloatArray, laplace: float) -> FloatArray:
+    """The variances that noise of these deviations is read with: 0 of `laplace` is as normal noise, 1 as Laplace."""
+    normal = noise * noise
+    if laplace == 0.0:
+        return normal
+    return np.asarray(normal + laplace * (laplace_variance(variance, away, noise) - normal))
+
+
 def laplace_variance(variance: FloatArray, away: FloatArray, noise: FloatArray) -> FloatArray:
     """The variances of normal noise that weighs what Laplace noise of these deviations does, with residuals `away`.
 
