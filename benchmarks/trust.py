@@ -1,14 +1,16 @@
 """What it costs not to be trusted: earnings in three shops, growth of regret, and the price that is charged.
 
     python benchmarks/trust.py --runs 4 --output trust.json
+    python benchmarks/trust.py --runs 8 --growth
     python benchmarks/trust.py --read trust.json --picture docs/images/trust/growth.svg
     python benchmarks/trust.py --evidence
     python benchmarks/trust.py --runs 3 --way "local, drawn price"
     python benchmarks/trust.py --runs 12 --epsilons
 
-The first command runs policy cautious under every trust model; the second prints the tables of docs/lab/trust.md from
-its results and draws the growth of regret; the third runs nothing, and says how much noise there is; the fourth runs
-one way of the shops alone; the last is about `local` with one price in the market, at four epsilons.
+The first command runs policy cautious under every trust model, the second in the market alone; the third prints the
+tables of docs/lab/trust.md from their results and draws the growth of regret; the fourth runs nothing, and says how
+much noise there is; the fifth runs one way of the shops alone; the last is about `local` with one price in the market,
+at four epsilons.
 """
 
 from __future__ import annotations
@@ -113,11 +115,11 @@ def _played(product: Product, world: World, way: str, customers: int, number: in
     return float(result.earnings[0, -1]), float(result.staying[0, -1])
 
 
-def measure(runs: int, workers: int, output: Path, ways: tuple[str, ...]) -> None:
+def measure(runs: int, workers: int, output: Path, ways: tuple[str, ...], shops: tuple[str, ...]) -> None:
     """One run of everything after the other; results are written as they come."""
     jobs: list[Job] = []
     for number in range(runs):
-        jobs += [(name, way, CUSTOMERS, number) for name in SHOPS for way in ways or WAYS]
+        jobs += [(name, way, CUSTOMERS, number) for name in shops for way in ways or WAYS]
         jobs += [(MARKET, way, each, number) for each in HORIZONS for way in (() if ways else GROWING)]
     results: list[Any] = []
     with ProcessPoolExecutor(workers) as pool:
@@ -136,14 +138,24 @@ def tables(results: list[tuple[list[Any], float]]) -> dict[str, dict[int, tuple[
         row = [_mean(cells[shop, way, CUSTOMERS]) for shop in SHOPS]
         mean = np.mean([each for each, _ in row])
         print(f"| {way} | " + " | ".join(f"{each:.3f} ± {error:.3f}" for each, error in row) + f" | {mean:.3f} |")
-    print("\n| trust | " + " | ".join(f"T = {each:,}" for each in HORIZONS) + " | slope |")
-    print("|---|" + "---:|" * (len(HORIZONS) + 1))
+    print("\n| trust | " + " | ".join(f"T = {each:,}" for each in HORIZONS) + " | slope | of the last ten times |")
+    print("|---|" + "---:|" * (len(HORIZONS) + 2))
     known = [way for way in GROWING if (MARKET, way, HORIZONS[0]) in cells]
     regret = {way: {each: _mean(cells[MARKET, way, each]) for each in HORIZONS} for way in known}
     for way, row in regret.items():
-        slope = np.polyfit(np.log(HORIZONS), np.log([row[each][0] for each in HORIZONS]), 1)[0]
-        print(f"| {way} | " + " | ".join(f"{m:.1f} ± {e:.1f}" for m, e in row.values()) + f" | {slope:.2f} |")
+        draws = np.array([cells[MARKET, way, each] for each in HORIZONS])
+        slopes = " | ".join(f"{m:.2f} ± {e:.2f}" for m, e in (_slope(draws, 0), _slope(draws, -2)))
+        print(f"| {way} | " + " | ".join(f"{m:.1f} ± {e:.1f}" for m, e in row.values()) + f" | {slopes} |")
     return regret
+
+
+def _slope(draws: FloatArray, first: int) -> tuple[float, float]:
+    """Of ln regret in ln T from this horizon on, and how far it varies over draws taken again with replacement."""
+    rng, runs = np.random.default_rng(0), draws.shape[1]
+    asked = [np.arange(runs), *rng.integers(runs, size=(2000, runs))]
+    horizons = np.log(HORIZONS[first:])
+    found = [np.polyfit(horizons, np.log(draws[first:, each].mean(axis=1)), 1)[0] for each in asked]
+    return float(found[0]), float(np.std(found[1:]))
 
 
 def picture(regret: dict[str, dict[int, tuple[float, float]]], file: Path) -> None:
@@ -231,6 +243,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--evidence", action="store_true")
     parser.add_argument("--epsilons", action="store_true")
+    parser.add_argument("--growth", action="store_true", help="the market alone")
     parser.add_argument("--way", action="append", choices=list(WAYS), help="of the shops alone, this way")
     given = parser.parse_args()
     if given.evidence:
@@ -240,7 +253,7 @@ def main() -> None:
         over_epsilon(given.runs, given.workers)
         return
     if given.read is None:
-        measure(given.runs, given.workers, given.output, tuple(given.way or ()))
+        measure(given.runs, given.workers, given.output, tuple(given.way or ()), () if given.growth else SHOPS)
     regret = tables(json.loads((given.read or given.output).read_text()))
     if given.picture is not None:
         picture(regret, given.picture)

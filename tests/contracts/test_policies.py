@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.policies.expected import EXPECTED, Expected
 
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
@@ -26,25 +27,6 @@ from hushprice.simulation.run import simulate
 from hushprice.types import FloatArray
 
 HORIZON = 400 if COMPILED else 60
-READS_NOTHING = ("random", "fixed")
-# The horizon sets their noise, their width or how long they explore.
-KNOW_THE_END = (
-    "shariff-sheffet",
-    "shariff-sheffet-revenue",
-    "ucb-glm",
-    "one-price",
-    "mishra-ucb",
-    "mishra-thompson",
-    "ellipsoid",
-    "offline-private",
-    "glm-pricing",
-    "glm-pricing-mixed",
-    "glm-pricing-open",
-    "tang",
-    "private-bisection",
-)
-# Their noise keeps everybody at the highest price at this size.
-DROWNED = ("shariff-sheffet", "shariff-sheffet-revenue", "shuffle-glm", "ldp-glm")
 
 
 class Thermostat:
@@ -69,6 +51,11 @@ CASES: dict[str, Case] = {
     "fixed at 0.3": ("fixed", {"price": 0.3}),
     "plain": (Thermostat, {}),
 }
+
+
+def expected(case: str) -> Expected:
+    """Of the case's policy; of one that is in no catalog, nothing."""
+    return EXPECTED.get(str(CASES[case][0]), Expected("nothing"))
 
 
 def run(case: str, **changes: Any) -> SimulationResult:
@@ -109,14 +96,15 @@ def test_what_is_claimed_and_proven_is_a_pair_or_nothing(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_only_a_policy_that_reads_nothing_costs_nothing(case: str) -> None:
     policy, claimed = CASES[case][0], run(case).claimed
-    assert (claimed == EpsilonDelta(0.0, 0.0)) == (policy in READS_NOTHING)
-    assert (run(case).proven == EpsilonDelta(0.0, 0.0)) == (policy in READS_NOTHING)
+    assert (claimed == EpsilonDelta(0.0, 0.0)) == (policy in EXPECTED and EXPECTED[policy].claims == "zero")
+    assert (run(case).proven == EpsilonDelta(0.0, 0.0)) == (policy in EXPECTED and EXPECTED[policy].claims == "zero")
     if policy in ("paper", "noisy-newton"):
         assert claimed == EpsilonDelta(2.0, 2 / HORIZON**2)
 
 
 @pytest.mark.parametrize(
-    "case", [each for each in CASES if each != "fixed" and not each.startswith("paper") and each not in KNOW_THE_END]
+    "case",
+    [each for each in CASES if each != "fixed" and not each.startswith("paper") and not expected(each).knows_the_end],
 )
 def test_prices_do_not_depend_on_what_happens_later(case: str) -> None:
     """A shorter run is the beginning of a longer one, except where the horizon sets the noise or the hindsight."""
@@ -131,7 +119,7 @@ def test_prices_do_not_depend_on_what_happens_later(case: str) -> None:
 
 def test_what_learns_changes_its_prices_and_what_does_not_is_fixed() -> None:
     for case in CASES:
-        if case in DROWNED:
+        if expected(case).drowned:
             continue
         prices = run(case).prices
         assert prices is not None

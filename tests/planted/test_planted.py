@@ -121,9 +121,7 @@ PLANTED = [
     Planted("horizon exceeded", record.horizon_exceeded, release.no_record_past_the_horizon),
     Planted("noise drawn past the horizon", record.drawn_past_the_horizon, release.no_record_past_the_horizon),
     Planted("a refusal that quotes the record", record.refusal_tells, engine.refusals_quote_no_record),
-    Planted(
-        "a customer's loss that may fail", customer.failures_forgotten, customer.a_loss_that_may_fail_is_refused
-    ),
+    Planted("a customer's loss that may fail", customer.failures_forgotten, customer.a_loss_that_may_fail_is_refused),
     Planted("a customer's records counted as one", customer.records_counted_as_one, customer.customers_are_covered),
     Planted(
         "a customer's records counted by their root",

@@ -36,11 +36,20 @@ noise_halved = changed(
 
 bits_kept_by_the_nearest_float = changed(bits, "_DOUBT", lambda real: 0)
 any_numbers_are_taken = changed(device, "_LARGEST", lambda real: math.inf)
-bits_drawn_again = changed(
-    Device,
-    "report",
-    lambda real: lambda self, *given, **told: [self._said.clear(), setattr(self, "_left", 1), real(self, *given, **told)][2],
-)
+
+
+def _forgetful(real: Any) -> Any:
+    """What was said of a quote is forgotten."""
+
+    def report(self: Device, *given: Any, **told: Any) -> Any:
+        self._said.clear()
+        self._left = 1
+        return real(self, *given, **told)
+
+    return report
+
+
+bits_drawn_again = changed(Device, "report", _forgetful)
 other_bounds_are_taken = changed(
     AggregatorStore, "_check_share", lambda real: lambda self, share: self._event(share.product)
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.policies.expected import EXPECTED
 
 from hushprice.demand.families import Logistic
 from hushprice.demand.features import main_effects
@@ -25,21 +26,6 @@ from hushprice.privacy.budget import EpsilonDelta, split
 from hushprice.settings import OPTIONS, TRUST, PolicySettings, Settings, doubt_of
 
 HORIZON = 1000
-PURE = (
-    "one-price",
-    "mishra-ucb",
-    "mishra-thompson",
-    "ldp-mab",
-    "ldp-sgd",
-    "glm-pricing",
-)  # rivals that promise pure epsilon
-GAUSSIAN = (  # rivals that promise epsilon at a delta
-    *("shariff-sheffet", "shariff-sheffet-revenue", "shuffle-glm", "ldp-glm", "offline-private", "almost-free"),
-)
-RIVALS_WITHOUT = (
-    *("thompson", "ucb-glm", "glm-ucb", "wang-optimism", "greedy-ils", "greedy-ils-dispersed", "mle-cycle"),
-    *("rmlp", "ellipsoid", "glm-pricing-open", "glm-pricing-mixed", "tang", "ban-keskin", "private-bisection"),
-)
 BUDGET = split(0.6, 2e-6)
 TUNING = numerical(HORIZON, 3)
 
@@ -123,17 +109,9 @@ def test_only_policies_with_a_guarantee_claim_one() -> None:
     policies = {name: built(name) for name in NAMES}
     for policy in policies.values():
         assert (policy.claimed is None) == (policy.proven is None)
+    pairs = {"pair": EpsilonDelta(0.6, 2e-6), "pure": EpsilonDelta(0.6, 0.0), "zero": EpsilonDelta(0.0, 0.0)}
     assert {name: policy.claimed for name, policy in policies.items()} == {
-        "paper": EpsilonDelta(0.6, 2e-6),
-        "noisy-newton": EpsilonDelta(0.6, 2e-6),
-        "nonprivate": None,
-        "random": EpsilonDelta(0.0, 0.0),
-        "fixed": EpsilonDelta(0.0, 0.0),
-        "input-perturbation": None,
-        "clairvoyant": None,
-        **{name: EpsilonDelta(0.6, 2e-6) for name in GAUSSIAN},
-        **{name: EpsilonDelta(0.6, 0.0) for name in PURE},
-        **dict.fromkeys(RIVALS_WITHOUT, None),
+        name: pairs.get(each.claims) for name, each in EXPECTED.items()
     }
 
 
@@ -350,13 +328,8 @@ def test_devices_that_are_asked_for_attributes_one_by_one_are_a_doubt_and_nothin
 
 def test_a_policy_says_whether_it_reads_the_budget_and_whether_it_learns() -> None:
     made = {name: built(name) for name in NAMES}
-    rivals = {*PURE, *GAUSSIAN, "tang", "glm-pricing-mixed"}
-    assert {name for name, policy in made.items() if policy.reads_budget} - rivals == {
-        "paper",
-        "noisy-newton",
-        "input-perturbation",
-    }
-    assert {name for name, policy in made.items() if policy.learns} == {"paper", "noisy-newton", "nonprivate"}
+    said = {name: (policy.reads_budget, policy.learns) for name, policy in made.items()}
+    assert said == {name: (each.reads_budget, each.learns) for name, each in EXPECTED.items()}
 
 
 def test_a_file_that_a_policys_folder_lacks_is_named_and_a_broken_one_is_not_hidden(

@@ -11,7 +11,7 @@ from hushprice.errors import InvalidInput
 from hushprice.privacy import accountant
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.privacy.events import BitReports, DirectionReports, GaussianSums, LaplaceSums, NotPrivate
+from hushprice.privacy.events import BitReports, DirectionReports, GaussianSums, LaplaceSums, NotPrivate, grid_of
 from hushprice.privacy.ledger import Entry, Ledger
 from hushprice.privacy.loss import Loss, compose, loss_of
 
@@ -39,6 +39,22 @@ def test_gaussian_sums_cost_their_distance_over_their_noise_in_every_round() -> 
     for bad in (0.9, 2.1, math.nan):
         with pytest.raises(InvalidInput, match="apart"):
             GaussianSums(rounds=1, noise=1.0, apart=bad)
+
+
+@BOTH
+def test_live_sums_pay_for_cutting_rounding_and_every_number_on_a_grid(adjacency: Adjacency) -> None:
+    """Two cuts of 2^-40 and one grid step apart in two worlds, at most; charged are eight and two."""
+    scale = 20.0
+    rounded = (2.0 * grid_of(scale) + 2.0**-37) / scale
+    real, live = (loss_of(LaplaceSums(levels=7, scale=scale, live=each), 3, adjacency).pure for each in (False, True))
+    assert live - real == pytest.approx(3 * 7 * rounded, rel=1e-5)
+    assert loss_of(LaplaceSums(levels=7, scale=scale, live=True), 3, adjacency).coordinates == 0
+    given = {"rounds": 9, "noise": 6.0, "entries": 14}
+    ideal, drawn = (loss_of(GaussianSums(**given, live=each), 1, adjacency) for each in (False, True))  # type: ignore[arg-type]
+    moved = [math.sqrt(each.mu_squared / 9) * 6.0 for each in (ideal, drawn)]
+    assert moved[1] - moved[0] == pytest.approx((2.0 * grid_of(6.0) + 2.0**-37) * math.sqrt(14.0), rel=1e-5)
+    assert (ideal.coordinates, drawn.coordinates) == (0, 9 * 14)
+    assert loss_of(GaussianSums(**given, live=True), 2, adjacency).coordinates == 2 * 9 * 14  # type: ignore[arg-type]
 
 
 def test_a_pure_loss_adds_to_the_epsilon_of_the_rest_and_needs_no_delta() -> None:

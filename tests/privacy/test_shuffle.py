@@ -152,14 +152,18 @@ def test_rounding_errs_upwards_in_both_parts_of_a_difference(keep: float, among:
         for coins in range(among):
             weight = math.comb(among - 1, coins) * (2 * turned) ** coins * (1 - 2 * turned) ** (among - 1 - coins)
             heads = [decimal.Decimal(math.comb(coins, a)) / 2**coins for a in range(coins + 1)]
-            at_least = [*itertools.accumulate(reversed(heads))][::-1] + [decimal.Decimal(0)]
+            at_least = [*reversed([*itertools.accumulate(reversed(heads))]), decimal.Decimal(0)]
             more = [decimal.Decimal(1), *at_least]  # at least a - 1 heads, for a from 0 on
             made = [(kept * m + turned * n, turned * m + kept * n) for m, n in zip(more, at_least, strict=False)]
             one, other = max(made, key=lambda both: both[0] - times * both[1])
             if one > times * other:
                 left, first = left + weight * (one - times * other), first + weight * one
         found = decimal.Decimal(shuffle.delta_of(keep, among, epsilon))
-        least, most = (left * (1 + share * 1000) + first * share for share in map(decimal.Decimal, ("0.9e-9", "1.1e-9")))
+        raised = [
+            (decimal.Decimal(one), decimal.Decimal(two)) for one, two in (("0.99e-6", "0.9e-9"), ("1.01e-6", "1.1e-9"))
+        ]
+        least, most = (left * (1 + one) + first * two for one, two in raised)
+        assert first > 3 * left
         assert least <= found <= most
 
 

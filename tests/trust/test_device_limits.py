@@ -75,9 +75,10 @@ def test_a_device_keeps_no_bit_more_often_than_it_was_told_to(keep: float) -> No
 def test_a_device_gives_one_bit_a_quote_whatever_it_is_asked_again() -> None:
     device = Device(CONTEXT, epsilon=1.0, reports=3)
     first = device.report(belief(), quote(1), purchased=True)
-    again = {device.report(belief(share=share), quote(1), purchased=bought) for share in (0.0, 0.9) for bought in (True, False)}
+    asked = [belief(share=share) for share in (0.0, 0.5, 0.9)]
+    again = {device.report(each, quote(1), purchased=bought) for each in asked for bought in (True, False)}
     assert {first} | {device.report(belief(), quote(1), purchased=False) for _ in range(60)} == again == {first}
-    assert [device.report(belief(), quote(n), purchased=True) is None for n in (2, 3, 4, 5)] == [False, False, True, True]
+    assert [device.report(belief(), quote(n), purchased=True) is None for n in (2, 3, 4)] == [False, False, True]
     assert device.report(belief(), quote(1), purchased=True) == first  # told again, not drawn
 
 
@@ -124,7 +125,7 @@ def _any_number(draw: random.Random, vast: float) -> float:
 
 
 def _any_question(draw: random.Random) -> Question:
-    contexts, names = draw.randrange(4), ("margin", "level", "response", "lowest", "highest", "move", "spread", "offset")
+    contexts = draw.randrange(4)
     vast = draw.choice([1.0, 1.0, 1e300])
     least, most = sorted(draw.choice([0.0, 1.0, draw.random()]) for _ in range(2))
     return Question(
@@ -135,7 +136,7 @@ def _any_question(draw: random.Random) -> Question:
         most=most,
         share=draw.choice([0.0, 0.5, 0.999]),
         watching=draw.random() < 0.3,
-        **{name: _any_number(draw, vast) for name in names},
+        **{name: _any_number(draw, vast) for name in LARGE},
     )
 
 

@@ -160,6 +160,6 @@ def test_the_audit_passes_the_mechanism_and_catches_half_the_noise() -> None:
     assert audited_mu(sound) <= paid < audited_mu(broken)
 
 
-# [5] The row in docs/reference/paper_map.md: label, one line, where, which reading, which test.
+# [5] The line in docs/proofs/README.md: the page of its proof, what it proves, and which function uses it.
 #
-# | (your label) | Noisy sums over disjoint blocks. | `releasers/block.py` | | `releasers/test_block.py` |
+# - [block_sums.md](block_sums.md): noisy sums over disjoint blocks (`loss._of_block_sums`).

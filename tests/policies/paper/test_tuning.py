@@ -64,7 +64,7 @@ def elliptical_regret(case: dict[str, Any], width: float) -> float:
 def test_adversarial_agrees_with_a_second_transcription(case: dict[str, Any]) -> None:
     ridge = max(ridge_candidates(case, power_of_scale=2))
     width = case["curvature"] * error_radius(case, ridge)
-    theorem = rules.adversarial(**case)
+    theorem = rules.adversarial(rules.TheoremCase(**case))
     assert theorem.rules.exploration_periods == 0
     assert theorem.rules.max_estimates == np.ceil(case["dimension"] * np.emath.logn(1.5, case["horizon"]))
     assert theorem.rules.ridge == pytest.approx(ridge, rel=1e-12)
@@ -81,10 +81,10 @@ def test_stochastic_agrees_with_a_second_transcription(case: dict[str, Any]) -> 
     smallest_eigenvalue = np.square((2 * scale + 3) * ridge / np.sqrt(5 * d * np.log(horizon)) + noise * scale)
     exploration = 32 * smallest_eigenvalue * np.log(d * horizon) ** 2
     width = case["curvature"] * 4 * case["subgaussian"] * case["curvature"] * np.sqrt(d * np.log(horizon))
-    theorem = rules.stochastic(**case)
+    theorem = rules.stochastic(rules.TheoremCase(**case))
     assert type(theorem.rules.exploration_periods) is int
     assert theorem.rules.exploration_periods == pytest.approx(exploration, rel=1e-12, abs=1)
-    assert theorem.rules.max_estimates == rules.adversarial(**case).rules.max_estimates
+    assert theorem.rules.max_estimates == rules.adversarial(rules.TheoremCase(**case)).rules.max_estimates
     assert theorem.rules.ridge == pytest.approx(ridge, rel=1e-12)
     assert theorem.rules.width == pytest.approx(width, rel=1e-12)
     assert theorem.estimate_noise == pytest.approx(noise, rel=1e-12)
@@ -101,13 +101,16 @@ def test_exploration_is_rounded_up() -> None:
     ridge = max(ridge_candidates(case, power_of_scale=1))
     root = 5 * ridge / np.sqrt(5 * np.log(2)) + noise_from_the_algorithms(case)
     exact = 32 * root**2 * np.log(2) ** 2
-    assert exact < rules.stochastic(**case).rules.exploration_periods < exact + 1
+    assert exact < rules.stochastic(rules.TheoremCase(**case)).rules.exploration_periods < exact + 1
 
 
 def test_stochastic_reads_scale_without_the_square() -> None:
     """The two theorems differ in rho by the factor G where the family's term decides it."""
     case = {**PAPER, "scale": 3.0, "curvature": 1e6}
-    squared, plain = rules.adversarial(**case).rules.ridge - 2, rules.stochastic(**case).rules.ridge - 2
+    squared, plain = (
+        rules.adversarial(rules.TheoremCase(**case)).rules.ridge - 2,
+        rules.stochastic(rules.TheoremCase(**case)).rules.ridge - 2,
+    )
     assert squared / plain == pytest.approx(3.0)
 
 
@@ -124,7 +127,9 @@ def test_numerical_section(horizon: int, dimension: int, calls: int) -> None:
 @pytest.mark.parametrize(("horizon", "dimension"), [(2, 1), (17, 2), (10**5, 2), (10**5, 3), (10**6, 3)])
 def test_theorems_cap_the_estimates_at_the_power_of_three_halves(horizon: int, dimension: int) -> None:
     """D_inf is the least whole n with 1.5^n >= T^d, decided in whole numbers: 3^n >= 2^n T^d."""
-    calls = rules.adversarial(**{**PAPER, "horizon": horizon, "dimension": dimension}).rules.max_estimates
+    calls = rules.adversarial(
+        rules.TheoremCase(**{**PAPER, "horizon": horizon, "dimension": dimension})
+    ).rules.max_estimates
     target = horizon**dimension
     assert 3**calls >= 2**calls * target
     assert 3 ** (calls - 1) < 2 ** (calls - 1) * target
@@ -137,7 +142,7 @@ def test_at_the_papers_own_sizes_both_bounds_are_vacuous(horizon: int, dimension
     """The starting bonus gamma/sqrt(rho) is in the hundreds or thousands, where a sale brings at most 1."""
     size = {"horizon": horizon, "dimension": dimension, "delta_estimate": horizon**-2.0}
     case = {**PAPER, **size, "epsilon_covariance": epsilon, "epsilon_estimate": epsilon}
-    general, spread = rules.adversarial(**case), rules.stochastic(**case)
+    general, spread = rules.adversarial(rules.TheoremCase(**case)), rules.stochastic(rules.TheoremCase(**case))
     assert 100 < general.rules.width / math.sqrt(general.rules.ridge) < 10_000
     assert general.regret_bound > horizon
     assert spread.rules.exploration_periods > 1e14
@@ -160,7 +165,7 @@ def test_at_the_papers_own_sizes_both_bounds_are_vacuous(horizon: int, dimension
     ],
 )
 def test_bound_moves_the_way_it_should(theorem: Any, field: str, values: list[float], falls: bool) -> None:
-    bounds = [theorem(**{**PAPER, field: value}).regret_bound for value in values]
+    bounds = [theorem(rules.TheoremCase(**{**PAPER, field: value})).regret_bound for value in values]
     assert bounds == sorted(bounds, reverse=falls)
     assert bounds[0] != bounds[-1]
 
@@ -170,7 +175,7 @@ def test_bound_moves_the_way_it_should(theorem: Any, field: str, values: list[fl
 @pytest.mark.parametrize("value", [math.nan, math.inf, 0, -1])
 def test_theorems_refuse_and_name_the_field(theorem: Any, field: str, value: float) -> None:
     with pytest.raises(InvalidInput, match=f"^{field} must .* got {value}$"):
-        theorem(**{**PAPER, field: value})
+        theorem(rules.TheoremCase(**{**PAPER, field: value}))
 
 
 @pytest.mark.parametrize("theorem", THEOREMS)
@@ -187,7 +192,7 @@ def test_theorems_refuse_and_name_the_field(theorem: Any, field: str, value: flo
 )
 def test_theorems_refuse_what_lies_outside_their_conditions(theorem: Any, field: str, value: float) -> None:
     with pytest.raises(InvalidInput, match=f"^{field} must"):
-        theorem(**{**PAPER, field: value})
+        theorem(rules.TheoremCase(**{**PAPER, field: value}))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +206,7 @@ def test_theorems_refuse_what_lies_outside_their_conditions(theorem: Any, field:
 )
 def test_what_floats_cannot_hold_is_refused(theorem: Any, change: dict[str, float], name: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{name} must"):
-        theorem(**{**PAPER, **change})
+        theorem(rules.TheoremCase(**{**PAPER, **change}))
 
 
 @pytest.mark.parametrize(
@@ -238,7 +243,7 @@ def test_one_customer_still_has_an_estimate_to_divide_the_budget_by() -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf, 0.0, -1.0])
 def test_theorem_refuses_and_names_the_field(field: str, value: Any) -> None:
     with pytest.raises(InvalidInput, match=f"^{field} must"):
-        dataclasses.replace(rules.adversarial(**PAPER), **{field: value})
+        dataclasses.replace(rules.adversarial(rules.TheoremCase(**PAPER)), **{field: value})
 
 
 def test_values_are_frozen() -> None:

@@ -23,6 +23,7 @@ from hushprice.policies.rival_parts.private.gram import GramReleaser, LiveGramRe
 from hushprice.policies.rival_parts.private.laplace_tree import LaplaceTree
 from hushprice.policies.rival_parts.private.sales import SalesReleaser
 from hushprice.policies.rival_parts.private.sums import NoisySums
+from hushprice.policies.rival_parts.rival_policy import proven_by
 from hushprice.policies.verification import verify
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import GaussianSums, LaplaceSums, grid_of
@@ -167,6 +168,17 @@ def test_who_cannot_be_run_live_is_refused() -> None:
         open_pricer(policy="one-price", horizon=50, features=own)
     with pytest.raises(InvalidInput, match="are for policies 'paper' and 'nonprivate'"):
         opened("one-price", covariance=object())
+
+
+@pytest.mark.parametrize("simulated", [0, 1])
+def test_one_release_with_simulated_noise_is_one_too_many(simulated: int) -> None:
+    policy = live_policy("shuffle-glm")
+    assert policy.learns
+    events = [*policy.events]
+    changes: dict[str, Any] = {"grid": 0.0} if simulated == 0 else {"live": False}
+    events[simulated] = replace(events[simulated], **changes)
+    proven = proven_by(tuple(events), policy.claimed, policy.adjacency)
+    assert not replace(policy, events=tuple(events), proven=proven).learns
 
 
 def test_a_live_rival_cannot_be_saved(tmp_path: Any) -> None:

@@ -16,6 +16,8 @@ from hushprice.policies.rival_parts.logistic_fit import Rows
 from hushprice.policies.rival_parts.private import sums
 from hushprice.policies.rival_parts.private.descent import descend
 from hushprice.policies.rival_parts.private.sums import NoisySums, reports
+from hushprice.policies.rivals.almost_free.private import epoch_sum
+from hushprice.policies.rivals.offline_private.private import step_sum
 from hushprice.privacy.events import GaussianSums
 from hushprice.research.audits import rivals as audits
 from hushprice.research.audits.rivals import audit_rival
@@ -102,3 +104,39 @@ def test_a_descent_without_noise_ends_at_the_maximum_of_the_likelihood() -> None
 
     found = descend(rows, at, np.zeros(2), NoisySums(None, draw), steps=400, clip=3.0)
     np.testing.assert_allclose(found, minimize(loss, np.zeros(2)).x, atol=0.02)
+
+
+class _Seen:
+    """Keeps the rows that it is to add up."""
+
+    def __init__(self) -> None:
+        self.rows: list[FloatArray] = []
+
+    def of(self, rows: FloatArray) -> FloatArray:
+        self.rows.append(rows.copy())
+        return np.zeros(rows.shape[1])
+
+
+def _rows_of(phi: FloatArray, offset: FloatArray, bought: FloatArray, dimension: int) -> list[FloatArray]:
+    given, seen, random = Rows(dimension), _Seen(), rng(9)
+    for i in range(len(bought)):  # as a live rival meets them
+        given.add(phi[i : i + 1], offset[i : i + 1], bought[i : i + 1])
+    theta, u = random.normal(size=dimension), random.normal(size=(dimension, dimension))
+    epoch_sum(given, 1.7, theta, u, seen)  # type: ignore[arg-type]
+    step_sum(given, 1.7, theta, seen)  # type: ignore[arg-type]
+    descend(given, frame(dimension - 1), theta, seen, steps=11, clip=0.2)  # type: ignore[arg-type]
+    return seen.rows
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 33, 511])
+@pytest.mark.parametrize("dimension", [2, 3, 9])
+def test_a_replaced_record_moves_no_other_row_by_a_bit(count: int, dimension: int) -> None:
+    """Else two worlds' whole numbers would differ in all records: docs/proofs/pure.md, section 5."""
+    random = rng(count)
+    phi, offset = random.normal(size=(count, dimension)), random.normal(size=count)
+    bought, at = (random.random(count) < 0.5).astype(float), int(random.integers(count))
+    before = _rows_of(phi, offset, bought, dimension)
+    phi[at], offset[at], bought[at] = 100.0 * random.normal(size=dimension), 50.0, 1.0 - bought[at]
+    others = np.arange(count) != at
+    for one, other in zip(before, _rows_of(phi, offset, bought, dimension), strict=True):
+        assert np.array_equal(one[others], other[others])

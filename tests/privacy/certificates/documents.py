@@ -24,7 +24,7 @@ from hushprice.policies.newton.statements import STATED as STATED_OF_NEWTON
 from hushprice.policies.rival_parts.statements import STATED as STATED_OF_A_RIVAL
 from hushprice.policies.verification import verify
 from hushprice.privacy.adjacency import Adjacency
-from hushprice.privacy.certificates import batch_facts
+from hushprice.privacy.certificates import batch_facts, statements
 from hushprice.privacy.certificates.certificate import Certificate
 
 STATED_OF_BATCHES = batch_facts.STATED_OF_PRICER | STATED_OF_NEWTON
@@ -36,7 +36,7 @@ STATED_OF_SERVICE = batch_facts.STATED_OF_SERVICE | STATED_OF_NEWTON
 STATED_OF_MOMENTS = batch_facts.STATED_OF_PRICER | STATED_OF_CAUTIOUS
 
 
-STATED_OF_RIVALS = batch_facts.STATED_OF_PRICER | STATED_OF_A_RIVAL
+STATED_OF_RIVALS = statements.STATED | STATED_OF_A_RIVAL
 
 
 FIRST = make(make_facts(estimates=1, issued=datetime.date(2026, 9, 1)))

@@ -127,7 +127,6 @@ def test_a_batch_is_out_once_and_a_report_is_in_one(tmp_path: Path) -> None:
     store.receive(share(IDS[1], [1] * SCALES.size))
     batch = over(IDS[:2])
     assert store.over(batch) == store.over(batch) == "".join(IDS[:2])
-    assert store.over(over(IDS[:2], follows=5)) == ""  # named a second time, before the first batch is out
     told = store.publish(agreed(batch, IDS[:1]))
     assert store.publish(agreed(batch, IDS[:1])) == told
     with pytest.raises(NotAgreed, match="of other reports"):
@@ -146,6 +145,20 @@ def test_a_batch_is_out_once_and_a_report_is_in_one(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "aggregator.db")
     assert connection.execute("SELECT count(*) FROM share WHERE words IS NOT NULL").fetchone() == (1,)
     connection.close()
+
+
+def test_a_report_stays_in_the_batch_it_is_in(tmp_path: Path) -> None:
+    """Named a second time before the first batch is out, with few and with many others that wait."""
+    store = opened(tmp_path, Silent())
+    for identity in IDS[:6]:
+        store.receive(share(identity, [1] * SCALES.size))
+    batch = over(IDS[:2])
+    assert store.over(batch) == "".join(IDS[:2])
+    assert store.over(over(IDS[:2], follows=5)) == store.over(over([*IDS[:2], *IDS[6:]], follows=6)) == ""
+    assert store.over(over(IDS, follows=7)) == "".join(IDS[2:6])
+    total = shares.read(store.publish(agreed(batch, IDS[:2]))[1])
+    assert total == [2 * int(scale > 0.0) for scale in SCALES]
+    store.close()
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from tests.service.http.hostile import answer, connect, wire
 from tests.service.http.running import KEYS, PRODUCT, Running, ask, running
 from tests.waiting import eventually
 
+from hushprice.service.http import endpoint
 from hushprice.service.http.routes.table import CALLS
 from hushprice.service.quoting.product_table import POLL
 from hushprice.service.shared import key_changes
@@ -113,6 +115,21 @@ def test_a_removed_key_stops_working_within_a_second(fresh: Running) -> None:
     eventually(lambda: fresh.client("other").post("/v1/quotes", json=ask()).status_code == 401)
     assert POLL < 1.0  # how often the service looks
     assert fresh.client("shop").post("/v1/quotes", json=ask()).status_code == 201
+
+
+def test_a_key_is_looked_up_again_where_a_body_took_long(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise who has a key that is about to be removed begins as many requests as there are places."""
+    monkeypatch.setattr(endpoint, "STALE", 0.0)
+    sent = wire(key="other")
+    with connect(fresh.url) as begun:
+        begun.sendall(sent[:-1])
+        eventually(lambda: fresh.service.connections.with_key.by_key["other"] == 1)
+        store = open_store(fresh.store, "learner")
+        store.remove_api_key("other")
+        store.close()
+        fresh.look()
+        begun.sendall(sent[-1:])
+        assert answer(begun)[0] == 401
 
 
 def test_a_key_that_gets_the_name_of_a_removed_one_gets_none_of_its_quotes(either: Running) -> None:

@@ -84,7 +84,8 @@ def locked(output: Path) -> Iterator[None]:
         raise InvalidInput(f"output {str(output)!r} cannot be written: {problem.strerror or problem}") from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not os.path.samestat(os.fstat(lock), os.stat(path)):  # its owner removed it, and a third may have the new one
+        # Where its owner has removed it meanwhile, a third may have the next one.
+        if not os.path.samestat(os.fstat(lock), os.stat(path)):
             raise FileNotFoundError
     except OSError:
         os.close(lock)

@@ -78,18 +78,56 @@ def tune(
     return replace(numerical(horizon, dimension), **{name: value for name, value in given.items() if value is not None})
 
 
-def adversarial(
-    *,
-    horizon: int,
-    dimension: int,
-    epsilon_covariance: float,
-    epsilon_estimate: float,
-    delta_estimate: float,
-    bound: float,
-    subgaussian: float,
-    curvature: float,
-    scale: float,
-) -> Theorem:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TheoremCase:
+    """What the regret theorems are told: a horizon, a budget, and the constants of a demand family."""
+
+    horizon: int
+    dimension: int
+    epsilon_covariance: float
+    epsilon_estimate: float
+    delta_estimate: float
+    bound: float
+    subgaussian: float
+    curvature: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        checks.whole(2, horizon=self.horizon)
+        checks.whole(1, dimension=self.dimension)
+        checks.positive(epsilon_covariance=self.epsilon_covariance, epsilon_estimate=self.epsilon_estimate)
+        checks.probability(delta_estimate=self.delta_estimate)
+        checks.positive(bound=self.bound, subgaussian=self.subgaussian, curvature=self.curvature, scale=self.scale)
+        checks.within(1, math.inf, curvature=self.curvature, scale=self.scale)  # conditions 4 and 5 of sec:models
+
+    @property
+    def growth(self) -> float:
+        """d ln T."""
+        return self.dimension * math.log(self.horizon)
+
+    @property
+    def calls(self) -> int:
+        """D_inf."""
+        return math.ceil(self.growth / math.log(1.5))
+
+    @property
+    def noise(self) -> float:
+        """nu of alg:private-mle line 2, at the per-call share of alg:framework line 3."""
+        share = EpsilonDelta(self.epsilon_estimate, self.delta_estimate)
+        constants = protocol.Constants(bound=self.bound, scale=self.scale, curvature=self.curvature)
+        return published_noise.estimate_noise(published_noise.per_estimate(share, self.calls, halved=True), constants)
+
+    def ridge(self, curved: float) -> float:
+        """rho: what the covariance's noise, the estimates' and the bend of demand ask for, the largest of the three."""
+        covariance = self.dimension**1.5 * math.log(self.horizon) ** 5 / self.epsilon_covariance
+        return max(covariance, 5 * self.noise * math.sqrt(5 * self.growth), curved)
+
+    def learning_regret(self, width: float) -> float:
+        """2 gamma sqrt(4.6 d T ln T)."""
+        return 2 * width * math.sqrt(4.6 * self.dimension * self.horizon * math.log(self.horizon))
+
+
+def adversarial(case: TheoremCase) -> Theorem:
     """The rules and the bound for contexts fixed in advance by anyone (thm:main-regret-adversarial-context).
 
     With nu at the per-call (epsilon_2', delta_2') of alg:framework line 3 and L = ln T:
@@ -106,37 +144,18 @@ def adversarial(
 
     >>> example = dict(horizon=10**6, dimension=2, epsilon_covariance=1.0, epsilon_estimate=1.0, delta_estimate=1e-12)
     >>> logistic = dict(bound=1.0, subgaussian=1.0, curvature=(1 + math.e**2) ** 2 / math.e**2, scale=1.0)
-    >>> round(adversarial(**example, **logistic).regret_bound / 10**6)
+    >>> round(adversarial(TheoremCase(**example, **logistic)).regret_bound / 10**6)
     12339
     """
-    _check_size(horizon, dimension)
-    checks.positive(epsilon_covariance=epsilon_covariance, epsilon_estimate=epsilon_estimate)
-    checks.probability(delta_estimate=delta_estimate)
-    _check_family(bound, subgaussian, curvature, scale)
-    growth = dimension * math.log(horizon)
-    calls = math.ceil(growth / math.log(1.5))
-    constants = protocol.Constants(bound=bound, scale=scale, curvature=curvature)
-    noise = _estimate_noise(EpsilonDelta(epsilon_estimate, delta_estimate), calls, constants)
-    curved = 2 + 48 * subgaussian**2 * scale**2 * curvature * growth
-    ridge = max(_covariance_ridge(horizon, dimension, epsilon_covariance), 5 * noise * math.sqrt(5 * growth), curved)
-    statistical = (math.sqrt(3) * subgaussian * curvature + math.sqrt(5) * scale * noise) * math.sqrt(growth)
-    width = curvature * (statistical + (2 * scale + 3) * math.sqrt(ridge))
-    rules = PaperRules(exploration_periods=0, ridge=ridge, width=width, max_estimates=calls)
-    return Theorem(rules=rules, regret_bound=_learning_regret(width, horizon, dimension), estimate_noise=noise)
+    growth, noise = case.growth, case.noise
+    ridge = case.ridge(2 + 48 * case.subgaussian**2 * case.scale**2 * case.curvature * growth)
+    statistical = math.sqrt(3) * case.subgaussian * case.curvature + math.sqrt(5) * case.scale * noise
+    width = case.curvature * (statistical * math.sqrt(growth) + (2 * case.scale + 3) * math.sqrt(ridge))
+    rules = PaperRules(exploration_periods=0, ridge=ridge, width=width, max_estimates=case.calls)
+    return Theorem(rules=rules, regret_bound=case.learning_regret(width), estimate_noise=noise)
 
 
-def stochastic(
-    *,
-    horizon: int,
-    dimension: int,
-    epsilon_covariance: float,
-    epsilon_estimate: float,
-    delta_estimate: float,
-    bound: float,
-    subgaussian: float,
-    curvature: float,
-    scale: float,
-) -> Theorem:
+def stochastic(case: TheoremCase) -> Theorem:
     """The rules and the bound for independent, well spread contexts (thm:main-regret-stochastic-context).
 
     With nu and L as in `adversarial`, and the same D_inf:
@@ -153,25 +172,17 @@ def stochastic(
 
     >>> example = dict(horizon=10**6, dimension=2, epsilon_covariance=1.0, epsilon_estimate=1.0, delta_estimate=1e-12)
     >>> logistic = dict(bound=1.0, subgaussian=1.0, curvature=(1 + math.e**2) ** 2 / math.e**2, scale=1.0)
-    >>> f"{stochastic(**example, **logistic).rules.exploration_periods:.1e}"
+    >>> f"{stochastic(TheoremCase(**example, **logistic)).rules.exploration_periods:.1e}"
     '2.5e+15'
     """
-    _check_size(horizon, dimension)
-    checks.positive(epsilon_covariance=epsilon_covariance, epsilon_estimate=epsilon_estimate)
-    checks.probability(delta_estimate=delta_estimate)
-    _check_family(bound, subgaussian, curvature, scale)
-    growth = dimension * math.log(horizon)
-    calls = math.ceil(growth / math.log(1.5))
-    constants = protocol.Constants(bound=bound, scale=scale, curvature=curvature)
-    noise = _estimate_noise(EpsilonDelta(epsilon_estimate, delta_estimate), calls, constants)
-    curved = 2 + 48 * subgaussian**2 * scale * curvature * growth  # G, not G^2: as printed
-    ridge = max(_covariance_ridge(horizon, dimension, epsilon_covariance), 5 * noise * math.sqrt(5 * growth), curved)
-    root = (2 * scale + 3) * ridge / math.sqrt(5 * growth) + noise * scale
-    periods = 32 * root * root * (math.log(dimension) + math.log(horizon)) ** 2
+    growth, noise = case.growth, case.noise
+    ridge = case.ridge(2 + 48 * case.subgaussian**2 * case.scale * case.curvature * growth)  # G, not G^2: as printed
+    root = (2 * case.scale + 3) * ridge / math.sqrt(5 * growth) + noise * case.scale
+    periods = 32 * root * root * (math.log(case.dimension) + math.log(case.horizon)) ** 2
     checks.positive(exploration_periods=periods)  # a tiny epsilon overflows here first
-    width = 4 * subgaussian * curvature**2 * math.sqrt(growth)
-    rules = PaperRules(exploration_periods=math.ceil(periods), ridge=ridge, width=width, max_estimates=calls)
-    regret = rules.exploration_periods + _learning_regret(width, horizon, dimension)
+    width = 4 * case.subgaussian * case.curvature**2 * math.sqrt(growth)
+    rules = PaperRules(exploration_periods=math.ceil(periods), ridge=ridge, width=width, max_estimates=case.calls)
+    regret = rules.exploration_periods + case.learning_regret(width)
     return Theorem(rules=rules, regret_bound=regret, estimate_noise=noise)
 
 
@@ -189,26 +200,3 @@ def kappa_threshold(kappa: float) -> float:
         return math.exp(kappa**-2)
     except OverflowError:
         return math.inf
-
-
-def _estimate_noise(share: EpsilonDelta, calls: int, constants: protocol.Constants) -> float:
-    """nu of alg:private-mle line 2, at the per-call share of alg:framework line 3."""
-    return published_noise.estimate_noise(published_noise.per_estimate(share, calls, halved=True), constants)
-
-
-def _covariance_ridge(horizon: int, dimension: int, epsilon: float) -> float:
-    return dimension**1.5 * math.log(horizon) ** 5 / epsilon
-
-
-def _learning_regret(width: float, horizon: int, dimension: int) -> float:
-    return 2 * width * math.sqrt(4.6 * dimension * horizon * math.log(horizon))
-
-
-def _check_size(horizon: int, dimension: int) -> None:
-    checks.whole(2, horizon=horizon)
-    checks.whole(1, dimension=dimension)
-
-
-def _check_family(bound: float, subgaussian: float, curvature: float, scale: float) -> None:
-    checks.positive(bound=bound, subgaussian=subgaussian, curvature=curvature, scale=scale)
-    checks.within(1, math.inf, curvature=curvature, scale=scale)  # conditions 4 and 5 of sec:models

@@ -19,7 +19,7 @@ from hushprice.policies.rival_parts.frame import market_frame
 from hushprice.policies.rival_parts.rival_policy import RivalPolicy, made_live
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.privacy.certificates.batch_facts import BatchFacts, lateness, ran_by, read_delay, stated_by
+from hushprice.privacy.certificates.batch_facts import BatchFacts, lateness, ran_by
 from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.privacy.certificates.facts import (
     Mechanism,
@@ -30,6 +30,7 @@ from hushprice.privacy.certificates.facts import (
     demand_of,
     read_section,
 )
+from hushprice.privacy.certificates.statements import STATED as COMMON
 from hushprice.privacy.certificates.statements import bounded, constants, costs, mechanism, versions
 from hushprice.privacy.ledger import Entry
 
@@ -63,7 +64,7 @@ class RivalFacts(BatchFacts):
             "parameters": {
                 "adjacency": self.adjacency.value,
                 "calibration": self.calibration,
-                **lateness(self.delay, None),
+                **lateness(0, None),  # a rival learns at once
                 "demand": constants(self.demand),
                 "dimension": int(self.features.dimension),
                 "features": bounded(self.features),
@@ -100,7 +101,6 @@ def read(certificate: Certificate) -> RivalFacts:
         versions=msgspec.to_builtins(stated.versions),
         adjacency=parameters.adjacency,
         horizon=parameters.horizon,
-        delay=read_delay(certificate),
         policy=stated.policy,
         calibration=parameters.calibration,
         claimed=read_section(certificate, "result", StatedResult).claimed,
@@ -132,7 +132,7 @@ def is_certified(policy: RivalPolicy) -> bool:
 
 def stated(certificate: Certificate) -> dict[str, str]:
     """The fields that no arithmetic can check, and what each says."""
-    return {**stated_by(certificate), **STATED}
+    return {**COMMON, **STATED}
 
 
 def recomputed(certificate: Certificate) -> list[str]:

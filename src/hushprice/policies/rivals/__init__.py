@@ -1,5 +1,6 @@
-"""The systems that hushprice is compared with, one folder each (docs/guide/rivals.md). They run in simulations alone.
+"""The systems that hushprice is compared with, one folder each (docs/guide/rivals.md).
 
-A rival's folder has `policy.py` with READS and `rival`, which makes it for any frame, beside what learns and prices:
-`learner.py`, or, where noise is added, `private.py`, which reads records, and `pricing.py`, which sees releases alone.
+A rival's folder has `policy.py` with READS and `rival`, which makes it for any frame, and what learns and prices. Where
+noise is added, that is apart: `pricing.py` sees releases alone, and `private.py`, or a file of `rival_parts/private/`,
+reads records.
 """

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from hushprice.policies.paper.rules import Theorem
+from hushprice.policies.paper.rules import Theorem, TheoremCase
 from hushprice.research.theory.finding import CheckSize, FindingRow, TheoryFinding
 from hushprice.research.theory.statistics import (
     MISS,
@@ -39,12 +39,12 @@ class FamilyConstants(NamedTuple):
 EXAMPLE = FamilyConstants(1.0, 1.0, (1 + math.e**2) ** 2 / math.e**2, 1.0)
 INSTANCE = FamilyConstants(1.0, 0.5, (2 + 2 * math.cosh(8.0)) / 4, 4.0)
 
-Promise = Callable[..., Theorem]
+Promise = Callable[[TheoremCase], Theorem]
 
 
 def promise(theorem: Promise, horizon: float, dimension: int, constants: FamilyConstants, epsilon: float) -> Theorem:
     """The theorem at epsilon_1 = epsilon_2 = epsilon, delta_2 = 1/T^2."""
-    return theorem(
+    case = TheoremCase(
         horizon=round(horizon),
         dimension=dimension,
         epsilon_covariance=epsilon,
@@ -52,6 +52,7 @@ def promise(theorem: Promise, horizon: float, dimension: int, constants: FamilyC
         delta_estimate=float(round(horizon)) ** -2,
         **constants._asdict(),
     )
+    return theorem(case)
 
 
 def binding_horizon(theorem: Promise, constants: FamilyConstants, dimension: int, epsilon: float, loss: float) -> float:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LARGEST_BODY = 256 * 1024
 LONGEST_IDEMPOTENCY_KEY = 200
+STALE = 1.0  # seconds that a body may take before its key is looked up again
 
 log = logging.getLogger("hushprice.service")
 Scope = MutableMapping[str, Any]
@@ -100,6 +101,8 @@ class Endpoint:
         body = None
         if self._decode is not None:
             body = self._read(await _body(receive, length))
+            if key is not None and time.perf_counter() - started > STALE:
+                key = self._admit(api_key)  # it may have been removed, or got a limit
         if idempotency is not None and not 0 < len(idempotency) <= LONGEST_IDEMPOTENCY_KEY:
             raise problems.invalid("Idempotency-Key", f"must have 1 to {LONGEST_IDEMPOTENCY_KEY} characters")
         request = CheckedRequest(

@@ -31,7 +31,7 @@ from hushprice.service.quoting import service_state
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import child_settings, logs, setup
 from hushprice.service.shared.config import ServiceSettings
-from hushprice.service.shared.leaving import leave
+from hushprice.service.shared.process_exit import exit_at_once
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable
 
@@ -95,7 +95,7 @@ def _run(
         return served and not keys.is_alive()
 
     if not uvloop.run(main()):
-        leave()
+        exit_at_once()
 
 
 def _signing_key(settings: ServiceSettings) -> Ed25519PrivateKey:

@@ -21,7 +21,7 @@ from hushprice.service.quoting.precompile import precompile
 from hushprice.service.quoting.product_table import ProductTable
 from hushprice.service.shared import setup
 from hushprice.service.shared.config import ServiceSettings
-from hushprice.service.shared.leaving import leave
+from hushprice.service.shared.process_exit import exit_at_once
 from hushprice.service.shared.seen_releases import SeenReleasesFile
 from hushprice.service.store import open_store
 from hushprice.service.store.protocol import StoreUnavailable
@@ -56,7 +56,7 @@ def run(settings: ServiceSettings, say: Callable[[str], None], *, accept_lost_no
         except StoreUnavailable as problem:
             raise InvalidInput(f"store: {problem}") from None
         if not ended:
-            leave()
+            exit_at_once()
 
 
 class Sockets(NamedTuple):

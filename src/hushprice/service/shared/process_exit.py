@@ -7,7 +7,7 @@ import os
 import sys
 
 
-def leave() -> None:
+def exit_at_once() -> None:
     """End at once: Python itself would wait for every thread, and one of them waits for a store that hangs."""
     logging.shutdown()
     sys.stderr.flush()
