@@ -20,6 +20,8 @@ BESIDE = ("product", "customers", "world", "fit", "log")  # one file may hold a 
 
 def load_product(path: str | Path) -> Product:
     """The product a TOML file describes (docs/guide/worlds.md)."""
+    if not isinstance(path, (str, Path)):
+        raise InvalidInput(f"product must be a Product or the path of its file, got {checks.shown(path)}")
     path = Path(path)
     with toml_file.named("product file", path):
         raw = toml_file.read(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,10 @@ from hushprice.errors import InvalidInput
 from hushprice.logs.calibration import Cells, names_of
 from hushprice.logs.log_reader import LogReader
 from hushprice.logs.model_check import check_model
+from hushprice.logs.price_policy import common_price
 from hushprice.logs.richer_model import extra_terms, richer_test
+from hushprice.logs.rows import LogRows
+from hushprice.product import Product
 from hushprice.types import FloatArray
 
 
@@ -31,6 +35,33 @@ def test_a_right_fit_passes_and_a_wrong_level_or_response_does_not() -> None:
     steep = check_model(log, PRODUCT, fit_of(TRUE + np.array([0, 0, 0, 0.6, 0, 0])))
     assert steep.response < 1e-6
     assert "reacts to prices otherwise" in steep.verdict
+
+
+def test_without_attributes_everybody_is_the_segment() -> None:
+    product = Product(floor=20.0, ceiling=30.0, reference_price=25.0, conversion=0.3, elasticity=1.0)
+    rng = np.random.default_rng(41)
+    z = rng.uniform(-1.0, 1.0, 20_000)
+    model = common_price(product).model
+    bought = (rng.random(z.size) < expit(model.level - model.response * z)).astype(np.float64)
+    log = log_of(LogRows(np.zeros((z.size, 0)), z, bought, None, None, 0))
+    right = check_model(log, product, common_price(product))
+    assert right.verdict.startswith("The model fits")
+    (everybody,) = right.segments
+    assert everybody.name == "everybody"
+    assert everybody.observed == pytest.approx(bought[z <= 0.0].mean() - bought[z > 0.0].mean())
+    steep = replace(product, elasticity=2.0)
+    assert "reacts to prices otherwise" in check_model(log, steep, common_price(steep)).verdict
+
+
+def test_what_a_log_cannot_show_is_not_held_against_a_fit() -> None:
+    """One price: no segment can be compared. Nothing bought: there is no share of it to be off by."""
+    rows = drawn(5000, np.random.default_rng(42), "even")
+    one = check_model(log_of(rows._replace(prices=np.zeros(5000))), PRODUCT, fit_of())
+    assert (one.segments, one.response) == ((), 1.0)
+    assert "segment" not in one.verdict
+    none = check_model(log_of(rows._replace(demands=np.zeros(5000))), PRODUCT, fit_of())
+    assert "nothing was bought" in none.verdict
+    assert "inf" not in none.verdict
 
 
 def test_bins_and_segments_are_those_of_a_loop() -> None:

@@ -232,7 +232,7 @@ def test_a_propensity_that_is_none_is_refused_by_its_row(bad: float) -> None:
     rows = drawn(50, np.random.default_rng(11))
     assert rows.propensities is not None
     rows.propensities[7] = bad
-    with pytest.raises(InvalidInput, match="propensity in row 1007 must be a probability above 0"):
+    with pytest.raises(InvalidInput, match="propensity in row 1008 must be a probability above 0 and at most 1, got"):
         evaluate_log(log_of(rows._replace(first=1000)), PRODUCT, common_price(PRODUCT))
 
 
@@ -246,7 +246,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
         evaluate_log(log, PRODUCT, today, level=1.0)
     with pytest.raises(InvalidInput, match="bandwidth"):
         evaluate_log(log, PRODUCT, today, bandwidth=0.0)
-    with pytest.raises(InvalidInput, match="propensity is missing from row 0 on"):
+    with pytest.raises(InvalidInput, match="propensity is missing from row 1 on"):
         evaluate_log(log_of(drawn(9, np.random.default_rng(1))._replace(propensities=None)), PRODUCT, today,
                      propensity="probability")  # fmt: skip
     with pytest.raises(InvalidInput, match="price must lie in"):

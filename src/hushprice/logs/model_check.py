@@ -11,7 +11,7 @@ from scipy.special import gammaincc
 from hushprice import checks
 from hushprice.errors import InvalidInput
 from hushprice.logs.buckets import BucketSums, buckets_of
-from hushprice.logs.calibration import BINS, CELLS, Bin, Cells, Segment, names_of
+from hushprice.logs.calibration import BINS, CELLS, EVERYBODY, Bin, Cells, Segment, names_of
 from hushprice.logs.evaluation import EXACT
 from hushprice.logs.log_reader import LogReader, Progress, silent
 from hushprice.logs.price_policy import PricePolicy
@@ -103,7 +103,7 @@ class CellCounts:
 
     @property
     def scale(self) -> float:
-        return 1.0 / math.sqrt(3.0 * (1 + self.cells.contexts))
+        return 1.0 / math.sqrt(3.0 * (1 + self.cells.places))
 
     def __call__(self, rows: LogRows) -> FloatArray:
         return _numbers(self.cells, rows, residual=False) * self.scale
@@ -135,7 +135,7 @@ def _answer(
     squares = sum(((each.observed - each.believed) / each.error) ** 2 for each in bins)
     calibration = float(gammaincc(0.5 * len(bins), 0.5 * squares)) if bins else 1.0
     largest = max((abs(each.observed - each.believed) / each.error for each in segments), default=0.0)
-    response = min(1.0, len(segments) * math.erfc(largest / math.sqrt(2.0)))
+    response = min(1.0, max(len(segments), 1) * math.erfc(largest / math.sqrt(2.0)))
     return ModelCheck(
         bins=bins,
         segments=segments,
@@ -171,7 +171,7 @@ def _segments(product: Product, found: _CellSums) -> tuple[Segment, ...]:
         for half, word in enumerate((f"{name} up to 0", f"{name} above 0")):
             low, high = (BINS + CELLS * place + 2 * half + above for above in (0, 1))
             if found.shown(low) and found.shown(high):
-                made.append(_segment(word, found, low, high))
+                made.append(_segment(EVERYBODY if name == EVERYBODY else word, found, low, high))
     return tuple(made)
 
 
@@ -193,8 +193,9 @@ def _verdict(bins: tuple[Bin, ...], gap: float, calibration: float, response: fl
     if not bins:
         return "This log cannot tell: no bin of believed demand has enough rows."
     wrong = []
+    off = f"{gap:.0%} of demand" if math.isfinite(gap) else "all that is believed: nothing was bought"
     if calibration < UNLIKELY:
-        wrong.append(f"believed demand is off by {gap:.0%} on average")
+        wrong.append(f"believed demand is off by {off}, on average")
     if response < UNLIKELY:
         wrong.append("a segment reacts to prices otherwise than believed")
     if richer is not None and richer.chance < UNLIKELY:
@@ -202,4 +203,4 @@ def _verdict(bins: tuple[Bin, ...], gap: float, calibration: float, response: fl
     if not wrong:
         return "The model fits: what is bought differs from what is believed by no more than chance explains."
     size = "much" if gap > _LARGE else "little"
-    return f"The model does not fit ({'; '.join(wrong)}). It is off by {size}: {gap:.0%} of demand."
+    return f"The model does not fit ({'; '.join(wrong)}). It is off by {size}: {off}."

@@ -52,11 +52,12 @@ class LoggedPropensities:
         kept = rows.propensities
         most = 1.0 + 1e-9 if self.kind == "probability" else np.inf
         if kept is None:
-            raise InvalidInput(f"propensity is missing from row {rows.first} on; estimate it instead")
+            raise InvalidInput(f"propensity is missing from row {rows.first + 1} on; estimate it instead")
         bad = np.flatnonzero(~((kept > 0.0) & (kept <= most) & np.isfinite(kept)))  # NaN fails
         if bad.size:
-            wanted = "a probability above 0" if self.kind == "probability" else "a density above 0"
-            raise InvalidInput(f"propensity in row {rows.first + int(bad[0])} must be {wanted}")
+            wanted = "a probability above 0 and at most 1" if self.kind == "probability" else "a density above 0"
+            row, got = rows.first + int(bad[0]) + 1, float(kept[bad[0]])
+            raise InvalidInput(f"propensity in row {row} must be {wanted}, got {got!r}")
         return np.asarray(kept * self._scale)
 
 

@@ -96,16 +96,15 @@ def open_log(
     1
     """
     checks.one_of((REFUSE, SKIP), on_bad=on_bad)
+    described = product if isinstance(product, Product) else load_product(product)
     if columns is None:
         columns = Columns() if isinstance(product, Product) else columns_of(product)
     elif not isinstance(columns, Columns):
         columns = columns_in(dict(columns))
-    if not isinstance(product, Product):
-        product = load_product(product)
     source = source_of(table)
-    named = columns.of_table(list(source.types), product)
+    named = columns.of_table(list(source.types), described)
     secret = new_key() if key is None else check_key(key)
-    return TableLog(source=source, product=product, columns=named, on_bad=on_bad, secret=secret)
+    return TableLog(source=source, product=described, columns=named, on_bad=on_bad, secret=secret)
 
 
 def source_of(table: object) -> Source:

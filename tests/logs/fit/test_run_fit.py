@@ -235,6 +235,17 @@ def test_the_same_log_in_other_pieces_gives_the_same_release_to_the_last_digit()
     assert one.theta == other.theta
 
 
+def test_what_is_asked_for_by_mistake_is_refused_by_its_name() -> None:
+    table = polars.DataFrame({"price": [22.0, 28.0] * 10, "bought": [True, False] * 10})
+    product = hushprice.Product(floor=20, ceiling=30, reference_price=25, conversion=0.5)
+    with pytest.raises(InvalidInput, match=r"^rows_per_customer must be a whole number at or above 1, got 1\.5$"):
+        hushprice.fit(table, product=product, rows_per_customer=1.5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"^workers is for an executor of several processes, got 2 and 'serial'$"):
+        hushprice.fit(table, product=product, workers=2)
+    with pytest.raises(InvalidInput, match=r"^product must be a Product or the path of its file, got None$"):
+        hushprice.fit(table, product=None)  # type: ignore[arg-type]
+
+
 def test_progress_is_told_over_all_passes() -> None:
     told: list[tuple[int, int]] = []
     hushprice.fit(

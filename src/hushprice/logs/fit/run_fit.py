@@ -68,6 +68,9 @@ def fit(
     (['level', 'response'], 'row', True)
     """
     source = _source(seed, simulation)
+    checks.whole(1, rows_per_customer=rows_per_customer)
+    if workers is not None and executor == SERIAL:
+        raise InvalidInput(f"workers is for an executor of several processes, got {workers!r} and {executor!r}")
     described = load_product(product) if not isinstance(product, Product) else product
     log = table if _is_log(table) else open_log(table, product=product, columns=columns, on_bad=on_bad)
     kept = bounded(log, most=rows_per_customer)  # type: ignore[arg-type]
