@@ -292,7 +292,8 @@ def test_half_the_live_noise_is_caught(name: str, monkeypatch: pytest.MonkeyPatc
     real = WholeArithmetic.publish
     half = lambda self, total, drawn, scale: real(self, 2 * total, drawn, scale)  # noqa: E731
     monkeypatch.setattr(WholeArithmetic, "publish", half)
-    assert not all(each.holds for each in audit_rival(live_policy(name), steps=255))
+    steps = 255 if name.startswith("mishra") else 5  # a tree reaches what is charged once all its levels are there
+    assert not all(each.holds for each in audit_rival(live_policy(name), steps=steps))
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
