@@ -23,7 +23,9 @@ def test_the_limits_on_risk_are_those_of_the_guard(page):
     assert (lessons.LIKELY, lessons.RARE) == (0.1, 0.01)  # "9 times in 10", "99 times in 100"
     assert f"**9 times in 10** no more than {lessons.LIKELY_SHARE:g} times `risk`" in text
     assert f"**99 times in 100** no more than {lessons.RARE_SHARE:g} times `risk`" in text
-    assert f"no more than {planning._CHANGED_SHARE:g} times `risk` would be lost." in text
+    assert f"no more than {planning._CHANGED_SHARE:g} times `risk` would be lost;" in text
+    assert f"no more than {planning._RIGHT_SHARE:g} times `risk`, until releases speak" in text
+    assert f"against it by {planning._PLAUSIBLE:g} deviations" in text
     assert f"mind prices {change._TIMES:g} times as much, or as little" in text
     assert f"Until {lessons.PROMISED:,} visitors have come" in text
 

@@ -198,8 +198,8 @@ def _run_trial(job: ShopJob, number: int) -> _Trial:
     for first in range(0, job.horizon, BLOCK):
         count = min(BLOCK, job.horizon - first)
         customers = job.world.contexts(first, BLOCK, job.rng(number, CUSTOMERS, first))
+        contexts = encoded(product, customers, BLOCK)[:count]  # so many were asked for
         customers = _rows(customers, 0, count)
-        contexts = encoded(product, customers, count)
         luck = job.rng(number, _LUCK, first).random(BLOCK)[:count]
         today = np.full(count, product.reference_price)
         stayed[first : first + count] = (today - cost) * product.most * chances(job.world, first, customers, today)

@@ -15,7 +15,7 @@ from hushprice.policies.cautious.pricing.belief import Belief
 from hushprice.policies.cautious.pricing.believed import Believed
 from hushprice.policies.cautious.pricing.change import Change, gains_changed
 from hushprice.policies.cautious.pricing.instruments import SHARES
-from hushprice.policies.cautious.pricing.lessons import FEW, Candidate, Lessons, Limits
+from hushprice.policies.cautious.pricing.lessons import FEW, Candidate, Lessons, Limits, earned_while_trying
 from hushprice.policies.cautious.pricing.planning import Guard, Past, plan
 from hushprice.policies.cautious.pricing.shop_model import with_constant
 
@@ -160,11 +160,13 @@ def test_a_rule_is_worth_the_same_whichever_rules_it_is_looked_at_with() -> None
     draws = np.random.default_rng(3).multivariate_normal(UNSURE.theta, UNSURE.covariance, FEW)
     lessons = Lessons(MODEL, PEOPLE, UNSURE, draws, LIMITS, 40_000)
     rules = [rule(400, spread=0.5, choice=choice) for choice in range(len(SHARES) - 1)] + [rule(400, spread=0.0)]
-    tried = [Candidate(each, -0.01, [(400, 400), (1600, 1600)]) for each in rules] + [Candidate(rules[0], 0.0, [])]
+    tried = [Candidate(each, -0.01, 0.01, [(400, 400), (1600, 1600)]) for each in rules] + [
+        Candidate(rules[0], 0.0, 0.0, [])
+    ]
     together = lessons.values(tried)
     np.testing.assert_allclose(together, [lessons.values([each])[0] for each in tried], rtol=1e-9)
     assert together[-1] == -np.inf  # it may not be had at all
-    assert together[0] >= lessons.values([Candidate(rules[0], -0.01, [(400, 400)])])[0]  # for longer, if that is better
+    assert together[0] >= lessons.values([Candidate(rules[0], -0.01, 0.01, [(400, 400)])])[0]  # or for longer
 
 
 def test_losses_are_added_up_batch_by_batch_whatever_their_prices_were() -> None:
@@ -177,3 +179,61 @@ def test_losses_are_added_up_batch_by_batch_whatever_their_prices_were() -> None
     alone = [Guard(MODEL, PEOPLE, UNSURE, [each], LIMITS, slots=5000).gained for each in past]
     np.testing.assert_allclose(np.diff(gained, axis=0), alone, atol=1e-9)
     assert not alone[2].any()
+
+
+def test_prices_follow_what_is_learned_while_more_is_tried_out() -> None:
+    """Slot by slot: what is tried out costs as much again, and later slots gain what was learned by then."""
+    tried = Candidate(rule(100), -0.03, 0.05, [(100, 100), (400, 250), (1600, 1000)])
+    by_slot = [-0.03] * 100 + [0.02] * 300 + [0.06] * 1200 + [0.07] * 8400
+    costs = 0.05 * 150, 0.05 * 900
+    stopping = [-3.0 + 0.02 * 9900, sum(by_slot[:400]) + 0.06 * 9600 - costs[0], sum(by_slot) - costs[1]]
+    assert earned_while_trying(tried, [0.02, 0.06, 0.07], 10_000, 1.0) == pytest.approx(max(stopping))
+    assert earned_while_trying(tried, [0.02, 0.06, 0.09], 10_000, 1.0) == pytest.approx(stopping[2] + 0.02 * 8400)
+    assert earned_while_trying(tried, [0.02, 0.02, 0.02], 10_000, 1.0) == pytest.approx(stopping[0])
+
+
+def test_where_little_may_be_lost_all_pay_as_the_rule_says_while_it_is_tried_out() -> None:
+    tried = Candidate(rule(100), -0.03, 0.05, [(100, 100), (400, 250)])
+    stopping = [-3.0 + 0.02 * 9900, -0.03 * 250 + 0.06 * 9600]
+    assert earned_while_trying(tried, [0.02, 0.06], 10_000, 0.0) == pytest.approx(stopping[1])
+    assert earned_while_trying(tried, [0.02, 0.02], 10_000, 0.0) == pytest.approx(stopping[0])
+    followed = -3.0 + 0.02 * 300 - 0.05 * 150 + 0.06 * 9600
+    half = earned_while_trying(tried, [0.02, 0.06], 10_000, 0.5)
+    assert half == pytest.approx(0.5 * (stopping[1] + followed))
+
+
+def test_what_trying_out_costs_is_reckoned_from_the_best_rule() -> None:
+    """A rule away from where prices are believed best is no cheap teacher: at such odds nobody tries it out."""
+    sure = Belief(STEEP.theta, 1e-6 * np.eye(6))
+    found = plan(MODEL, PEOPLE, sure, [], replace(LIMITS, risk=1.0), count=2000, slots=20_000)
+    best = MODEL.best(*MODEL.lines(sure.theta, with_constant(PEOPLE)))
+    assert found.move * best.mean() + found.offset == pytest.approx(best.mean(), abs=0.05)
+    assert found.spread <= 0.1
+
+
+def test_the_shop_may_be_right_until_that_is_out_of_the_question() -> None:
+    """With a small margin a price too low is ruinous, however much a belief expects of it."""
+    small = replace(MODEL, margin=0.8, response=1.3)
+    bold = Belief(np.array([0.0, 0.0, 0.0, -1.0, 0.0, 0.0]), np.diag([1e-3, 1e-3, 1e-3, 0.25, 1e-3, 1e-3]))
+    sure = replace(bold, covariance=0.1 * bold.covariance)
+    far = replace(rule(2000, spread=0.0), offset=1.0)
+    for belief, safe in ((bold, False), (sure, True)):
+        guard = Guard(small, PEOPLE, belief, [], LIMITS, slots=5000)
+        gain = guard.gain(far)
+        assert guard.mean(gain) > 0.1
+        assert (guard.safe_count(gain, [], 2000) == 2000) is safe
+        level, response = small.lines(guard.draws[-1], with_constant(PEOPLE))
+        assert response.mean() == pytest.approx(1.3)
+        assert gain[-1] == pytest.approx(small.earned(level, response, 1.0) / small.earned(level, response, 0.0) - 1.0)
+
+
+def test_the_shop_is_right_in_the_likeliest_way() -> None:
+    """Of all theta with the expected mean response, the guard takes that nearest to the belief."""
+    rng = np.random.default_rng(4)
+    root = rng.standard_normal((6, 6))
+    belief = Belief(rng.standard_normal(6), root @ root.T)
+    right = Guard(MODEL, PEOPLE, belief, [], LIMITS, slots=0).draws[-1]
+    along = np.concatenate([np.zeros(3), with_constant(PEOPLE).mean(axis=0)])
+    assert along @ right == pytest.approx(0.0, abs=1e-9)
+    pulled = np.linalg.solve(belief.covariance, right - belief.theta)
+    np.testing.assert_allclose(pulled / pulled[3], along / along[3], atol=1e-7)

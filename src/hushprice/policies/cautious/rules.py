@@ -128,6 +128,15 @@ class CautiousRules:
         return times * self.noise.earned[0], times * self.noise.earned[1]
 
     @property
+    def laplace(self) -> float:
+        """How far a score's noise is read as the Laplace noise it is, not as normal noise: from not at all to 1.
+
+        Not where little may be lost: who is sooner sure tosses fewer coins, and coins show that demand has changed.
+        What devices send, or two draws, add up to is nearer to normal noise.
+        """
+        return _between((0.0, 1.0), self.risk) if self.drawn and self.trust == CENTRAL else 0.0
+
+    @property
     def _times(self) -> float:
         """How many times the noise of one release there is: two aggregators each add all of it."""
         return (math.sqrt(2.0) if self.trust == AGGREGATED else 1.0) if self.drawn else 0.0

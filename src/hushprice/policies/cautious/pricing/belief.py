@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import expit
 
 from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING, held, used_entries
+from hushprice.policies.cautious.pricing.laplace import noise_variance
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray
 
@@ -173,16 +174,17 @@ def fitted(
     *,
     misfit: float,
     scaled: bool,
+    laplace: float = 0.0,
 ) -> Belief:
     """The belief after these batches, from `before`.
 
     `misfit` is how much of the population is a guess: it matters where people differ. `scaled` says that deviations of
-    attributes may be scaled.
+    attributes may be scaled, `laplace` how far noise is read as Laplace noise.
     """
     theta, prior = start, np.linalg.inv(before.covariance)
     deviations = np.sqrt(np.diag(before.covariance))
     for _ in range(_STEPS):
-        curvature, pull = _evidence(model, people, batches, theta, misfit)
+        curvature, pull = _evidence(model, people, batches, theta, misfit=misfit, laplace=laplace)
         if scaled:
             prior = np.diag(_likeliest(deviations, curvature, curvature @ theta + pull) ** -2)
         total = curvature + prior
@@ -196,7 +198,13 @@ def fitted(
 
 
 def _evidence(
-    model: ShopModel, people: FloatArray, batches: list[ReleasedBatch], theta: FloatArray, misfit: float
+    model: ShopModel,
+    people: FloatArray,
+    batches: list[ReleasedBatch],
+    theta: FloatArray,
+    *,
+    misfit: float,
+    laplace: float,
 ) -> tuple[FloatArray, FloatArray]:
     """Curvature and gradient of the batches' log-likelihood at theta."""
     curvature, pull = np.zeros((model.size, model.size)), np.zeros(model.size)
@@ -209,11 +217,12 @@ def _evidence(
     for choice in {rule.choice for rule in rules}:
         these = np.array([i for i, rule in enumerate(rules) if rule.choice == choice])
         used = used_entries(model.contexts, choice)
-        variance = found.sampling[np.ix_(these, used, used)]
-        diagonal = np.arange(used.size)
-        variance[:, diagonal, diagonal] += (wrong + noise * noise + 1e-9)[np.ix_(these, used)]
         jacobian = found.jacobian[np.ix_(these, used)]
         away = (scores - found.expected)[np.ix_(these, used)]
+        variance = found.sampling[np.ix_(these, used, used)]
+        diagonal = np.arange(used.size)
+        variance[:, diagonal, diagonal] += wrong[np.ix_(these, used)] + 1e-9
+        variance[:, diagonal, diagonal] += noise_variance(variance, away, noise[np.ix_(these, used)], laplace)
         solved = np.linalg.solve(variance, np.concatenate([jacobian, away[:, :, None]], axis=2))
         weighed = jacobian.reshape(-1, model.size).T @ solved.reshape(-1, model.size + 1)
         curvature += weighed[:, :-1]

@@ -6,6 +6,7 @@ All rules of a plan are looked at together: the passes over the population are t
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,9 @@ RARE, RARE_SHARE = 0.01, 2.0
 PROMISED = 1000  # customers, after whom `risk` holds
 _LOOKED_AT = 40  # people
 _MOVES = (1.0, 0.5, 0.2)
+_LITTLE = (
+    0.02  # a risk at which trying out has to show changes of demand too: it is not made cheaper by what it teaches
+)
 _MOST_RELEASES = 8.0  # batches grow
 _SURE = 0.02  # over `risk`: deviations by which a move must be expected to gain, at first: evidence comes first
 _LEAST_SURE = 0.3  # of them, once many have come: a mistake is a smaller share of all then
@@ -46,6 +50,7 @@ class Candidate:
 
     rule: Rule
     gain: float  # of a visit over staying, as is believed
+    cost: float  # how much less that is than the most that any rule gains
     allowed: list[tuple[int, int]]  # for how many of how many slots it could be had; each batch of it has its noise
 
 
@@ -66,7 +71,7 @@ class Lessons:
         self._staying = model.earned(self._level, self._response, 0.0)
 
     def values(self, candidates: list[Candidate]) -> list[float]:
-        """Earnings of a visit over what is left, relative to staying: by the rule, then by what it taught."""
+        """Earnings of a visit over what is left, relative to staying: by the rule, and by what it teaches."""
         theta, rules = self._belief.theta, [each.rule for each in candidates]
         priced_by = np.broadcast_to(theta, (len(rules), theta.size))
         found = score_models(self._model, self._people, rules, priced_by, theta, counts=np.ones(len(rules)))
@@ -93,10 +98,8 @@ class Lessons:
             explained.append((belief.theta + seen @ gains, belief.covariance - (count * spread).T @ gains))
         learned, covariances = (np.array(each) for each in zip(*explained, strict=True))
         later = self._later(learned, covariances, np.array([left - slots for slots, _ in candidate.allowed]))
-        return max(
-            (count * candidate.gain + max(left - slots, 0) * gain) / left
-            for (slots, count), gain in zip(candidate.allowed, later.tolist(), strict=True)
-        )
+        following = min(max(self._limits.risk - _LITTLE, 0.0) / (1.0 - _LITTLE), 1.0)
+        return earned_while_trying(candidate, later.tolist(), left, following) / left
 
     def aims(self) -> list[tuple[float, float]]:
         """Where prices may go, as `move` and `offset` of a rule: today's, and where evidence leads."""
@@ -146,6 +149,22 @@ class Lessons:
                 way = np.minimum(way, allowed * risk * share / np.maximum(quantile * deviation - gained, 1e-9))
             found.append((way, gained, prices))
         return found
+
+
+def earned_while_trying(candidate: Candidate, later: list[float], left: int, following: float) -> float:
+    """What `left` slots earn, trying out as long as is best. `later` is what a slot gains by what was learned by then.
+
+    While more is tried out all pay as the rule says; or, with weight `following`, prices follow what was learned, and
+    what trying out costs is lost besides.
+    """
+    (slots, count), gain, best = candidate.allowed[0], later[0], -math.inf
+    followed = count * candidate.gain
+    for (further, more), learned in zip(candidate.allowed, later, strict=True):
+        followed += (further - slots) * gain - max(more - count, 0) * candidate.cost
+        slots, count, gain = further, more, learned
+        earned = following * followed + (1.0 - following) * count * candidate.gain
+        best = max(best, earned + max(left - slots, 0) * gain)
+    return best
 
 
 @functools.lru_cache(maxsize=256)

@@ -2,7 +2,8 @@
 
 A rule is judged by what it is expected to earn, itself and by what it teaches: the belief after the batch is drawn, the
 best prices under it are found, and what they earn under the draw is averaged. Looking one batch ahead would never try
-anything out, since one small batch seldom changes a price; so batches four and sixteen times as long are looked at too.
+anything out, since one small batch seldom changes a price; so batches up to 64 times as long are looked at too; the
+more may be lost, the more prices are thought to follow what is learned meanwhile.
 All earnings are relative to staying at today's price: its level is uncertain, and would drown the rest.
 
 A rule is allowed only if it is safe (`Guard`): the promise of `risk`.
@@ -38,6 +39,8 @@ _LONGER = (1, 4, 16, 64)
 _PARTS = (1.0, 0.5, 0.25, 0.1, 0.04)  # of the next slots that a rule might be had for
 _ALIKE = 1e-4  # of earnings: a difference that is none, and the choice with the least noise is taken
 _CHANGED_SHARE = 1.5  # of risk, and no more, is lost before a change of demand is noticed
+_PLAUSIBLE = 3.5  # deviations
+_RIGHT_SHARE = 1.5  # and if today's price is best after all, unless that is out of the question
 _WORTH_WATCHING = 4e-6  # of earnings, over the square of `risk`: what conversion alone may teach less, prices at rest
 _SHORTER = 8  # times shorter than asked for, at most, is a batch that the guard cuts
 
@@ -70,7 +73,9 @@ def plan(
             safe = soon if still else guard.safe_count(gain, changed, count)
             if safe > 0:
                 allowed = guard.affordable(gain, changed, count, left)
-                candidates.append(Candidate(replace(tried, count=safe), float(gain.mean()), allowed))
+                candidates.append(Candidate(replace(tried, count=safe), guard.mean(gain), 0.0, allowed))
+    most = max([0.0, *(each.gain for each in candidates if each.allowed)])
+    candidates = [replace(each, cost=most - each.gain) for each in candidates]
     worth = lessons.values(candidates)
     chosen = candidates[int(np.argmax(worth))]  # the first stays, and is always there
     if not chosen.allowed:  # nothing is: more may have been lost than is allowed
@@ -97,12 +102,13 @@ class Guard:
         customers = with_constant(people)
         self._lines = model.lines(belief.theta, customers)
         factor = np.linalg.cholesky(belief.covariance)
-        self.draws = belief.theta + normals(model.size, _DRAWS) @ factor.T
+        right, self._wrong = _shop_right(model, people, belief)
+        self.draws = np.vstack([belief.theta + normals(model.size, _DRAWS) @ factor.T, right])
         self._level, self._response = model.lines(self.draws, customers)
         self._staying = model.earned(self._level, self._response, 0.0)
         self._people = people
         self._changed = changed_thetas(model, people, belief.theta)
-        gained, alike = [np.full(_DRAWS, limits.banked)], dict[tuple[float, float], FloatArray]()
+        gained, alike = [np.full(_DRAWS + 1, limits.banked)], dict[tuple[float, float], FloatArray]()
         for batch in past:
             rule = batch.rule
             everybody = rule.offset, rule.spread  # of a batch with one middle price: many have the same
@@ -115,13 +121,19 @@ class Guard:
                 gain = alike[everybody]
             gained.append(gained[-1] + rule.count * gain)
         self.gained = gained[-1]
-        likely = np.mean(gained, axis=1)
+        likely = np.mean(gained, axis=1, where=np.arange(_DRAWS + 1) < _DRAWS)
         changes, counts = [batch.changes for batch in past], [batch.rule.count for batch in past]
         self._unnoticed = [worst_unnoticed(changes, counts, likely, which) for which in range(CHANGES)]
 
     def gain(self, rule: Rule) -> FloatArray:
-        """What a visit earns by the rule more than by staying, as a share of staying, in every draw."""
+        """What a visit earns by the rule more than by staying, as a share of staying: in every draw, and last if the
+        shop is right."""
         return self._gain_at(self._both(rule))
+
+    @staticmethod
+    def mean(gain: FloatArray) -> float:
+        """What is expected of it."""
+        return float(gain[:_DRAWS].mean())
 
     def _both(self, rule: Rule) -> tuple[FloatArray, FloatArray]:
         return self._model.coin_prices(*self._lines, rule.move, rule.spread, rule.offset)
@@ -163,12 +175,22 @@ class Guard:
     def _safe(self, gain: FloatArray, changed: list[float], count: int, slots: int = 0) -> bool:
         """Would all customers up to the end of the batch, or of `slots` slots, have earned what is promised?"""
         allowed = self._risk * max(self._slots + max(count, slots), PROMISED)
-        total = np.sort(self.gained + count * gain)
+        whole = self.gained + count * gain
+        total = np.sort(whole[:_DRAWS])
         return bool(
             total[int(LIKELY * _DRAWS)] >= -LIKELY_SHARE * allowed
             and total[int(RARE * _DRAWS)] >= -RARE_SHARE * allowed
+            and (self._wrong or whole[_DRAWS] >= -_RIGHT_SHARE * allowed)
             and all(
                 lost + count * min(gained, 0.0) >= -_CHANGED_SHARE * allowed
                 for lost, gained in zip(self._unnoticed, changed, strict=False)
             )
         )
+
+
+def _shop_right(model: ShopModel, people: FloatArray, belief: Belief) -> tuple[FloatArray, bool]:
+    """What is believed if customers' price response is what the shop expects; and is that out of the question?"""
+    along = np.concatenate([np.zeros(model.contexts + 1), with_constant(people).mean(axis=0)])
+    moved, away = belief.covariance @ along, float(along @ belief.theta)
+    variance = float(along @ moved)
+    return belief.theta - moved * (away / variance), away * away > _PLAUSIBLE**2 * variance

@@ -149,7 +149,8 @@ class CautiousQuoter:
     ) -> Belief:
         """The belief after these batches, from a first one."""
         doubt = min(1.0, self.population.doubt * min(1 + self.changed, _MOST_DOUBT))
-        return beliefs.fitted(self.model, people, first, batches, start, misfit=doubt, scaled=scaled)
+        laplace = self.rules.laplace
+        return beliefs.fitted(self.model, people, first, batches, start, misfit=doubt, scaled=scaled, laplace=laplace)
 
     def _look(self, release: MomentRelease, people: FloatArray, made: ReleasedBatch) -> None:
         apart, priced = map(float, release.earnings)
