@@ -158,7 +158,7 @@ def test_a_common_price_is_found_however_steep_demand_is() -> None:
 
 def test_a_rule_is_worth_the_same_whichever_rules_it_is_looked_at_with() -> None:
     draws = np.random.default_rng(3).multivariate_normal(UNSURE.theta, UNSURE.covariance, FEW)
-    lessons = Lessons(MODEL, PEOPLE, UNSURE, draws, LIMITS, 40_000)
+    lessons = Lessons(MODEL, PEOPLE, UNSURE, draws=draws, limits=LIMITS, left=40_000)
     rules = [rule(400, spread=0.5, choice=choice) for choice in range(len(SHARES) - 1)] + [rule(400, spread=0.0)]
     tried = [Candidate(each, -0.01, 0.01, [(400, 400), (1600, 1600)]) for each in rules] + [
         Candidate(rules[0], 0.0, 0.0, [])

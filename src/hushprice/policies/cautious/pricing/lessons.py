@@ -58,7 +58,7 @@ class Lessons:
     """What batches teach, in earnings: by the belief after them, drawn for every draw of the truth."""
 
     def __init__(
-        self, model: ShopModel, people: FloatArray, belief: Belief, draws: FloatArray, limits: Limits, left: int
+        self, model: ShopModel, people: FloatArray, belief: Belief, *, draws: FloatArray, limits: Limits, left: int
     ) -> None:
         self._model = model
         self._people = people

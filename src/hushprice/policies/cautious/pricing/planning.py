@@ -63,7 +63,7 @@ def plan(
     soon = min(max(count // _SHORTER, 1), left)  # what is allowed grows while prices stay: to be looked at again
     count = min(count, left)
     guard = Guard(model, people, belief, past, limits, slots=slots)
-    lessons = Lessons(model, people, belief, guard.draws[:FEW], limits, left)
+    lessons = Lessons(model, people, belief, draws=guard.draws[:FEW], limits=limits, left=left)
     candidates: list[Candidate] = []
     for move, offset in lessons.aims():
         for share in _SPREADS:
