@@ -66,7 +66,8 @@ def beside(results: list[ShopResult], product: Product) -> None:
     for each in results:
         error = "" if each.gain_error is None else f" +- {each.gain_error:.4f}"
         claimed = _privacy(each).split(". ")[0].removeprefix("Privacy claimed: ").rstrip(".")
-        rows.append([each.policy, each.trust, f"{each.gain:.4f}{error}", f"{each.worst():.4f}", claimed])
+        trust = each.trust if each.policy == DEFAULT else "-"  # nobody else has trust models
+        rows.append([each.policy, trust, f"{each.gain:.4f}{error}", f"{each.worst():.4f}", claimed])
     show.text_table(TextTable(["policy", "trust", "of staying", "worst run", "privacy claimed"], rows))
 
 
@@ -102,5 +103,5 @@ def _privacy(result: ShopResult) -> str:
         return "NOT PRIVATE."
     if result.claimed.epsilon == 0.0:
         return "Private: it learns nothing."
-    seen = _SEEN[result.trust]
-    return f"Privacy claimed: epsilon {result.claimed.epsilon:g}, delta {result.claimed.delta:.2g}. {seen}"
+    seen = f" {_SEEN[result.trust]}" if result.policy == DEFAULT else ""  # devices of some rivals keep their records
+    return f"Privacy claimed: epsilon {result.claimed.epsilon:g}, delta {result.claimed.delta:.2g}.{seen}"
