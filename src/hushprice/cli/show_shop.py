@@ -61,7 +61,8 @@ def table(result: ShopResult, product: Product, file: Path | None) -> None:
 def beside(results: list[ShopResult], product: Product) -> None:
     """Print a row a way of pricing: what it earned as a share of staying, its worst moment, what it claims."""
     first = results[0]
-    show.text(f"Today's price {product.reference_price:g}: {first.horizon:,} customers, {first.trials} runs each\n")
+    runs = "1 run" if first.trials == 1 else f"{first.trials} runs"
+    show.text(f"Today's price {product.reference_price:g}: {first.horizon:,} customers, {runs} each\n")
     rows = []
     for each in results:
         error = "" if each.gain_error is None else f" +- {each.gain_error:.4f}"
