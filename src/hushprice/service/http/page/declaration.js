@@ -52,7 +52,7 @@ export function fitted(text) {
 
 export const number = (field) => (text) => {
   const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value)) throw new Unclear(field, "Give a number.");
+  if (text.trim() === "" || !Number.isFinite(value)) throw new Unclear(field, "Give a number, such as 15.99.");
   return value;
 };
 
