@@ -52,7 +52,7 @@ def add(
     from hushprice.service.shared import key_changes
 
     limits = key_changes.KeyLimits(expires=expires, products=product, quota=quota)
-    with opened_store(store, config) as opened:
+    with opened_store(store, config, make=True) as opened:
         typer.echo(key_changes.add(opened, name, role, limits, _user()).reveal())
 
 
@@ -119,7 +119,8 @@ def _user() -> str:
     return f"command line, user {os.getuid()}"
 
 
-def opened_store(store: str | None, config: Any) -> Any:
+def opened_store(store: str | None, config: Any, *, make: bool = False) -> Any:
+    """The store, opened. One that is not there is refused, or, with `make`, made and named: it may be misspelt."""
     import os
 
     from hushprice import extras
@@ -129,5 +130,8 @@ def opened_store(store: str | None, config: Any) -> Any:
         from hushprice.service.shared import setup
 
         settings = configuration.read(config, os.environ, {"store": store})
-        setup.check_there(settings)
+        if not make:
+            setup.check_there(settings)
+        elif setup.missing(settings):
+            typer.echo(f"made a new store, {settings.store.reveal()!r}", err=True)
         return setup.opened(settings)

@@ -213,7 +213,7 @@ def test_a_learner_that_hangs_is_left_behind_when_its_process_ends(
 
     monkeypatch.setattr(LearningLoop, "run", hangs)
     monkeypatch.setattr(learner_main, "_FAREWELL_OF_LOOP", 0.0)
-    monkeypatch.setattr(learner_main, "leave", lambda: left.append(True))
+    monkeypatch.setattr(learner_main, "exit_at_once", lambda: left.append(True))
 
     def use() -> None:
         assert begun.wait(PATIENCE)

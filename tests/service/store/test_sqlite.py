@@ -18,7 +18,7 @@ from tests.service.store.samples import CONTEXT, PRODUCT, give, given, learn, pa
 from tests.waiting import PATIENCE, eventually
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store import open_store, sqlite_file, sqlite_write_lock
+from hushprice.service.store import open_store, sqlite, sqlite_file, sqlite_write_lock
 from hushprice.service.store.consistency import problems
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable, ValueRefused
 from hushprice.service.store.sqlite import SqliteStore
@@ -135,8 +135,11 @@ def test_a_file_without_permission_is_said_to_be_read_only(store: SqliteStore, p
         SqliteStore(path)
 
 
-def test_nothing_is_acknowledged_into_a_file_that_was_removed_or_replaced(store: SqliteStore, path: Path) -> None:
+def test_nothing_is_acknowledged_into_a_file_that_was_removed_or_replaced(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A careless hand while the service runs: it would write on into a file that has no name any more."""
+    monkeypatch.setattr(sqlite, "_UNLOOKED", 0.0)
     writes = (lambda: give(store, quote()), lambda: store.beat(1.0), lambda: store.take_lease("learner", 1.0))
     moved = path.with_name("moved.db")
     path.rename(moved)

@@ -325,9 +325,7 @@ def test_a_backup_of_postgresql_has_every_table_of_the_schema(owner: psycopg.Con
     assert {name for (name,) in rows} == {*postgres_backup._TABLES, "meta"}
 
 
-@pytest.mark.parametrize(
-    "words", ["keys add --name web", "keys list", "keys change --name web --quota 1", "keys remove --name web", "trail"]
-)
+@pytest.mark.parametrize("words", ["keys list", "keys change --name web --quota 1", "keys remove --name web", "trail"])
 def test_a_misspelt_store_is_not_made_by_who_looks_into_it(
     call: Callable[..., tuple[int, str]], tmp_path: Path, words: str
 ) -> None:
@@ -335,3 +333,10 @@ def test_a_misspelt_store_is_not_made_by_who_looks_into_it(
     assert code == 2
     assert "store: there is no file" in said
     assert not (tmp_path / "none.db").exists()
+
+
+def test_the_first_key_makes_the_store_and_says_so(call: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    at = ("--store", str(tmp_path / "shop.db"))
+    code, said = call("keys", "add", "--name", "web", *at)
+    assert (code, said.count("made a new store")) == (0, 1)
+    assert "made a new store" not in call("keys", "add", "--name", "app", *at)[1]

@@ -128,9 +128,13 @@ def _another_learns(store: QuoterStore) -> bool:
 
 def check_there(settings: ServiceSettings) -> None:
     """Refuse a SQLite file that is not there: a misspelt one would be made, and tell of a shop without a past."""
-    path = Path(settings.store.reveal())
-    if not settings.postgres and not path.is_file():
-        raise InvalidInput(f"store: there is no file {str(path)!r}")
+    if missing(settings):
+        raise InvalidInput(f"store: there is no file {settings.store.reveal()!r}")
+
+
+def missing(settings: ServiceSettings) -> bool:
+    """Is the store a SQLite file that is not there?"""
+    return not settings.postgres and not Path(settings.store.reveal()).is_file()
 
 
 @contextmanager

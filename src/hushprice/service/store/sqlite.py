@@ -40,6 +40,7 @@ from hushprice.service.store.values import (
 _RELEASE = """SELECT name, sequence, version, kind, records, batch, numbers, belief, at
     FROM release JOIN product ON product.id = release.product WHERE name = ?"""
 _TRAIL = "INSERT INTO trail (at, actor, what, about, detail) VALUES (?, ?, ?, ?, ?)"
+_UNLOOKED = 0.05  # seconds for which the file is taken to be there
 _SUMS = ", ".join(f"ifnull(sum({name}), 0)" for name in decisions.COUNTED)
 
 
@@ -52,6 +53,7 @@ class SqliteStore:
         try:
             self._connection = sqlite_file.connect(path, pages)
             self._file = sqlite_file.number_of(path)
+            self._looked = time.monotonic()
         except BaseException:
             self._write_lock.close()
             raise
@@ -68,8 +70,7 @@ class SqliteStore:
         connection = self._connection
         with sqlite_file.explained(self._path):
             if write:
-                if sqlite_file.number_of(self._path) != self._file:  # what is acknowledged would go with the old file
-                    raise StoreUnavailable(f"the store {self._path} was removed or replaced; restart the service")
+                self._check_file()
                 self._write_lock.begin(connection)
             else:  # the first read fixes what the others see
                 execute_retrying(connection, time.monotonic() + WAIT, "BEGIN", "SELECT 1 FROM clock")
@@ -79,6 +80,18 @@ class SqliteStore:
             except BaseException:
                 connection.rollback()  # nothing where SQLite has done so itself
                 raise
+
+    def _check_file(self) -> None:
+        """Refuse a file that was removed or replaced: what is acknowledged would go with it.
+
+        A look hands the interpreter to other threads, who keep it for longer than a write takes: not at every write.
+        """
+        now = time.monotonic()
+        if now - self._looked < _UNLOOKED:
+            return
+        if sqlite_file.number_of(self._path) != self._file:
+            raise StoreUnavailable(f"the store {self._path} was removed or replaced; restart the service")
+        self._looked = now
 
     def _writing(self) -> Any:
         return self._transaction(write=True)
