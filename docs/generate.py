@@ -63,7 +63,7 @@ share of any trial at a checkpoint after 1,000 customers.
 ```text
 {"policy", "horizon", "trials", "seed", "gain": {"mean", "standard_error"}, "worst",
  "checkpoints": [{"customers", "earnings", "staying", "share", "worst_share"}, ...],
- "claimed": {"epsilon", "delta"}, "seconds", "periods_per_second"}
+ "trust", "claimed": {"epsilon", "delta"}, "seconds", "periods_per_second"}
 ```
 
 With `--product`, `plan` prints one such object ([meaning](../guide/shop_plan.md)); gains are shares of what staying

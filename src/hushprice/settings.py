@@ -23,9 +23,9 @@ PRODUCT_HORIZON = 1_000_000  # customers of a product that are learned from, whe
 
 def doubt_of(trust: str, contexts: int) -> str:
     """What to think over where devices are asked for attributes; nothing to say elsewhere (docs/lab/trust.md)."""
-    if trust != "local" or contexts == 0:
+    if trust not in ("local", "shuffle") or contexts == 0:
         return ""
-    return "risk may be passed where trust is local and there are attributes: better leave these out"
+    return "risk may be passed where trust is local or shuffle and there are attributes: better leave these out"
 
 
 @dataclass(frozen=True, kw_only=True)

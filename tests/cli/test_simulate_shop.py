@@ -111,6 +111,9 @@ def test_a_trust_model_is_simulated_and_what_the_shop_sees_is_said(folder: Path,
         ("--trust local --policy thompson", "trust is for policy 'cautious', got 'local' for policy 'thompson'"),
     ):
         assert message in call(f"{line} {wrong}")[2]
+    rival = call(f"{line} --policy ldp-mab")[1]  # whose devices send bits
+    assert "Privacy claimed: epsilon 1, delta 0." in rival
+    assert "The shop sees" not in rival
     market = "simulate --horizon 100 --trials 1 --trust local"
     assert "trust is for policy 'cautious', got 'local' for policy 'noisy-newton'" in call(market)[2]
     with pytest.raises(InvalidInput, match="keeps records away"):

@@ -38,6 +38,11 @@ def test_what_is_no_probability_is_refused(written: Any) -> None:
         parse_delta(written, 10**5)
 
 
+def test_a_formula_too_large_at_this_horizon_is_said_with_its_value() -> None:
+    with pytest.raises(InvalidInput, match=r"got '2/T\^2', which is 2 at horizon 1$"):
+        parse_delta("2/T^2", 1)
+
+
 @pytest.mark.parametrize("written", ["2/T^400", "1/T^1000", "1/T^999999999", "1e-300/T^10", "0/T"])
 def test_a_formula_too_small_for_a_float_is_said_to_be_0_at_this_horizon(written: str) -> None:
     with pytest.raises(

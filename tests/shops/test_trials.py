@@ -176,6 +176,9 @@ def test_what_is_no_product_is_refused_at_every_entrance(given: Any) -> None:
         ({"keep_prices": 1}, "keep_prices must be True or False, got 1"),
         ({"trials": 0}, "trials must be a whole number at or above 1, got 0"),
         ({"epsilon": 2.0}, "epsilon is for markets, or the product's, got 2.0 beside it"),
+        ({"dimension": 2}, "dimension is for markets, or the product's, got 2 beside it"),
+        ({"keep_price": True}, "keep_price is no setting: a shop's are horizon, seed, .* got True"),
+        ({"policy": "cautious", "horizon": 1}, r"delta must .* got '2/T\^2', which is 2 at horizon 1$"),
         ({"world": Logit}, "world must be made first, got the class Logit: .* missing 3 required keyword-only"),
         ({"policy": "ucb-glm", "product": TOWELS}, "cautious, staying, one-price, thompson where most is above 1"),
     ],
@@ -184,6 +187,33 @@ def test_bad_arguments_are_named(given: dict[str, Any], named: str) -> None:
     arguments: dict[str, Any] = {"policy": "staying", "product": PRODUCT, "world": ELASTIC, "horizon": 10, **given}
     with pytest.raises(InvalidInput, match=named):
         hushprice.simulate(**arguments)
+
+
+class Logits:
+    """As a world of a few lines does it: from prices to shares of today's, in place where `own`."""
+
+    def __init__(self, own: bool) -> None:
+        self.own = own
+
+    def contexts(self, start: int, count: int, rng: np.random.Generator) -> FloatArray:
+        return rng.uniform(-1.0, 1.0, (count, 1))
+
+    def probabilities(self, start: int, contexts: FloatArray, prices: FloatArray) -> FloatArray:
+        shares = np.divide(prices, 25.0, out=prices if self.own else None)
+        steeper = np.multiply(contexts, 0.5, out=contexts if self.own else None)
+        return np.asarray(0.3 * shares ** -(2.0 + steeper[:, 0]))
+
+
+@pytest.mark.parametrize("policy", ["cautious", "thompson"])
+def test_a_world_that_writes_into_what_it_is_given_changes_nothing(policy: str) -> None:
+    product = replace(PRODUCT, contexts=1, conversion=0.3)
+    one, two = (
+        hushprice.simulate(policy, product=product, world=Logits(own), horizon=3000, trials=1, keep_prices=True)
+        for own in (False, True)
+    )
+    assert (one.earnings == two.earnings).all()
+    assert (one.staying == two.staying).all()
+    assert (one.prices == two.prices).all()
 
 
 class Half:

@@ -156,7 +156,10 @@ Trigger = Annotated[
 ]
 Bonus = Annotated[bool, typer.Option("--bonus/--no-bonus", help="For noisy-newton: the confidence bonus.")]
 Noise = Annotated[
-    bool, typer.Option("--noise/--no-noise", help="For noisy-newton: without noise nothing is claimed; for study.")
+    bool,
+    typer.Option(
+        "--noise/--no-noise", help="For noisy-newton, or with a product: without noise nothing is claimed; for study."
+    ),
 ]
 Trust = Annotated[
     str,

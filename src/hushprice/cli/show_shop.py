@@ -61,12 +61,14 @@ def table(result: ShopResult, product: Product, file: Path | None) -> None:
 def beside(results: list[ShopResult], product: Product) -> None:
     """Print a row a way of pricing: what it earned as a share of staying, its worst moment, what it claims."""
     first = results[0]
-    show.text(f"Today's price {product.reference_price:g}: {first.horizon:,} customers, {first.trials} runs each\n")
+    runs = "1 run" if first.trials == 1 else f"{first.trials} runs"
+    show.text(f"Today's price {product.reference_price:g}: {first.horizon:,} customers, {runs} each\n")
     rows = []
     for each in results:
         error = "" if each.gain_error is None else f" +- {each.gain_error:.4f}"
         claimed = _privacy(each).split(". ")[0].removeprefix("Privacy claimed: ").rstrip(".")
-        rows.append([each.policy, each.trust, f"{each.gain:.4f}{error}", f"{each.worst():.4f}", claimed])
+        trust = each.trust if each.policy == DEFAULT else "-"  # nobody else has trust models
+        rows.append([each.policy, trust, f"{each.gain:.4f}{error}", f"{each.worst():.4f}", claimed])
     show.text_table(TextTable(["policy", "trust", "of staying", "worst run", "privacy claimed"], rows))
 
 
@@ -102,5 +104,5 @@ def _privacy(result: ShopResult) -> str:
         return "NOT PRIVATE."
     if result.claimed.epsilon == 0.0:
         return "Private: it learns nothing."
-    seen = _SEEN[result.trust]
-    return f"Privacy claimed: epsilon {result.claimed.epsilon:g}, delta {result.claimed.delta:.2g}. {seen}"
+    seen = f" {_SEEN[result.trust]}" if result.policy == DEFAULT else ""  # devices of some rivals keep their records
+    return f"Privacy claimed: epsilon {result.claimed.epsilon:g}, delta {result.claimed.delta:.2g}.{seen}"

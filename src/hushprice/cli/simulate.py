@@ -23,7 +23,10 @@ def simulate(
         ),
     ] = None,
     calibration: Annotated[
-        str, typer.Option(metavar="NAME", help="For policy paper printed, published or tight; for rivals the last two.")
+        str,
+        typer.Option(
+            metavar="NAME", help="For policy paper printed, published or tight; for some rivals the last two."
+        ),
     ] = "tight",
     horizon: options.Horizon = 100_000,
     dimension: options.Dimension = None,

@@ -20,7 +20,8 @@ def sweep(
     ] = None,
     policy: Annotated[list[str] | None, many("NAME", "A policy, or module:Class.  [default: noisy-newton]")] = None,
     calibration: Annotated[
-        list[str] | None, many("NAME", "For policy paper: printed, published or tight.  [default: tight]")
+        list[str] | None,
+        many("NAME", "For policy paper printed, published or tight; for some rivals the last two.  [default: tight]"),
     ] = None,
     horizon: Annotated[
         list[int] | None, many("T", "Number of customers, such as 100000 or 1e5.  [default: 100000]", options.count)

@@ -47,7 +47,11 @@ class _Head(msgspec.Struct):
 def save(pricer: Pricer, path: Path) -> None:
     """Write `pricer` to `path`, replacing what was there only when all of it is on disk."""
     _refuse_foreign_parts(pricer)
-    body = msgspec.msgpack.encode(part(pricer.policy, "saved").state_of(pricer), enc_hook=plain)
+    try:
+        form = part(pricer.policy, "saved")
+    except InvalidInput as problem:
+        raise InvalidInput(f"pricer cannot be saved to a file: {problem}") from None
+    body = msgspec.msgpack.encode(form.state_of(pricer), enc_hook=plain)
     head = f"hushprice pricer {FORMAT} {hashlib.sha256(body).hexdigest()}\n"
     try:
         _write(path, head.encode() + body)

@@ -25,10 +25,9 @@ def parse_delta(delta: float | str, horizon: int) -> float:
             raise InvalidInput(
                 f"delta must be a number or a formula such as 2/T^2, got {checks.shown(delta)}"
             ) from None
-        if formula and value == 0:
-            raise InvalidInput(
-                f"delta must lie strictly between 0 and 1, got {checks.shown(delta)}, which is 0 at horizon {horizon}"
-            )
+        if formula and not 0.0 < value < 1.0:
+            at = f"which is {value:g} at horizon {horizon}"
+            raise InvalidInput(f"delta must lie strictly between 0 and 1, got {checks.shown(delta)}, {at}")
     else:
         value = delta
     checks.probability(delta=value)

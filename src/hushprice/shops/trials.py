@@ -199,10 +199,11 @@ def _run_trial(job: ShopJob, number: int) -> _Trial:
         count = min(BLOCK, job.horizon - first)
         customers = job.world.contexts(first, BLOCK, job.rng(number, CUSTOMERS, first))
         contexts = encoded(product, customers, BLOCK)[:count]  # so many were asked for
-        customers = _rows(customers, 0, count)
         luck = job.rng(number, _LUCK, first).random(BLOCK)[:count]
         today = np.full(count, product.reference_price)
-        stayed[first : first + count] = (today - cost) * product.most * chances(job.world, first, customers, today)
+        stayed[first : first + count] = (
+            (today - cost) * product.most * chances(job.world, first, _rows(customers, 0, count), today)
+        )
         for start, stop in _stretches(strategy, count):
             piece = slice(start, stop)
             prices = strategy.prices(contexts[piece])
@@ -233,6 +234,7 @@ def _stretches(strategy: Strategy, count: int) -> Iterator[tuple[int, int]]:
 
 
 def _rows(customers: Contexts, start: int, stop: int) -> Contexts:
+    """Some of the customers, in arrays that a world may write into."""
     if isinstance(customers, Mapping):
-        return {name: np.asarray(column)[start:stop] for name, column in customers.items()}
-    return numbers("contexts", customers)[start:stop]
+        return {name: np.array(column)[start:stop] for name, column in customers.items()}
+    return numbers("contexts", customers)[start:stop].copy()

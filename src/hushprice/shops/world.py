@@ -65,8 +65,8 @@ def encoded(product: Product, customers: Contexts, count: int) -> FloatArray:
 
 
 def chances(world: World, start: int, customers: Contexts, prices: FloatArray) -> FloatArray:
-    """The world's purchase probabilities, checked."""
-    array = numbers("probabilities", world.probabilities(start, customers, prices))
+    """The world's purchase probabilities, checked. Prices are its own: one that divides them in place changes none."""
+    array = numbers("probabilities", world.probabilities(start, customers, prices.copy()))
     if array.shape != prices.shape:
         raise InvalidInput(f"world.probabilities must return {len(prices)} numbers, got shape {array.shape}")
     if not ((array >= 0.0) & (array <= 1.0)).all():  # NaN fails

@@ -37,6 +37,7 @@ from hushprice.types import IntArray
 
 Progress = Callable[[int, int], None]  # periods done, periods in all
 _OF_SHOPS = ("horizon", "seed", "noise", "trust", "keep_prices")
+_OF_MARKETS = ("dimension", "market", "engine", "change", "customers")  # besides what settings.py lists
 MOST = 10**9  # customers or trials; past this it is a slip of the keyboard
 
 
@@ -106,9 +107,9 @@ def simulate(
             raise InvalidInput(f"device must be cpu for a world in NumPy, got {device!r}")
         for name in setting:
             if name not in _OF_SHOPS:
-                raise InvalidInput(
-                    f"{name} is for markets, or the product's, got {checks.shown(setting[name])} beside it"
-                )
+                known = name in PolicySettings.__dataclass_fields__ or name in _OF_MARKETS
+                what = "for markets, or the product's" if known else f"no setting: a shop's are {', '.join(_OF_SHOPS)}"
+                raise InvalidInput(f"{name} is {what}, got {checks.shown(setting[name])} beside it")
         if "horizon" not in setting:
             raise InvalidInput("horizon must be given: how many customers come")
         return run_shop(

@@ -42,7 +42,7 @@ def _measured(policy: RivalPolicy, event: Event, steps: int, longest: float, see
         short, build = replace(event, steps=steps), _build(event, steps, longest)
         return audit_stream(short, policy.adjacency, build=build, seed=seed)
     loss = loss_of(event, 1, policy.adjacency)
-    charged, detail = loss.pure, "largest ln of a ratio of chances"
+    charged, detail = loss.pure, f"largest ln of a ratio of chances, to {100.0 * _SLACK:g} %"
     match event:
         case LaplaceSums():
             name, measured = "sums with Laplace noise", _sum_ratio(event, steps)
