@@ -49,6 +49,11 @@ def test_internal_links_resolve(page):
     assert not broken
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_link_is_broken_by_the_end_of_a_line(page):
+    assert not re.findall(r"\]\([^()\s]*\n[^()\s]*\)", CODE.sub("", page.read_text()))
+
+
 def test_every_page_can_be_reached_from_the_readme():
     seen, waiting = set(), [ROOT / "README.md"]
     while waiting:

@@ -25,7 +25,7 @@ def test_the_limits_on_risk_are_those_of_the_guard(page):
     assert f"**99 times in 100** no more than {lessons.RARE_SHARE:g} times `risk`" in text
     assert f"no more than {planning._CHANGED_SHARE:g} times `risk` would be lost;" in text
     assert f"no more than {planning._RIGHT_SHARE:g} times `risk`, until releases speak" in text
-    assert f"against it by {planning._PLAUSIBLE:g} deviations" in text
+    assert f"against it by {planning._PLAUSIBLE:g} standard deviations" in text
     assert f"mind prices {change._TIMES:g} times as much, or as little" in text
     assert f"Until {lessons.PROMISED:,} visitors have come" in text
 

@@ -104,7 +104,7 @@ def plan(
     For a shop: earnings by day against today's price, with a band; when personal prices begin to pay, or that one price
     is better; what each epsilon costs; how long until a holdout shows a difference; the worst moment against risk. The
     policy is simulated in worlds that the product's numbers make likely, which takes about a minute
-    (docs/guide/planner.md).
+    (docs/guide/shop_plan.md).
 
     For the paper's model, with --customers and --features: regret, revenue, noise and release times to expect of policy
     noisy-newton, as means over 50 demand vectors of a stated public prior.

@@ -206,6 +206,12 @@ def test_the_worst_moment_is_set_against_risk(told: Callable[..., ShopPlan]) -> 
     assert (hundred.one_in_hundred, hundred.least, hundred.beyond) == (pytest.approx(1.0), 0.9, 1)
 
 
+def test_a_plan_too_short_for_risk_says_so(told: Callable[..., ShopPlan]) -> None:
+    short, just = [[0.0]] * 3, [[0.0, 0.0]] * 3  # 500 visitors, and 1,000
+    assert answers(told({PERSONAL: short, ONE_PRICE: short, TRIED: short}))[4].startswith("Risk is counted from 1,000")
+    assert "worst moment" in answers(told({PERSONAL: just, ONE_PRICE: just, TRIED: just}))[4]
+
+
 @pytest.mark.parametrize(
     ("given", "named"),
     [

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from tests.service.http.hostile import answer, connect
 from tests.service.http.running import CUSTOMER, KEYS, PRODUCT, Running, ask
 from tests.service.shared.test_one_product import BAD, SHOP
 
@@ -128,6 +129,9 @@ def test_ten_megabytes_are_refused_without_being_kept(shared: Running, chunked: 
         CANARY.encode() + b"\r\n\r\n",
         b"GET /v1/products/\xc3\xa9" + CANARY.encode() + b" HTTP/1.1\r\nhost: x\r\n\r\n",
         b"POST /v1/quotes HTTP/1.1\r\nhost: x\r\ncontent-length: -5\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nhost: x\r\nHost: y\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n",
     ],
 )
 def test_what_is_no_http_is_refused_in_the_same_shape(
@@ -141,6 +145,22 @@ def test_what_is_no_http_is_refused_in_the_same_shape(
         check_shape(json.loads(answer.read()))
     assert (answer.status, answer.getheader("content-type")) == (400, "application/json")
     assert not caplog.text  # anybody could fill the log
+
+
+def test_a_host_may_be_empty_and_is_not_asked_of_the_older_protocol(shared: Running) -> None:
+    for sent in (b"GET /healthz HTTP/1.1\r\nhost:\r\n\r\n", b"GET /healthz HTTP/1.0\r\n\r\n"):
+        with connect(shared.url) as connection:
+            connection.sendall(sent)
+            assert answer(connection)[0] == 200
+
+
+def test_what_came_before_a_request_without_a_host_is_answered_first(shared: Running) -> None:
+    with connect(shared.url) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n" + b"GET /healthz HTTP/1.1\r\n\r\n")
+        assert answer(connection)[0] == 200
+        status, body = answer(connection)
+        assert (status, body["error"]["code"]) == (400, "invalid_http")
+        assert "host" in body["error"]["message"]
 
 
 def test_an_upgrade_that_is_not_offered_is_answered_without_a_word_in_the_log(

@@ -112,7 +112,7 @@ def test_pipelined_requests_that_nobody_reads_are_not_taken(calm: Running, caplo
     before = len(strangers)
     with ExitStack() as stack:
         opened = [stack.enter_context(connect(calm.url)) for _ in range(3)]
-        taken = [pour(each, b"", b"GET /openapi.json HTTP/1.1\r\n\r\n", 8 * MOST) for each in opened]
+        taken = [pour(each, b"", b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n", 8 * MOST) for each in opened]
         assert max(taken) < MOST
         calm.quote()
     eventually(lambda: len(strangers) <= before)
@@ -287,7 +287,7 @@ def test_a_refused_request_whose_body_never_ends_is_ended_too(hasty: Running) ->
 def test_answers_that_nobody_reads_end_the_connection(hasty: Running) -> None:
     counted = Counted(hasty)
     with connect(hasty.url) as connection:
-        pour(connection, b"", b"GET /openapi.json HTTP/1.1\r\n\r\n", 8 * MOST)
+        pour(connection, b"", b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n", 8 * MOST)
         eventually(lambda: counted["unread"] == 1)
         still_quotes(hasty)
 

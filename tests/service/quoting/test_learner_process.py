@@ -76,3 +76,31 @@ def test_one_that_does_not_end_when_it_is_told_to_is_killed(
     monkeypatch.setattr(learner_process, "_FAREWELL", 0.05)
     _, begun = kept_running(tmp_path, monkeypatch, "", 0, "sleep 3600")
     assert (begun, caplog.messages) == (1, ["the learner's process does not end, and is killed"])
+
+
+@pytest.mark.parametrize("ending", [True, False])
+def test_one_that_ends_with_its_parent_is_not_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, ending: bool
+) -> None:
+    """Ctrl-C in a terminal signals both; a child that ends alone is started again, whatever its code."""
+    program = tmp_path / "child"
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(stat.S_IRWXU)
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(learner_process, "_FIRST_PAUSE", 3600.0)
+
+    async def run(listening: socket.socket) -> LearnerProcess:
+        told = asyncio.Event()
+        learner = LearnerProcess(build({}), listening, told)
+        if ending:
+            told.set()
+        learner.start()
+        assert learner._task is not None
+        while not (learner._task.done() or learner.restarts):
+            await asyncio.sleep(0.01)
+        await learner.stop()
+        return learner
+
+    with socket.socket() as listening:
+        learner = asyncio.run(run(listening))
+    assert (learner.restarts, learner.stopped, len(caplog.messages)) == (0, False, 0) if ending else (1, False, 1)

@@ -13,6 +13,7 @@ from tests.service.products import make_product
 from hushprice.policies.newton.pricing.quoter import NewtonQuoter
 from hushprice.service.quoting.price_maps import demand_curve, draw_map, plan_map
 from hushprice.service.quoting.priced_product import PricedProduct
+from hushprice.service.shared.problems import Problem
 from hushprice.service.store.values import StoredProduct
 
 SCHEMA = {
@@ -60,3 +61,17 @@ def test_a_curve_is_that_of_the_customer_described(policy: Any) -> None:
         customer = MIDDLE | {name: value if name == "region" else float(value) for name, value in given.items()}
         assert curve.best_price == float(product.price(product.context(customer, None), 0.5).charged)
     assert demand_curve(product, {}) == demand_curve(product, {"age": "58", "region": "south", "spent": "100"})
+
+
+@pytest.mark.parametrize("text", ["1_0", " 58", "58 ", "\u0665\u0668", "nan", "inf", "1e999", "0x3a", "", "5,8", "."])
+def test_a_number_that_is_not_written_as_one_is_refused_without_being_repeated(text: str) -> None:
+    with pytest.raises(Problem) as refused:
+        demand_curve(priced(**SHOP), {"age": text})
+    complaint = refused.value.complaint
+    assert (refused.value.status, complaint.field, complaint.message) == (422, "age", "must be a number")
+
+
+@pytest.mark.parametrize("text", ["58", "58.", "+58.0", "5.8e1", "580E-1", "0058"])
+def test_a_number_may_be_written_in_any_usual_way(text: str) -> None:
+    product = priced(**SHOP)
+    assert demand_curve(product, {"age": text}) == demand_curve(product, {"age": "58"})

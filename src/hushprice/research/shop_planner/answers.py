@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hushprice.research.shop_planner.plan import PERSONAL, ShopPlan
 
+_COUNTED = 1000  # visitors after which moments count against risk
 _SURE = 0.05  # that fewer shops than said are beyond risk
 
 
@@ -62,6 +63,8 @@ def _holdout(plan: ShopPlan) -> str:
 
 
 def _worst(plan: ShopPlan) -> str:
+    if plan.curve[-1].visitors < _COUNTED:
+        return f"Risk is counted from {_COUNTED:,} visitors on; by then no shop has had so many."
     worst, shops = plan.worst, f"{plan.trials} shops" if plan.trials > 1 else "the one shop"
     lost = f"{100.0 * max(0.0, 1.0 - worst.least):.2f} %"
     found = f"At its worst moment after 1,000 visitors the worst of {shops} was {lost} behind staying"

@@ -128,6 +128,8 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
+        if self.parser.get_http_version() == "1.1" and [name for name, _ in self.headers].count(b"host") != 1:
+            raise self._refused(refusals.NO_HOST)  # RFC 9112, 3.2: who takes it anyway may not see whom a proxy meant
         super().on_headers_complete()
         self._framing = 0
         self._in_head, self._in_body = False, True

@@ -31,6 +31,7 @@ class Refusal:
 
 
 NOT_HTTP = Refusal(400, "invalid_http", "this is no HTTP that can be read", logged=False)  # anybody could fill the log
+NO_HOST = Refusal(400, "invalid_http", "a request of HTTP/1.1 must have one line with its host", logged=False)
 TARGET = Refusal(414, "target_too_long", "the path and query are too long")
 HEAD = Refusal(431, "head_too_large", "the head of the request has too many bytes or lines")
 SLOW_HEAD = Refusal(408, "slow_head", "the head of the request took too long")

@@ -15,12 +15,14 @@ from hushprice.service.shared.tariff import Charged, Tariff
 class CautiousPrices:
     """Of one product, by its last release and its rules."""
 
-    __slots__ = ("_both", "_charged", "_holdout", "_last", "_read", "_side", "_tariff")
+    __slots__ = ("_both", "_charged", "_holdout", "_last", "_read", "_side", "_tariff", "still")
 
     def __init__(self, product: Product, policy: CautiousPolicy, quoter: CautiousQuoter, tariff: Tariff) -> None:
         self._read = struct.Struct(f"<{quoter.model.contexts}d").unpack
         self._both = quoter.customer_prices.both
         self._tariff, self._charged = tariff, till_of(product, policy, tariff).charged
+        # Nothing has moved prices: the coin's two are around today's, or in whole cents half a cent off.
+        self.still = not (quoter.rule.move or quoter.rule.offset)
         self._holdout, self._side = product.holdout, 0.5 * (1.0 - product.holdout)
         self._last: tuple[tuple[float, float] | None, int, int] = (None, 0, 0)
 
@@ -30,7 +32,8 @@ class CautiousPrices:
 
     def price(self, context: bytes, coin: float) -> Charged:
         """A customer's price; a coin of 0 leaves it in the middle."""
-        return self.charged(of_coin(self._both(self._read(context)), coin))
+        both = self._both(self._read(context))
+        return self.charged(0.0 if self.still and coin == 0.0 else of_coin(both, coin))
 
     def offer(self, context: bytes, uniform: float, *, holdout: bool) -> tuple[Charged, float]:
         """A customer's price, and how likely it was: see `PricedProduct.offer`."""

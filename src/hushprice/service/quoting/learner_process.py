@@ -63,7 +63,10 @@ _STAYS_DOWN = (
 class LearnerProcess:
     """Keeps a learner's process running."""
 
-    def __init__(self, settings: ServiceSettings, listening: socket.socket) -> None:
+    def __init__(
+        self, settings: ServiceSettings, listening: socket.socket, ending: asyncio.Event | None = None
+    ) -> None:
+        self._ending = ending or asyncio.Event()  # set once this process was told to end
         self._child = ChildSettings(settings, listening.fileno())
         self._process: asyncio.subprocess.Process | None = None
         self._task: asyncio.Task[None] | None = None
@@ -82,6 +85,8 @@ class LearnerProcess:
             began = time.monotonic()
             code = await self._run()
             self.running = False
+            if self._ending.is_set():  # a signal to the whole group, such as Ctrl-C, ends the child by itself
+                return
             if time.monotonic() - began > _HEALTHY:
                 pause = _FIRST_PAUSE
             if code == STORE_AWAY:  # it has read nothing yet, so that this tells nothing

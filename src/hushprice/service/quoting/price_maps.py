@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from hushprice.service.shared.product import demand_of, features_of, schema_of, 
 from hushprice.service.shared.report_messages import Axis, DemandCurve, PriceMap
 from hushprice.types import FloatArray
 
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _POINTS = 51  # of a demand curve
 _BAND = 2.0  # deviations of the belief to either side
 Feature = Number | Category | Boolean
@@ -163,6 +165,8 @@ def _parsed(feature: Feature, text: str) -> Value:
     try:
         value: Value = text
         if isinstance(feature, Number):
+            if not _NUMBER.fullmatch(text):  # float() would take 1_0 for 10, blanks, and digits of any script
+                raise ValueError
             value = float(text)
         elif isinstance(feature, Boolean):
             value = {"true": True, "false": False}[text]

@@ -281,6 +281,6 @@ class PricedProduct:
         assert isinstance(quoter, CautiousQuoter)
         assert cautious is not None
         people = populations.Population(quoter.model.contexts, 0.0).people()  # as before anything is released
-        relative = quoter.relative_prices(people, np.zeros(len(people)))
+        relative = np.zeros(1) if cautious.still else quoter.relative_prices(people, np.zeros(len(people)))
         prices = [float(cautious.charged(each).charged) for each in relative.tolist()]
         return min(prices), max(prices)

@@ -156,7 +156,8 @@ def _words(priced: PricedProduct, quoter: CautiousQuoter, shop: ShopProduct, sta
         if rule.spread > 0.0:
             doing += f"; a coin adds or takes {rule.spread * shop.reach:.{decimals}f}"
     elif rule.spread > 0.0:
-        low, high = (f"{shop.price_of(side * rule.spread):.{decimals}f}" for side in (-1.0, 1.0))
+        anybody = bytes(8 * quoter.model.contexts)
+        low, high = (priced.price(anybody, uniform).charged for uniform in (0.25, 0.75))
         doing = f"A coin sets {low} or {high}, to learn how demand reacts to the price"
     else:
         doing = f"Everybody pays today's price, {today}: nothing is tried out"

@@ -77,7 +77,7 @@ async def _serve(
     public, operator = listening
     stop = asyncio.Event()
     server.on_signals(stop)
-    learner = None if operator is None else LearnerProcess(settings, operator)
+    learner = None if operator is None else LearnerProcess(settings, operator, stop)
     if learner is not None:
         learner.start()
     service = None

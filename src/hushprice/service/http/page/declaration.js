@@ -50,9 +50,14 @@ export function fitted(text) {
   throw new Unclear("prior", "Paste the whole content of the file that hushprice fit wrote.");
 }
 
+export function productName(text) {
+  if (/^[a-z0-9][a-z0-9_-]{0,63}$/.test(text)) return text;
+  throw new Unclear("name", "Use a-z, 0-9, - and _ in the name, such as coffee-grinder.");
+}
+
 export const number = (field) => (text) => {
   const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value)) throw new Unclear(field, "Give a number.");
+  if (text.trim() === "" || !Number.isFinite(value)) throw new Unclear(field, "Give a number, such as 15.99.");
   return value;
 };
 

@@ -1,7 +1,7 @@
 // The form that declares a product, in a shop's words. Everything in it is public and fixed from then on.
 
 import * as api from "./api.js";
-import { aggregators, attributes, declaration, elasticity, fitted, number, share, Unclear } from "./declaration.js";
+import { aggregators, attributes, declaration, elasticity, fitted, number, productName, share, Unclear } from "./declaration.js";
 import { byId, h, setText, show } from "./dom.js";
 
 const field = (name, title, read, more = {}) => ({ name, title, read, ...more });
@@ -10,7 +10,7 @@ const percent = (name, title, more) => field(name, title, share(name), { mode: "
 const text = (value) => value;
 
 const ASKED = [
-  field("name", "Name of the product", text, { needed: true, hint: "a-z, 0-9 and -, such as airport-transfer" }),
+  field("name", "Name of the product", productName, { needed: true, hint: "a-z, 0-9 and -, such as airport-transfer" }),
   field("currency", "Currency", text, { needed: true, value: "EUR", hint: "three letters" }),
   amount("reference_price", "Today's price", { needed: true }),
   amount("floor", "Lowest price", { needed: true, hint: "below today's" }),

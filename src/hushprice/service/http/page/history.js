@@ -26,7 +26,7 @@ export function createHistory() {
   const none = h(
     "p",
     { class: "hollow" },
-    "No release yet. Until there is one, everybody is quoted the reference price.",
+    "No release yet. Until there is one, prices stay around the reference price.",
   );
   const more = h("button", { type: "button", class: "quiet" });
   const scroll = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Release history" }, table);
