@@ -88,7 +88,7 @@ BAD = {
     "simulate --product product.toml --world world.toml --market good.toml": ("market", "good.toml"),
     "simulate --product product.toml --world world.toml --epsilon nan": ("epsilon", "nan"),
     "simulate --product product.toml --world world.toml --delta 2": ("delta", "2.0"),
-    "simulate --product product.toml --world world.toml --horizon 1": ("delta", "2.0"),
+    "simulate --product product.toml --world world.toml --horizon 1": ("delta", "which is 2 at horizon 1"),
     "simulate --product product.toml --world world.toml --trials 0": ("trials", "0"),
     "simulate --product product.toml --world world.toml --workers 0": ("workers", "0"),
     "simulate --product product.toml --world world.toml --output runs.json": (".parquet or .csv", "'runs.json'"),

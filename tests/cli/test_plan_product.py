@@ -73,7 +73,7 @@ def test_the_table_has_every_answer_and_files_are_written(folder: Path, call: Ca
         "a shop like this has earned",
         "Privacy at epsilon 1 costs",
         "A holdout of 10 % can show a difference of 2 % after",
-        "behind staying",
+        "Risk is counted from 1,000 visitors on",
         "All shops have the world that was given",
         "wrote plan.csv",
         "wrote plan.svg",
