@@ -24,9 +24,7 @@ RARE, RARE_SHARE = 0.01, 2.0
 PROMISED = 1000  # customers, after whom `risk` holds
 _LOOKED_AT = 40  # people
 _MOVES = (1.0, 0.5, 0.2)
-_LITTLE = (
-    0.02  # a risk at which trying out has to show changes of demand too: it is not made cheaper by what it teaches
-)
+_LITTLE = 0.02  # a risk at which trying out has to show changes of demand too: what it teaches makes it no cheaper
 _MOST_RELEASES = 8.0  # batches grow
 _SURE = 0.02  # over `risk`: deviations by which a move must be expected to gain, at first: evidence comes first
 _LEAST_SURE = 0.3  # of them, once many have come: a mistake is a smaller share of all then
