@@ -29,10 +29,13 @@ def mean_response(theta: np.ndarray) -> float:
 
 
 def test_a_change_makes_customers_far_more_or_far_less_sensitive_and_leaves_todays_demand() -> None:
-    steeper, flatter = changed_thetas(MODEL, PEOPLE, THETA)
+    steeper, flatter, *halfway = changed_thetas(MODEL, PEOPLE, THETA)
     assert mean_response(steeper) == pytest.approx(change._TIMES * MODEL.response)  # which is above what is believed
     assert mean_response(flatter) == pytest.approx(mean_response(THETA) / change._TIMES)
-    for theta in (steeper, flatter):
+    for small, large in zip(halfway, (steeper, flatter), strict=True):
+        most = MODEL.response if large is steeper else mean_response(THETA)
+        assert mean_response(small) == pytest.approx((most * mean_response(large)) ** 0.5)
+    for theta in (steeper, flatter, *halfway):
         assert [chance(theta, x, 0.0) for x in PEOPLE[:5]] == [chance(THETA, x, 0.0) for x in PEOPLE[:5]]
 
 
@@ -49,13 +52,30 @@ def test_a_gain_is_what_prices_earn_over_staying() -> None:
 
 def test_releases_speak_for_the_change_that_happened_and_against_the_others() -> None:
     given = rule(20_000, move=1.0, spread=0.2, choice=0)
-    steeper, flatter = changed_thetas(MODEL, PEOPLE, THETA)
-    for truth, signs in ((THETA, (-1, -1)), (steeper, (1, -1)), (flatter, (-1, 1))):
+    thetas = steeper, flatter, *_ = changed_thetas(MODEL, PEOPLE, THETA)
+    for truth, signs in ((THETA, (-1, -1, -1, -1)), (steeper, (1, -1, 1, -1)), (flatter, (-1, 1, -1, 1))):
         found = changes_of(MODEL, PEOPLE, released(given, THETA, truth, noise=5.0), SURE)
         assert tuple(np.sign(each.evidence) for each in found) == signs
     gains = gains_changed(MODEL, PEOPLE, SURE, given)
-    assert gains == [believed_gain(MODEL, PEOPLE, theta, given, THETA) for theta in (steeper, flatter)]
+    assert gains == [believed_gain(MODEL, PEOPLE, theta, given, THETA) for theta in thetas]
     assert gains == [each.gain for each in found]
+
+
+def test_a_change_that_lies_between_the_large_ones_and_none_is_noticed() -> None:
+    """Nobody pays today's price and no coin is tossed: what is sold there is as far from the large change as from none.
+
+    A quarter less than believed is bought, as in "jump to elastic" of benchmarks/shops, which nothing showed for good.
+    """
+    given = rule(9000, move=1.0, choice=3)
+    unsure = Belief(THETA, np.diag([0.05, 0.02, 0.02, 0.01, 0.005, 0.005]) ** 2)
+    steeper, _, halfway, _ = changed_thetas(MODEL, PEOPLE, THETA)
+    found = [
+        changes_of(MODEL, PEOPLE, released(given, THETA, truth, noise=2.0), unsure)
+        for truth in (THETA, halfway, 0.5 * (THETA + halfway))
+    ]
+    assert [certain_since([each]) for each in found] == [None, (0, 2), None]
+    assert found[1][0].evidence < change._CERTAIN < found[1][2].evidence
+    assert certain_since([changes_of(MODEL, PEOPLE, released(given, THETA, steeper, noise=2.0), unsure)]) == (0, 0)
 
 
 def test_a_release_surprises_only_where_demand_is_not_what_was_believed() -> None:
@@ -68,15 +88,15 @@ def test_a_release_surprises_only_where_demand_is_not_what_was_believed() -> Non
 
 
 def both(evidence: float, gain: float) -> list[Change]:
-    return [Change(evidence, gain), Change(-100.0, 0.0)]
+    return [Change(evidence, gain), *[Change(-100.0, 0.0)] * 3]
 
 
 def test_a_change_is_certain_from_the_batch_at_which_releases_speak_most_for_it() -> None:
     assert certain_since([]) is None
     enough = change._CERTAIN
     assert certain_since([both(0.4 * enough, 0.0), both(0.5 * enough, 0.0)]) is None
-    assert certain_since([both(-0.6 * enough, 0.0), both(0.6 * enough, 0.0), both(0.5 * enough, 0.0)]) == 1
-    assert certain_since([both(0.1 * enough, 0.0), both(0.6 * enough, 0.0), both(0.5 * enough, 0.0)]) == 0
+    assert certain_since([both(-0.6 * enough, 0.0), both(0.6 * enough, 0.0), both(0.5 * enough, 0.0)]) == (1, 0)
+    assert certain_since([both(0.1 * enough, 0.0), both(0.6 * enough, 0.0), both(0.5 * enough, 0.0)]) == (0, 0)
 
 
 def test_what_was_lost_counts_as_long_as_no_release_excludes_the_change() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given as having
 from hypothesis import settings
 from hypothesis import strategies as st
+from tests.policies.cautious import moment_runs
 from tests.policies.cautious.shops_at_hand import ALONE, MODEL, NOBODY, PEOPLE, rule
 
 from hushprice.policies.cautious.pricing.belief import Belief
@@ -237,3 +238,17 @@ def test_the_shop_is_right_in_the_likeliest_way() -> None:
     assert along @ right == pytest.approx(0.0, abs=1e-9)
     pulled = np.linalg.solve(belief.covariance, right - belief.theta)
     np.testing.assert_allclose(pulled / pulled[3], along / along[3], atol=1e-7)
+
+
+def test_batches_grow_with_all_slots_and_with_their_root_once_noise_is_little() -> None:
+    """So what is lost before a change is noticed is a smaller and smaller share; noise stays a twentieth of a batch."""
+    rules = moment_runs.rules(2)
+    lengths = {slots: rules.next_count(slots) for slots in (0, rules.middle, 40 * rules.middle, 10**7, 4 * 10**7)}
+    assert lengths[0] == rules.first
+    assert lengths[rules.middle] == rules.middle
+    assert lengths[40 * rules.middle] == int(rules.growth * 40 * rules.middle)
+    assert lengths[10**7] < 0.5 * rules.growth * 10**7
+    assert lengths[4 * 10**7] == pytest.approx(2.0 * lengths[10**7], rel=1e-6)
+    noise, sampled = rules.score_noise(0, 1)[0], 0.5 * rules.model.conversion * (1.0 - rules.model.conversion)
+    longer = range(int(50 * rules.middle), 10**6, 10**5)
+    assert all(noise**2 < 0.05 * sampled * rules.next_count(slots) for slots in longer)

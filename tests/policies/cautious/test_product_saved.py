@@ -17,6 +17,7 @@ from hushprice.demand.schema import Boolean, Number, Schema
 from hushprice.errors import InvalidInput
 from hushprice.noise import System, Tape
 from hushprice.policies.cautious import saved as cautious_saved
+from hushprice.policies.cautious.pricing.change import CHANGES, MINDED
 from hushprice.policies.cautious.private.sums import IdealSums
 
 STOPS = [0, 1, 40, 51, 52, 120]
@@ -188,6 +189,10 @@ def test_a_pricer_of_before_the_holdout_had_a_scale_of_its_own_goes_on_with_the_
     assert noise.earned == (noise.earnings, noise.earnings)
     assert pricer.learner.event.holdout_scale is None  # type: ignore[attr-defined]
     version = pricer.quoter.version
+    assert version > 0
+    for batch in pricer.quoter.past:  # written when small changes were not looked for: nothing is known of them
+        assert len(batch.changes) == CHANGES
+        assert [each.evidence for each in batch.changes[MINDED:]] == [0.0] * (CHANGES - MINDED)
     serve(pricer, stop=100)
     assert pricer.quoter.version > version
 

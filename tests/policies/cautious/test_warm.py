@@ -174,7 +174,7 @@ def test_a_change_of_demand_ends_a_warm_start(monkeypatch: pytest.MonkeyPatch) -
     pricer = opened(product)
     quoter: Any = pricer.quoter
     assert quoter.warm is not None
-    monkeypatch.setattr("hushprice.policies.cautious.pricing.quoter.certain_since", lambda changes, alarms: 0)
+    monkeypatch.setattr("hushprice.policies.cautious.pricing.quoter.certain_since", lambda changes, alarms: (0, 0))
     serve(pricer, stop=60)
     assert quoter.changed == 1
     assert quoter.warm is None

@@ -31,6 +31,7 @@ FIRST = 0.3  # of the customers whose purchases are as uncertain as the noise, i
 CENTRAL, LOCAL, SHUFFLE, AGGREGATED = TRUST
 MIDDLE = 4.0, 8.0  # of them, in a batch, before batches grow with what is known: at a risk of 2 % or less, and at 1
 GROWTH = 0.12, 0.25  # of all slots so far; long batches have less noise, short ones let `risk` be kept to
+ROOTS = 50  # times `middle` slots: from there on noise is little, and batches grow with the root of all slots
 SHORTEST = 48  # slots in the first batch
 
 
@@ -143,7 +144,8 @@ class CautiousRules:
 
     def next_count(self, slots: int) -> int:
         """How many slots the batch after these should have, if that is safe."""
-        return max(self.first, min(slots, self.middle), int(self.growth * slots))
+        growing = min(float(slots), math.sqrt(ROOTS * self.middle * slots))
+        return max(self.first, min(slots, self.middle), int(self.growth * growing))
 
     def priced(self, slots: int) -> int:
         """How many of so many slots are not in the holdout, on average: the others tell nothing about the rule."""

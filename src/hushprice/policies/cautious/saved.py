@@ -18,7 +18,7 @@ from hushprice.policies.cautious.engine import KEY_BYTES, CautiousEngine
 from hushprice.policies.cautious.policy import CautiousPolicy
 from hushprice.policies.cautious.pricing import instruments, population
 from hushprice.policies.cautious.pricing.belief import Belief, ReleasedBatch, Rule
-from hushprice.policies.cautious.pricing.change import CHANGES, Change
+from hushprice.policies.cautious.pricing.change import CHANGES, MINDED, Change
 from hushprice.policies.cautious.pricing.health import Health
 from hushprice.policies.cautious.pricing.planning import Past
 from hushprice.policies.cautious.pricing.quoter import CautiousQuoter
@@ -206,7 +206,8 @@ def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
         ReleasedBatch(rule=each.rule, theta=each.theta, score=each.score, noise=each.noise) for each in state.batches
     ]
     quoter.past = [
-        Past(rule=each.rule, theta=each.theta, changes=each.changes, released=each.released) for each in state.past
+        Past(rule=each.rule, theta=each.theta, changes=_all_changes(each.changes), released=each.released)
+        for each in state.past
     ]
     people = quoter.population
     described = state.population
@@ -220,6 +221,11 @@ def restore_engine(state: EngineState, engine: CautiousEngine) -> None:
         last = state.last
         sums = last.score, last.descriptions, last.earnings
         learner.last = MomentRelease(*sums, last.records, learner.event, last.priced)
+
+
+def _all_changes(saved: list[Change]) -> list[Change]:
+    """An earlier version kept the larger changes alone: of the others its releases say nothing."""
+    return [*saved, *(Change(0.0, each.gain) for each in saved[: CHANGES - len(saved)])]
 
 
 def state_of(pricer: SavablePricer) -> State:
@@ -273,7 +279,7 @@ def _sound(state: EngineState, model: ShopModel) -> dict[str, bool]:
         "version": 0 <= state.version <= (min(learned, len(state.past)) if state.changed == 0 else learned),
         "banked": math.isfinite(state.banked),
         "changes": all(
-            len(each.changes) == CHANGES
+            len(each.changes) in (MINDED, CHANGES)
             and all(math.isfinite(c.evidence) and math.isfinite(c.gain) for c in each.changes)
             for each in state.past
         ),

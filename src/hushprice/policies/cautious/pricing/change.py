@@ -3,11 +3,13 @@
 A belief says nothing about a world that changes overnight. So two changes are kept in mind, at any moment in the past:
 customers' price response becomes _TIMES as large, or as small, as believed and as expected at first. Every release
 speaks for or against them (a likelihood ratio). A change that the releases since do not exclude may have happened, and
-what it would have cost counts against the promise.
+what it would have cost counts against the promise. Changes by _HALFWAY are noticed too: under a larger one, what was
+sold after them is as unlikely as if nothing had changed.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +27,10 @@ from hushprice.policies.cautious.pricing.instruments import used_entries
 from hushprice.policies.cautious.pricing.shop_model import ShopModel, with_constant
 from hushprice.types import FloatArray
 
-CHANGES = 2  # steeper, flatter
+CHANGES = 4  # steeper, flatter; and half as much of each
+MINDED = 2  # of them, the first: what the promise counts
 _TIMES = 3.0
+_HALFWAY = math.sqrt(_TIMES)
 _TOLERANCE = 0.1  # of demand: what no model gets right, and no cause for alarm
 _SURPRISE = 1e-6  # a release this unlikely says that demand has changed
 _CERTAIN = 5.0  # log-likelihood by which releases must speak for a change
@@ -46,7 +50,8 @@ def changed_thetas(model: ShopModel, people: FloatArray, theta: FloatArray) -> l
     _, response = model.lines(theta, with_constant(people))
     mean = float(response.mean())
     thetas = []
-    for target in (_TIMES * max(model.response, mean), min(model.response, mean) / _TIMES):
+    most, least = max(model.response, mean), min(model.response, mean)
+    for target in (_TIMES * most, least / _TIMES, _HALFWAY * most, least / _HALFWAY):
         thetas.append(theta.copy())
         thetas[-1][model.contexts + 1] += target - mean
     return thetas
@@ -105,19 +110,19 @@ def surprising(model: ShopModel, people: FloatArray, batch: ReleasedBatch, belie
     return bool(chdtrc(score.size, score @ np.linalg.solve(spread, score)) < _SURPRISE)
 
 
-def certain_since(changes: list[list[Change]], alarms: int = 0) -> int | None:
-    """The batch at which a change is certain to have happened, if one is; `changes` has a list a batch.
+def certain_since(changes: list[list[Change]], alarms: int = 0) -> tuple[int, int] | None:
+    """The batch at which a change is certain to have happened, if one is, and which; `changes` has a list a batch.
 
     Every alarm so far asks for more evidence: it is likelier then that the model does not fit.
     """
-    best, since = _CERTAIN * (1.0 + 0.5 * alarms), None
+    best, found = _CERTAIN * (1.0 + 0.5 * alarms), None
     for which in range(CHANGES):
         evidence = 0.0
         for k in range(len(changes) - 1, -1, -1):
             evidence += changes[k][which].evidence
             if evidence > best:
-                best, since = evidence, k
-    return since
+                best, found = evidence, (k, which)
+    return found
 
 
 def worst_unnoticed(changes: list[list[Change]], counts: list[int], gained: FloatArray, which: int) -> float:

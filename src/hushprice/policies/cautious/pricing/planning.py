@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hushprice.policies.cautious.pricing.belief import Belief, Rule
-from hushprice.policies.cautious.pricing.change import CHANGES, Change, changed_thetas, gain_under, worst_unnoticed
+from hushprice.policies.cautious.pricing.change import MINDED, Change, changed_thetas, gain_under, worst_unnoticed
 from hushprice.policies.cautious.pricing.instruments import SHARES, WATCHING
 from hushprice.policies.cautious.pricing.lessons import (
     FEW,
@@ -39,6 +39,7 @@ _LONGER = (1, 4, 16, 64)
 _PARTS = (1.0, 0.5, 0.25, 0.1, 0.04)  # of the next slots that a rule might be had for
 _ALIKE = 1e-4  # of earnings: a difference that is none, and the choice with the least noise is taken
 _CHANGED_SHARE = 1.5  # of risk, and no more, is lost before a change of demand is noticed
+_CREDITED = 0.25  # quantile of what was gained before: as much may be lost besides
 _PLAUSIBLE = 3.5  # deviations
 _RIGHT_SHARE = 1.5  # and if today's price is best after all, unless that is out of the question
 _WORTH_WATCHING = 4e-6  # of earnings, over the square of `risk`: what conversion alone may teach less, prices at rest
@@ -107,7 +108,7 @@ class Guard:
         self._level, self._response = model.lines(self.draws, customers)
         self._staying = model.earned(self._level, self._response, 0.0)
         self._people = people
-        self._changed = changed_thetas(model, people, belief.theta)
+        self._changed = changed_thetas(model, people, belief.theta)[:MINDED]
         gained, alike = [np.full(_DRAWS + 1, limits.banked)], dict[tuple[float, float], FloatArray]()
         for batch in past:
             rule = batch.rule
@@ -121,9 +122,9 @@ class Guard:
                 gain = alike[everybody]
             gained.append(gained[-1] + rule.count * gain)
         self.gained = gained[-1]
-        likely = np.mean(gained, axis=1, where=np.arange(_DRAWS + 1) < _DRAWS)
+        gains = np.quantile(np.array(gained)[:, :_DRAWS], _CREDITED, axis=1)
         changes, counts = [batch.changes for batch in past], [batch.rule.count for batch in past]
-        self._unnoticed = [worst_unnoticed(changes, counts, likely, which) for which in range(CHANGES)]
+        self._unnoticed = [worst_unnoticed(changes, counts, gains, which) for which in range(MINDED)]
 
     def gain(self, rule: Rule) -> FloatArray:
         """What a visit earns by the rule more than by staying, as a share of staying: in every draw, and last if the

@@ -169,15 +169,19 @@ class CautiousQuoter:
 
     def _notice(self, people: FloatArray, last: ReleasedBatch) -> None:
         """Begin anew where demand has changed: batches from before say nothing about today."""
-        since = certain_since([batch.changes for batch in self.past], self.changed)
-        if since is None and self.version > 0 and surprising(self.model, people, last, self.belief, self.changed):
-            since = len(self.past) - 1
-        if since is None:
+        noticed = certain_since([batch.changes for batch in self.past], self.changed)
+        if noticed is None and self.version > 0 and surprising(self.model, people, last, self.belief, self.changed):
+            noticed = len(self.past) - 1, None
+        if noticed is None:
             return
+        since, which = noticed
         self.changed += 1
         for k, batch in enumerate(self.past):
             gain = believed_gain(self.model, people, self.belief.theta, batch.rule, batch.theta)
-            self.banked += batch.rule.count * (gain if k < since else min(each.gain for each in batch.changes))
+            if k >= since:  # as little as the change can have left of it
+                changed = batch.changes if which is None else [batch.changes[which]]
+                gain = min(gain, *(each.gain for each in changed))
+            self.banked += batch.rule.count * gain
         before = len(self.batches) - sum(batch.released for batch in self.past[since:])
         # Only batches from before the change make the belief that is widened: later ones are fitted to it.
         known = self._fitted(people, self.origin, self.changed == 1, self.belief.theta, self.batches[:before])
