@@ -6,11 +6,12 @@
     python benchmarks/trust.py --evidence
     python benchmarks/trust.py --runs 3 --way "local, drawn price"
     python benchmarks/trust.py --runs 12 --epsilons
+    python benchmarks/trust.py --runs 8 --told
 
 The first command runs policy cautious under every trust model, the second in the market alone; the third prints the
 tables of docs/lab/trust.md from their results and draws the growth of regret; the fourth runs nothing, and says how
-much noise there is; the fifth runs one way of the shops alone; the last is about `local` with one price in the market,
-at four epsilons.
+much noise there is; the fifth runs one way of the shops alone; the sixth is about `local` with one price in the market,
+at four epsilons; the last says what `shuffle` loses by not knowing who comes.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 from shops.classes import CLASSES, Market
 
+from hushprice.policies.cautious.pricing.population import PEOPLE, Population
 from hushprice.policies.cautious.pricing.question import question_of
 from hushprice.policies.cautious.rules import CautiousRules
 from hushprice.product import Product
@@ -51,6 +53,7 @@ CUSTOMERS = 50_000
 SHOPS = ("elastic", "half buy", "classes, 60 % buy")
 MARKET = "main, k = 2, slope 4, correlated"
 HORIZONS = (1000, 10_000, 100_000)
+LONG = 300_000
 # The trust model, epsilon, and whether anything is known of customers.
 WAYS = {
     "central": ("central", 1.0, True),
@@ -188,9 +191,24 @@ def over_epsilon(runs: int, workers: int) -> None:
         print(f"| {epsilon:g} | {mean:.1f} ± {error:.1f} |")
 
 
+def told(runs: int) -> None:
+    """Print regret of `central`, of `shuffle`, and of `shuffle` that knows who comes to the market, without doubt."""
+    rows: dict[str, list[float]] = defaultdict(list)
+    for number in range(runs):
+        people = Market(CLASSES[MARKET], number).contexts(0, PEOPLE, np.random.default_rng((number, PEOPLE)))
+        for way in ("central", "shuffle"):
+            rows[way].append(found((MARKET, way, LONG, number))[1])
+        with patch.multiple(Population, people=lambda self, known=people: known, doubt=0.0):
+            rows["shuffle, told who comes"].append(found((MARKET, "shuffle", LONG, number))[1])
+    print(f"| trust | T = {LONG:,} |\n|---|---:|")
+    for way, regret in rows.items():
+        mean, error = _mean(regret)
+        print(f"| {way} | {mean:.0f} ± {error:.0f} |")
+
+
 def evidence() -> None:
     """Of one price alone: the noise of a side, and customers until as much is known as `central` knows of 50,000."""
-    told = []
+    lines = []
     for conversion in (0.02, 0.5):
         product = designed.shop(conversion=conversion, contexts=0)
         rules = {trust: rules_of(product, 10 * CUSTOMERS, True, trust) for trust in TRUST}
@@ -198,11 +216,11 @@ def evidence() -> None:
         for trust, each in rules.items():
             noise = [each.score_noise(0, count)[0] for count in (1000, 10_000, 100_000)]
             high = _until(each, asked)
-            told.append(
+            lines.append(
                 f"| {100 * conversion:g} % | {trust} | " + " | ".join(f"{n:.1f}" for n in noise) + f" | {high:,} |"
             )
     print("| who buy | trust | 1,000 | 10,000 | 100,000 | customers for the same |\n|---:|---|---:|---:|---:|---:|")
-    print("\n".join(told))
+    print("\n".join(lines))
     # How local grows with epsilon, at half who buy: customers that know as much as CUSTOMERS do at epsilon 1.
     products = {each: replace(product, epsilon=each) for each in (0.25, 0.5, 1.0, 2.0)}
     own = {each: rules_of(one, 10 * CUSTOMERS, True, "local") for each, one in products.items()}
@@ -243,11 +261,15 @@ def main() -> None:
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--evidence", action="store_true")
     parser.add_argument("--epsilons", action="store_true")
+    parser.add_argument("--told", action="store_true", help="who comes")
     parser.add_argument("--growth", action="store_true", help="the market alone")
     parser.add_argument("--way", action="append", choices=list(WAYS), help="of the shops alone, this way")
     given = parser.parse_args()
     if given.evidence:
         evidence()
+        return
+    if given.told:
+        told(given.runs)
         return
     if given.epsilons:
         over_epsilon(given.runs, given.workers)

@@ -21,7 +21,8 @@ import numpy as np
 from hushprice import checks
 from hushprice.numerics import tape
 from hushprice.privacy.events import FINENESS, grid_of
-from hushprice.types import FloatArray
+from hushprice.trust.bits import happens
+from hushprice.types import BoolArray, FloatArray
 
 
 class NoiseSource(Protocol):
@@ -122,6 +123,15 @@ class System:
     def uniform(self, stream: int, period: int) -> float:
         bits = int.from_bytes(secrets.token_bytes(8)) >> 12
         return (bits + 0.5) * 2.0**-52
+
+    def bits(self, count: int) -> int:
+        """So many random bits as a whole number."""
+        return secrets.randbits(count)
+
+    def truths(self, keep: float, count: int) -> BoolArray:
+        """Which of so many coins tell the truth: each with exactly this probability, as every float in [1/2, 1) is
+        a multiple of 2^-53."""
+        return np.array([happens(keep, self.bits) for _ in range(count)], dtype=bool)
 
 
 @functools.lru_cache(maxsize=64)

@@ -79,7 +79,7 @@ class Pricer:
         if not policy.learns:
             raise InvalidInput(
                 f"policy must be one that learns live ('cautious', 'paper', 'noisy-newton', 'nonprivate' or a rival "
-                f"that adds noise itself), got {policy.name!r}"
+                f"that claims something), got {policy.name!r}"
             )
         if delay > 0 and not policy.waits:
             raise InvalidInput(f"delay must be 0 for policy {policy.name!r}, got {delay!r}")

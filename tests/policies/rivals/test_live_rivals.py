@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,28 +17,32 @@ from hushprice import open_pricer
 from hushprice.demand.features import Affine
 from hushprice.errors import HushpriceError, InvalidInput
 from hushprice.noise import System, Tape
+from hushprice.policies import POLICIES
 from hushprice.policies.catalog import _module
-from hushprice.policies.rival_parts.private import arithmetic
+from hushprice.policies.rival_parts.private import arithmetic, coins
 from hushprice.policies.rival_parts.private.arithmetic import WholeArithmetic
+from hushprice.policies.rival_parts.private.directions import coins_of
 from hushprice.policies.rival_parts.private.gram import GramReleaser, LiveGramReleaser, gram_releaser
 from hushprice.policies.rival_parts.private.laplace_tree import LaplaceTree
 from hushprice.policies.rival_parts.private.sales import SalesReleaser
-from hushprice.policies.rival_parts.private.sums import NoisySums
+from hushprice.policies.rival_parts.private.sums import NoisySums, reports
 from hushprice.policies.rival_parts.rival_policy import proven_by
 from hushprice.policies.verification import verify
 from hushprice.privacy.budget import EpsilonDelta
 from hushprice.privacy.events import GaussianSums, LaplaceSums, grid_of
 from hushprice.research.audits import rivals as audits
 from hushprice.research.audits.rivals import audit_rival
-from hushprice.types import FloatArray
+from hushprice.trust import bits
+from hushprice.types import BoolArray, FloatArray
 
 KEY = Ed25519PrivateKey.generate()
 LAPLACE = ("one-price", "mishra-ucb", "mishra-thompson")
 GAUSSIAN = ("almost-free", "offline-private", "shuffle-glm")
 STREAMS = ("shariff-sheffet", "shariff-sheffet-revenue", "shuffle-glm")
-LIVE = sorted({*LAPLACE, *GAUSSIAN, *STREAMS})
-ON_DEVICES = ("ldp-glm", "ldp-mab", "ldp-sgd", "glm-pricing")
-PUBLISHED = [(name, "published") for name in ("mishra-ucb", "shuffle-glm", "shariff-sheffet")]
+COINS = ("ldp-mab", "ldp-sgd", "glm-pricing")
+ON_DEVICES = ("ldp-glm", *COINS)
+LIVE = sorted({*LAPLACE, *GAUSSIAN, *STREAMS, *ON_DEVICES})
+PUBLISHED = [(name, "published") for name in ("mishra-ucb", "shuffle-glm", "shariff-sheffet", "ldp-glm")]
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,9 @@ class Scripted(System):
 
     laplace_integers = integers
 
+    def truths(self, keep: float, count: int) -> BoolArray:
+        return np.arange(count) % 2 == self.number
+
 
 class Silent:
     """A generator whose noise is 0 and whose other numbers are those of a seed."""
@@ -61,6 +69,8 @@ class Silent:
 
     def laplace(self, size: int) -> FloatArray:
         return np.zeros(size)
+
+    random = laplace  # every coin tells the truth
 
     standard_normal = laplace
 
@@ -84,7 +94,8 @@ def test_a_live_rival_has_a_certificate_of_its_ledger(name: str, calibration: st
     found = verify(pricer.certificate(KEY, previous=first), public_key=first.public_key, previous=first)
     assert found.claimed == pricer.policy.claimed
     assert found.proven == pricer.policy.proven == found.spent
-    assert found.proven.epsilon <= (0.9995 if calibration is None else 0.5)
+    most = 1.0 if name in COINS else 0.9995  # coins cost nothing more live
+    assert found.proven.epsilon <= (most if calibration is None else 0.5)
     assert pricer.ledger.spent == pricer.ledger.allowance
     assert len(pricer.ledger.spent) == len(pricer.policy.events)
     assert pricer.learner is pricer.quoter
@@ -94,19 +105,21 @@ def test_a_live_rival_has_a_certificate_of_its_ledger(name: str, calibration: st
 def test_what_a_live_rival_releases_tells_what_is_charged(name: str) -> None:
     policy = live_policy(name)
     assert policy.learns
-    assert policy.proven.epsilon == pytest.approx(0.999, rel=1e-4)
+    assert policy.proven.epsilon == pytest.approx(1.0 if name in COINS else 0.999, rel=1e-4)
     found = audit_rival(policy, steps=7)
     assert [each.holds for each in found] == [True] * len(policy.events)
     if not name.startswith("mishra"):  # whose tree has more levels than these few records reach
-        assert all(each.found == pytest.approx(each.allowed, rel=1e-6) for each in found)
+        close = 2e-3 if name in COINS else 1e-6  # places of coins are counted
+        assert all(each.found == pytest.approx(each.allowed, rel=close) for each in found)
 
 
-@pytest.mark.parametrize("name", [*LAPLACE, "almost-free", "offline-private"])
+@pytest.mark.parametrize("name", [*LAPLACE, "almost-free", "offline-private", "ldp-mab"])
 def test_a_customer_at_a_time_gets_the_prices_of_a_simulation(name: str) -> None:
     """Without noise, and with the same luck: whole numbers, and records one by one, change nothing else."""
     at, theta = frame(1, horizon=400), np.array([0.3, 0.9])
     live = live_policy(name, 400)
-    same = replace(asked(name), claimed=EpsilonDelta(live.claimed.epsilon * 0.999, 1e-6))
+    share = 1.0 if name in COINS else 0.999
+    same = replace(asked(name), claimed=EpsilonDelta(live.claimed.epsilon * share, 1e-6))
     paths = []
     for trial in (
         live.begin(at, Silent(3), Scripted()),
@@ -156,7 +169,7 @@ def test_the_version_counts_when_prices_may_have_changed() -> None:
 
 
 def test_who_cannot_be_run_live_is_refused() -> None:
-    for name in (*ON_DEVICES, "tang", "thompson"):
+    for name in ("tang", "thompson", "glm-pricing-mixed"):
         with pytest.raises(InvalidInput, match=f"policy must be one that learns live .*'{name}'"):
             opened(name)
     with pytest.raises(InvalidInput, match="delay must be 0 for policy 'almost-free', got 3"):
@@ -275,6 +288,70 @@ def test_a_live_stream_takes_no_more_records_than_were_paid_for_and_no_number_th
         stream.absorb_many(rows * math.nan)
 
 
+@pytest.mark.parametrize("keep", [0.5, 0.75, 1.0 - 2.0**-53])
+def test_a_live_coin_has_exactly_its_chance(keep: float) -> None:
+    """Oracle: all 2^53 outcomes of its bits but those at the border are on the right side of it."""
+
+    class Chosen(System):
+        def bits(self, count: int) -> int:
+            assert count == 53
+            return places.pop()
+
+    border = int(keep * 2**53)
+    for at, wanted in ((0, True), (border - 1, True), (border, False), (2**53 - 1, False)):
+        places = [at]
+        assert Chosen().truths(keep, 1).tolist() == [wanted]
+    assert System().truths(keep, 300).shape == (300,)
+
+
+def test_of_a_live_directions_coins_the_last_alone_is_the_systems() -> None:
+    """Uniforms of a generator, and where it says whether the half-sphere is kept, 0 for yes and 1 for no."""
+    ours, theirs = np.random.default_rng(5), np.random.default_rng(5)
+    live, simulated = coins_of(ours, Scripted(), 6, 3, 0.7), coins_of(theirs, theirs, 6, 3, 0.7)
+    np.testing.assert_array_equal(live[:, :4], simulated[:, :4])
+    assert live[:, 4].tolist() == [0.0, 1.0] * 3
+    assert np.all((simulated[:, 4] >= 0.0) & (simulated[:, 4] < 1.0))
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 5.0, 20.0, 21.0, 25.0, 29.9, 31.0, 800.0])
+@pytest.mark.parametrize("name", ON_DEVICES)
+def test_every_epsilon_has_a_policy_whose_noise_proves_it(name: str, epsilon: float) -> None:
+    for live in (False, True):
+        claimed = EpsilonDelta(epsilon, 1e-6)
+        policy = _module(name).rival(asked(name, claimed=claimed, live=live), frame(1, horizon=100))
+        assert policy.proven.epsilon <= policy.claimed.epsilon
+        assert policy.proven.epsilon >= (0.99 * epsilon if epsilon < 30.0 else 29.9)
+
+
+def test_how_often_a_device_tells_the_truth_is_what_epsilon_allows() -> None:
+    assert coins.keep_of(1.0) == pytest.approx(1.0 / (1.0 + math.exp(-1.0)), rel=1e-8)
+    assert coins.keep_of(1e9) == coins.keep_of(31.0) == bits.keep_of(30.0) < 1.0
+
+
+def test_a_certificate_of_reports_says_so() -> None:
+    """Of others nothing is said of reports."""
+    for name in ("ldp-mab", "one-price"):
+        found = verify(opened(name).certificate(KEY))
+        content = opened(name).certificate(KEY).content("parameters")
+        assert (content.get("trust") == "local") is (name == "ldp-mab")
+        assert ("parameters.trust" in found.stated) is (name == "ldp-mab")
+        assert any("one report" in line for line in found.holds) is (name == "ldp-mab")
+
+
+def test_each_live_report_is_a_row_with_noise_of_its_own() -> None:
+    """Every device draws as many numbers as its row has, after the row was held to the unit ball."""
+    drawn: list[int] = []
+
+    class Counting(Scripted):
+        def integers(self, scale: float, count: int) -> list[int]:
+            drawn.append(count)
+            return [len(drawn) * 2**32] * count
+
+    event, rows = GaussianSums(rounds=1, noise=1.0, entries=2, live=True), np.array([[0.3, 0.4], [6.0, 8.0]])
+    np.testing.assert_allclose(reports(rows, event, Counting()), [[1.3, 1.4], [2.6, 2.8]], atol=1e-9)
+    assert drawn == [2, 2]
+
+
 def test_real_noise_has_the_deviation_that_is_charged_for() -> None:
     """4,000 draws: a deviation is off by more than a tenth less than once in 10^15 runs."""
     numbers = WholeArithmetic(System())
@@ -287,7 +364,40 @@ def test_real_noise_has_the_deviation_that_is_charged_for() -> None:
 # ---- planted bugs ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*LAPLACE, *GAUSSIAN])
+@pytest.mark.parametrize("name", COINS)
+def test_a_live_coin_that_tells_the_truth_too_often_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = System.truths
+    monkeypatch.setattr(System, "truths", lambda self, keep, count: real(self, 0.5 + 0.5 * keep, count))
+    assert not audit_rival(live_policy(name))[0].holds
+
+
+@pytest.mark.parametrize("name", COINS)
+def test_a_live_report_whose_coins_a_seed_gives_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the trial tosses simulated coins. Of the system's, one is asked for by every report."""
+
+    def asked_for() -> int:
+        counts: list[int] = []
+        real = System.truths
+        with monkeypatch.context() as patch:
+            patch.setattr(System, "truths", lambda self, keep, count: counts.append(count) or real(self, keep, count))
+            pricer = opened(name, horizon=8)
+            for _ in range(5):
+                pricer.observe(pricer.quote([0.5]).id, 1)
+        return sum(counts)
+
+    assert asked_for() == 4  # of the last customer nothing is learned yet
+    module = importlib.import_module(POLICIES[name])
+    planted = {"ldp-mab": "report", "ldp-sgd": "coins_of", "glm-pricing": "coins_of"}[name]
+    plain = getattr(module, planted)
+    seeded = np.random.default_rng(0)
+    if planted == "report":
+        monkeypatch.setattr(module, planted, lambda bought, event, source: plain(bought, event, seeded))
+    else:
+        monkeypatch.setattr(module, planted, lambda rng, source, *rest: plain(rng, rng, *rest))
+    assert asked_for() == 0
+
+
+@pytest.mark.parametrize("name", [*LAPLACE, *GAUSSIAN, "ldp-glm"])
 def test_half_the_live_noise_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = WholeArithmetic.publish
     half = lambda self, total, drawn, scale: real(self, 2 * total, drawn, scale)  # noqa: E731
@@ -344,7 +454,7 @@ def test_noise_that_is_drawn_after_a_look_at_the_rows_is_caught() -> None:
         (("parameters", "horizon"), 300, "events.allowance"),
         (("parameters", "calibration"), "published", "events.allowance"),
         (("parameters", "calibration"), None, "which no live pricer runs so"),
-        (("mechanism", "policy"), "ldp-glm", "which no live pricer runs so"),
+        (("mechanism", "policy"), "ldp-glm", "mechanism.releases"),
         (("mechanism", "policy"), "thompson", "which no live pricer runs so|claims None"),
         (("result", "claimed", "delta"), 1e-3, "events.allowance"),
     ],

@@ -65,6 +65,7 @@ DOCUMENTS = {
     "uncapped": raw(UNCAPPED),
     "moments": raw(make(make_moment_facts())),
     "rival": raw(make(make_rival_facts())),
+    "reports": raw(make(make_rival_facts("ldp-glm", "tight"))),
 }
 
 

@@ -123,8 +123,9 @@ def test_a_forged_field_is_refused_by_name_or_is_merely_stated(which, path):
         "uncapped": STATED_OF_SERVICE,
         "moments": STATED_OF_MOMENTS,
         "rival": STATED_OF_RIVALS,
+        "reports": STATED_OF_RIVALS,
     }.get(which, STATED)
-    weaker = () if which == "rival" else ("result.claimed.epsilon",)  # whose noise follows from its claim
+    weaker = () if which in ("rival", "reports") else ("result.claimed.epsilon",)  # whose noise follows from its claim
     merely = {*stated, *weaker, "previous"}
     assert ("" in refusals) == (name in merely or name.startswith("outside_the_guarantee.changes["))
 

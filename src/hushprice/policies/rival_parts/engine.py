@@ -19,7 +19,8 @@ from hushprice.types import FloatArray
 class RivalEngine:
     """Both sides of a rival, which are one object, and its ledger: all releases are paid and spent at the start.
 
-    Only noise has to come from the system: prices that a rival tries are drawn without looking at any record.
+    Only noise has to come from the system: prices that a rival tries are drawn without looking at any record. Where
+    devices report, it plays them too: of a record it makes the report, once, and nothing else is learned.
     """
 
     def __init__(self, *, policy: RivalPolicy, features: FeatureMap, source: System) -> None:

@@ -16,7 +16,7 @@ from hushprice.policies.rival_parts.frame import Customers, Frame, market_frame
 from hushprice.privacy import accountant
 from hushprice.privacy.adjacency import Adjacency
 from hushprice.privacy.budget import EpsilonDelta
-from hushprice.privacy.events import CovarianceStream, Event, grid_of
+from hushprice.privacy.events import BitReports, CovarianceStream, DirectionReports, Event, grid_of
 from hushprice.privacy.ledger import Entry, Ledger
 from hushprice.privacy.loss import compose, loss_of
 from hushprice.settings import PolicySettings
@@ -77,6 +77,7 @@ class RivalPolicy(Policy):
     protects: str = NOTHING
     events: tuple[Event, ...] = ()
     live: bool = False
+    reported: bool = False  # is all that is learned of a record one report, with noise of its own?
     noised: bool = False  # the budget decides its noise, though that bounds nothing in our sense
     own: dict[str, Any] = field(default_factory=dict)  # its settings, as resolved
 
@@ -127,8 +128,12 @@ def on_grid(event: CovarianceStream) -> CovarianceStream:
 
 
 def is_live(event: Event) -> bool:
-    """Does it describe exact noise? Of what devices send only they can say."""
-    return bool(getattr(event, "live", False)) or getattr(event, "grid", 0.0) > 0.0
+    """Does it describe exact noise? Coins are, wherever they are tossed: `keep` is a multiple of 2^-53."""
+    return (
+        isinstance(event, BitReports | DirectionReports)
+        or bool(getattr(event, "live", False))
+        or getattr(event, "grid", 0.0) > 0.0
+    )
 
 
 def proven_by(events: tuple[Event, ...], claimed: EpsilonDelta, adjacency: Adjacency) -> EpsilonDelta:
@@ -163,7 +168,13 @@ def unprotected(asked: Asked, frame: Frame, begin: Begin, **own: Any) -> RivalPo
 
 
 def guarded(
-    asked: Asked, frame: Frame, begin: Begin, *events: Event | None, claimed: EpsilonDelta, **own: Any
+    asked: Asked,
+    frame: Frame,
+    begin: Begin,
+    *events: Event | None,
+    claimed: EpsilonDelta,
+    reported: bool = False,
+    **own: Any,
 ) -> RivalPolicy:
     """A rival that promises `claimed` for contexts and outcomes; without an event, nothing."""
     given = tuple(event for event in events if event is not None)
@@ -174,6 +185,7 @@ def guarded(
         frame=frame,
         begin=begin,
         live=asked.live,
+        reported=reported,
         protects=EVERYTHING if given else NOTHING,
         events=given,
         adjacency=asked.adjacency,

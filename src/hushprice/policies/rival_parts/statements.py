@@ -40,6 +40,13 @@ STATED = {
     "parameters.demand.slope": f"the slope of demand; {_NOTHING}",
     "parameters.horizon": "how many customers are learned from; events that depend on it were recomputed with it",
 }
+STATED_OF_REPORTS = {
+    "parameters.trust": "that each report is made as the proof says: here by the program that issued this"
+}
+_RELEASES = "each event once; prices between are calculated from releases"
+_REPORTS = (
+    "of each customer one report, with noise of its own, drawn where the record is; nothing else is learned of it"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +65,7 @@ class RivalFacts(BatchFacts):
         if made.claimed != self.claimed:
             raise InvalidInput(f"result.claimed is {self.claimed}, where {self.policy!r} claims {made.claimed}")
         entries = tuple(Entry(event, 1) for event in made.events)
-        releasers = {"policy": self.policy, "releases": "each event once; prices between are calculated from releases"}
+        releasers = {"policy": self.policy, "releases": _REPORTS if made.reported else _RELEASES}
         return {
             "mechanism": mechanism(releasers, self.issued, self.versions),
             "parameters": {
@@ -69,6 +76,7 @@ class RivalFacts(BatchFacts):
                 "dimension": int(self.features.dimension),
                 "features": bounded(self.features),
                 "horizon": int(self.horizon),
+                **({"trust": "local"} if made.reported else {}),
             },
             **costs(entries, entries, self.claimed, self.adjacency),
         }
@@ -132,14 +140,16 @@ def is_certified(policy: RivalPolicy) -> bool:
 
 def stated(certificate: Certificate) -> dict[str, str]:
     """The fields that no arithmetic can check, and what each says."""
-    return {**COMMON, **STATED}
+    return {**COMMON, **STATED, **(STATED_OF_REPORTS if "trust" in certificate.content("parameters") else {})}
 
 
 def recomputed(certificate: Certificate) -> list[str]:
     """What writing the certificate a second time has shown, a line each."""
     claimed, proven = (certificate.content("result")[name] for name in ("claimed", "proven"))
+    reported = "trust" in certificate.content("parameters")
     return [
         "events recomputed from the policy, its calibration, the claim and the horizon",
+        *(["each record is in one report: the event says what that costs at most"] if reported else []),
         f"proven for all releases: epsilon {proven['epsilon']:.6g} at delta {proven['delta']:.3g}, recomputed",
         f"claimed covers proven: epsilon {claimed['epsilon']:.6g} at delta {claimed['delta']:.3g}",
         "spent within what was paid for: every release is paid and spent at the start",

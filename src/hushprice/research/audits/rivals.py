@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from hushprice.errors import BudgetExhausted, InvalidInput
 from hushprice.noise import System
-from hushprice.policies.rival_parts.private.directions import direction
+from hushprice.policies.rival_parts.private.directions import coins_of, direction
 from hushprice.policies.rival_parts.private.gram import GramReleaser, LiveGramReleaser
 from hushprice.policies.rival_parts.private.laplace_tree import LaplaceTree
 from hushprice.policies.rival_parts.private.sales import SalesReleaser
@@ -47,9 +49,9 @@ def _measured(policy: RivalPolicy, event: Event, steps: int, longest: float, see
         case LaplaceSums():
             name, measured = "sums with Laplace noise", _sum_ratio(event, steps)
         case BitReports():
-            name, measured = "reports of a bit", _bit_ratio(event)
+            name, measured = "reports of a bit", _bit_ratio(event, _even(policy))
         case DirectionReports():
-            name, measured = "reports of a direction", _direction_ratio(event)
+            name, measured = "reports of a direction", _direction_ratio(event, _even(policy))
         case GaussianSums():
             name, measured = "sums with Gaussian noise", _gaussian_mu(policy, event)
             charged, detail = loss.mu, "distance of all sums in units of their noise"
@@ -113,10 +115,11 @@ def _gaussian_mu(policy: RivalPolicy, event: GaussianSums) -> float:
     given = (row, 0.0), (row, 1.0), (other, 0.0)
     if event.live:
         event = replace(event, entries=max(event.entries, 2))  # as many as these rows have
-    elif event.rounds == 1:
-        told = _apart(*(reports(each, event, _script(number))[0] for each, number in given))
-        return math.sqrt(max(told, _all_sums(event, given)))
-    return math.sqrt(_all_sums(event, given))
+    if event.rounds > 1:
+        return math.sqrt(_all_sums(event, given))
+    script = _LiveScript if event.live else _script
+    told = _apart(*(reports(each, event, script(number))[0] for each, number in given))
+    return math.sqrt(max(told, _all_sums(event, given)))
 
 
 def _all_sums(event: GaussianSums, given: tuple[tuple[FloatArray, float], ...]) -> float:
@@ -195,26 +198,49 @@ def _nodes(event: LaplaceSums, count: int, position: int, outcome: float) -> Flo
     return closed
 
 
-def _bit_ratio(event: BitReports) -> float:
+class _EvenCoins:
+    """Uniform numbers evenly spread over the unit interval, the same in every column, and normals that are all 1."""
+
+    def random(self, size: int | tuple[int, int]) -> FloatArray:
+        count, columns = size if isinstance(size, tuple) else (size, 1)
+        spread = (np.arange(count) + 0.5) / count
+        return np.repeat(spread[:, None], columns, axis=1) if isinstance(size, tuple) else spread
+
+    def standard_normal(self, size: tuple[int, int]) -> FloatArray:
+        return np.ones(size)
+
+
+@dataclass(frozen=True)
+class _EvenBits(System):
+    """Live coins whose random bits are evenly spread, one after the other."""
+
+    drawn: Iterator[int] = field(default_factory=itertools.count)
+
+    def bits(self, count: int) -> int:
+        return int((next(self.drawn) % _COINS + 0.5) / _COINS * 2**count)
+
+
+def _even(policy: RivalPolicy) -> Any:
+    return _EvenBits() if policy.live else _EvenCoins()
+
+
+def _bit_ratio(event: BitReports, source: Any) -> float:
     """Coins evenly spread over the unit interval: how often each bit is reported as 1."""
-
-    class Even:
-        def random(self, size: int) -> FloatArray:
-            return (np.arange(size) + 0.5) / size
-
-    ones, zeros = (report(np.full(_COINS, bought), event, Even()).mean() for bought in (1.0, 0.0))  # type: ignore[arg-type]
+    ones, zeros = (report(np.full(_COINS, bought), event, source).mean() for bought in (1.0, 0.0))
     return max(math.log(ones / zeros), math.log((1.0 - zeros) / (1.0 - ones)))
 
 
-def _direction_ratio(event: DirectionReports) -> float:
+def _direction_ratio(event: DirectionReports, source: Any) -> float:
     """The largest log-ratio of the chances of a half-sphere, sent for two opposite gradients of length 1."""
-    gradient, normals, out = np.zeros(event.dimension), np.ones(event.dimension), np.empty(event.dimension)
+    rng: Any = _EvenCoins()
+    coins = coins_of(rng, source, _COINS, event.dimension, event.keep)
+    gradient, out = np.zeros(event.dimension), np.empty(event.dimension)
     chances = []
     for side in (1.0, -1.0):
         gradient[0] = side
         inside = 0
-        for coin in range(_COINS):
-            direction(gradient, normals, 0.5, (coin + 0.5) / _COINS, event.keep, out)
+        for row in coins:
+            direction(gradient, row[:-2], 0.5, row[-1], event.keep, out)
             inside += out[0] > 0.0
         chances.append(inside / _COINS)
     return max(math.log(chances[0] / chances[1]), math.log((1.0 - chances[1]) / (1.0 - chances[0])))

@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 
+from hushprice.noise import System
 from hushprice.numerics.functions import exp
 from hushprice.numerics.jit import allocating, step
+from hushprice.policies.rival_parts.private.arithmetic import Source
 from hushprice.types import FloatArray
 
 
@@ -15,6 +17,21 @@ def radius_of(dimension: int, keep: float) -> float:
     """B, for which B times the direction sent is the gradient on average."""
     gamma = math.exp(math.lgamma(0.5 * (dimension + 1)) - math.lgamma(0.5 * dimension))
     return math.sqrt(math.pi) * gamma / (2.0 * keep - 1.0)
+
+
+PLAIN = 1.0 - 1e-12  # `keep` without noise: the direction still stands for the gradient
+
+
+def coins_of(rng: np.random.Generator, source: Source, count: int, dimension: int, keep: float) -> FloatArray:
+    """What `send` takes for so many devices: normals and two uniforms a row.
+
+    Privacy rests on the last uniform alone. Live it says what an exact coin of the system's said: 0 is below `keep`, 1
+    is not.
+    """
+    normals, uniforms = rng.standard_normal((count, dimension)), rng.random((count, 2))
+    if isinstance(source, System):
+        uniforms[:, 1] = np.where(source.truths(keep, count), 0.0, 1.0)
+    return np.column_stack([normals, uniforms])
 
 
 @step

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushprice.errors import BudgetExhausted, InvalidInput
+from hushprice.noise import System
 from hushprice.policies.rival_parts.private.arithmetic import Source, arithmetic_of
 from hushprice.privacy.events import GaussianSums
 from hushprice.types import FloatArray
@@ -32,10 +33,12 @@ class NoisySums:
         return f"NoisySums({self._left} left)"
 
 
-def reports(rows: FloatArray, event: GaussianSums | None, rng: np.random.Generator) -> FloatArray:
-    """What each device sends: its own row, held to the unit ball, with noise."""
+def reports(rows: FloatArray, event: GaussianSums | None, source: Source) -> FloatArray:
+    """What each device sends: its own row, held to the unit ball, with noise. Live, each is a sum of one record."""
+    if isinstance(source, System):
+        return np.array([NoisySums(event, source).of(row[None, :]) for row in rows])
     held = _held(rows)
-    return held if event is None else held + event.noise * rng.standard_normal(rows.shape)
+    return held if event is None else held + event.noise * source.standard_normal(rows.shape)
 
 
 def _held(rows: FloatArray) -> FloatArray:

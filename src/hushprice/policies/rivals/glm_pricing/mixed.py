@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.logistic_fit import Rows, fit
-from hushprice.policies.rival_parts.private.directions import radius_of, send
+from hushprice.policies.rival_parts.private.directions import coins_of, radius_of, send
 from hushprice.policies.rivals.glm_pricing.commit import ThenCommit, explored
 from hushprice.policies.rivals.glm_pricing.pricing import MixedBelief
 from hushprice.types import FloatArray
@@ -52,7 +52,7 @@ class MixedCommit(ThenCommit):
         """Every private device in turn sees the newest theta, and sends one direction."""
         rows, d = self._private, self.frame.dimension
         psi, sent = np.ascontiguousarray(rows.phi / self.frame.length), np.empty((1, d))
-        coins = np.column_stack([self.rng.standard_normal((rows.count, d)), self.rng.random((rows.count, 2))])
+        coins = coins_of(self.rng, self.rng, rows.count, d, self._keep)
         for i in range(rows.count):
             one = slice(i, i + 1)
             send(self.belief.theta, psi[one], rows.offset[one], rows.bought[one], coins[one], self._keep, sent)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-import math
 
 import numpy as np
 
 from hushprice.policies.rival_parts.frame import Customers, Frame
 from hushprice.policies.rival_parts.logistic_fit import Rows, fit
-from hushprice.policies.rival_parts.private.directions import radius_of, send
+from hushprice.policies.rival_parts.private.arithmetic import Source
+from hushprice.policies.rival_parts.private.coins import keep_of
+from hushprice.policies.rival_parts.private.directions import PLAIN, coins_of, radius_of, send
 from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded, unprotected
 from hushprice.policies.rival_parts.walk import Walk
 from hushprice.policies.rivals.glm_pricing.commit import ThenCommit, explored
@@ -23,8 +24,6 @@ RIDGE = 1e-3  # of the open fit: finite where data are separable, and gone after
 RATE = (
     20.0  # step t moves by RATE / (t + 1): the source wants 1/lambda, lambda the least curvature, which nobody is told
 )
-_MARGIN = 1e-9  # of epsilon: above what loss.py adds for rounding
-_PLAIN = 1.0 - 1e-12  # `keep` without noise: the direction still stands for the gradient
 
 
 class OpenCommit(ThenCommit):
@@ -46,9 +45,15 @@ class OpenCommit(ThenCommit):
 class LocalCommit(ThenCommit):
     """Both sides in one trial: while prices are uniform a device sends one direction, and the walk steps against it."""
 
-    def __init__(self, frame: Frame, rng: np.random.Generator, *, keep: float, first: int) -> None:
+    def __init__(
+        self, frame: Frame, rng: np.random.Generator, source: Source | None = None, *, keep: float, first: int
+    ) -> None:
         super().__init__(frame, rng, first)
-        self._keep, self.walk = keep, Walk(frame, radius_of(frame.dimension, keep), rate=RATE, shrink=0.0)
+        self._source, self._keep, self.walk = (
+            source or rng,
+            keep,
+            Walk(frame, radius_of(frame.dimension, keep), rate=RATE, shrink=0.0),
+        )
         self.mean, self._stepped = np.zeros(frame.dimension), 0  # of the walk's second half
 
     def greedy(self, customers: Customers) -> FloatArray:
@@ -57,7 +62,7 @@ class LocalCommit(ThenCommit):
     def take(self, customers: Customers, prices: FloatArray, demands: FloatArray) -> None:
         frame, count, d = self.frame, len(demands), self.frame.dimension
         psi = np.ascontiguousarray(customers.features(prices) / frame.length)
-        coins = np.column_stack([self.rng.standard_normal((count, d)), self.rng.random((count, 2))])
+        coins = coins_of(self.rng, self._source, count, d, self._keep)
         offset = np.asarray(frame.offset(prices))
         for i in range(count):  # a device sees the theta that the last one left: prices need none
             one, sent = slice(i, i + 1), np.empty((1, d))
@@ -74,8 +79,8 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     if asked.name == "glm-pricing-open":
         return unprotected(asked, frame, functools.partial(OpenCommit, first=explored(frame, None)))
     epsilon = asked.claimed.epsilon
-    keep = 1.0 / (1.0 + math.exp(-min(epsilon * (1.0 - _MARGIN), 27.0)))
-    drawn = keep if asked.drawn else _PLAIN
+    keep = keep_of(epsilon)
+    drawn = keep if asked.drawn else PLAIN
     if asked.name == "glm-pricing-mixed":
         return RivalPolicy(
             name=asked.name,
@@ -87,4 +92,4 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
         )
     event = DirectionReports(dimension=frame.dimension, keep=keep) if asked.drawn else None
     begin = functools.partial(LocalCommit, keep=drawn, first=explored(frame, epsilon))
-    return guarded(asked, frame, begin, event, claimed=EpsilonDelta(epsilon, 0.0))
+    return guarded(asked, frame, begin, event, claimed=EpsilonDelta(epsilon, 0.0), reported=True)

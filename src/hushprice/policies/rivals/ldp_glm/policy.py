@@ -8,7 +8,9 @@ import math
 import numpy as np
 
 from hushprice import checks
+from hushprice.numerics.linear import packed_size
 from hushprice.policies.rival_parts.frame import Customers, Frame
+from hushprice.policies.rival_parts.private.arithmetic import Source
 from hushprice.policies.rival_parts.private.sums import reports
 from hushprice.policies.rival_parts.rival_policy import Asked, RivalPolicy, guarded
 from hushprice.policies.rival_parts.stretches import Stretched
@@ -37,9 +39,17 @@ def tight(claimed: EpsilonDelta) -> float:
 class LocalGlm(Stretched):
     """Both sides in one trial. Devices see the descent's theta of the last stretch, and send one report each."""
 
-    def __init__(self, frame: Frame, rng: np.random.Generator, *, event: GaussianSums | None, sharp: bool) -> None:
+    def __init__(
+        self,
+        frame: Frame,
+        rng: np.random.Generator,
+        source: Source | None = None,
+        *,
+        event: GaussianSums | None,
+        sharp: bool,
+    ) -> None:
         super().__init__()
-        self._frame, self._rng, self._event = frame, rng, event
+        self._frame, self._source, self._event = frame, source or rng, event
         noise = 0.0 if event is None else event.noise * math.sqrt(PARTS)
         self.belief, self._sent = ReportedBelief(frame, noise, sharp=sharp), list[FloatArray]()
 
@@ -50,7 +60,7 @@ class LocalGlm(Stretched):
         frame, belief = self._frame, self.belief
         psi = customers.features(prices) / frame.length
         rows = report_rows(psi, frame.offset(prices), demands, belief.theta, belief.ball)
-        self._sent.append(reports(rows, self._event, self._rng))
+        self._sent.append(reports(rows, self._event, self._source))
 
     def refit(self) -> None:
         self.belief.accept(np.concatenate(self._sent))
@@ -61,7 +71,14 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
     """The policy for a frame."""
     checks.one_of(CALIBRATIONS, calibration=asked.calibration)
     sharp = asked.calibration == "tight"
-    noise = (tight if sharp else published)(asked.claimed) / math.sqrt(PARTS)
-    event = GaussianSums(rounds=1, noise=noise, apart=APART / math.sqrt(PARTS)) if asked.drawn else None
+    event = None
+    if asked.drawn:
+        event = GaussianSums(
+            rounds=1,
+            noise=(tight if sharp else published)(asked.buys) / math.sqrt(PARTS),
+            apart=APART / math.sqrt(PARTS),
+            entries=packed_size(frame.dimension) + 2 * frame.dimension,
+            live=asked.live,
+        )
     begin = functools.partial(LocalGlm, event=event, sharp=sharp)
-    return guarded(asked, frame, begin, event, claimed=asked.claimed, calibration=asked.calibration)
+    return guarded(asked, frame, begin, event, claimed=asked.claimed, reported=True, calibration=asked.calibration)

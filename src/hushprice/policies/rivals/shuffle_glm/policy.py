@@ -151,5 +151,5 @@ def rival(asked: Asked, frame: Frame) -> RivalPolicy:
         sums = replace(noise.sums, entries=frame.dimension, live=True)
         noise = replace(noise, stream=on_grid(noise.stream), sums=sums)
     begin = functools.partial(ShuffleGlm, noise=noise)
-    own = {"calibration": asked.calibration}
-    return guarded(asked, frame, begin, noise.stream, noise.sums, claimed=asked.claimed, **own)
+    calibration, events = asked.calibration, (noise.stream, noise.sums)
+    return guarded(asked, frame, begin, *events, claimed=asked.claimed, calibration=calibration)
