@@ -25,6 +25,7 @@ from hushprice.errors import InvalidInput
 from hushprice.logs.fit.description import Moments
 from hushprice.logs.fit.lengths import PRICE, settled
 from hushprice.logs.fit.likeness import Likeness
+from hushprice.logs.fit.row_columns import PIECE, SPARE, score_columns
 from hushprice.policies.cautious.pricing.shop_model import ShopModel
 from hushprice.types import FloatArray
 
@@ -106,17 +107,21 @@ class ScorePlan:
     def contributions(self, contexts: FloatArray, prices: FloatArray, demands: FloatArray) -> FloatArray:
         """What rows, held to their bounds, add: of length at most 1, and two are at most 1 apart."""
         k, half = self.model.contexts, self.model.contexts + 1
-        level, response = np.full(len(prices), self.model.level), np.full(len(prices), self.model.response)
-        level, response = level + self.theta[0], response + self.theta[half]
-        for j in range(k):
-            level = level + self.theta[1 + j] * contexts[:, j]
-            response = response + self.theta[half + 1 + j] * contexts[:, j]
-        chances = expit(level - response * prices)
-        weighted = self.residual_weights(chances) * (self.rare(demands) - self.rare(chances))
-        # Not np.clip, which lets a number that is none pass: beliefs beyond all floats make some.
-        held = np.fmax(np.fmin(weighted, 1.0), -self.largest)
-        scaled = held * (1.0 / (1.0 + self.largest))
-        return np.asarray(scaled[:, None] * self.instruments(contexts, prices))
+        lines = np.vstack([self.theta[:half], self.theta[half:]])
+        lines[:, 0] += self.model.level, self.model.response
+        bounds = np.array([self.largest, self.heaviest, self.own, self.price_scale, float(self.mirrored)])
+        added, work = np.empty((self.model.size, len(prices))), np.empty((k + SPARE, PIECE))
+        score_columns(
+            *(np.ascontiguousarray(each) for each in (contexts.T, prices, demands)),
+            lines,
+            self.centre,
+            self.whitening,
+            self.weights,
+            bounds,
+            work,
+            added,
+        )
+        return added.T
 
 
 def plan_score(
