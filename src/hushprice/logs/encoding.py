@@ -20,7 +20,6 @@ from hushprice.logs.digest import digests
 from hushprice.logs.rows import LogRows
 from hushprice.logs.sources import Chunk
 from hushprice.product import Product
-from hushprice.types import IntArray
 
 if TYPE_CHECKING:
     import polars

@@ -57,6 +57,8 @@ class DescriptionPlan:
 
     def check(self) -> None:
         """Refuse numbers at which a row would add one that is none: what is cut to whole numbers must be bounded."""
+        if self.whitening.shape != (self.centre.size, self.centre.size):
+            raise InvalidInput("a plan of a description must have as many rows and columns as entries")
         if not (np.isfinite(self.centre).all() and np.isfinite(self.whitening).all() and 0.0 < self.radius < math.inf):
             raise InvalidInput("a plan of a description must be finite")
 
@@ -78,10 +80,12 @@ def described(contexts: FloatArray, prices: FloatArray, plan: DescriptionPlan | 
     """Rows that add up to what is released; two differ by at most 1, and one has length at most 1."""
     size = contexts.shape[1] + 1
     plan = _as_they_are(size) if plan is None else plan
+    if plan.centre.size != size:
+        raise InvalidInput(f"rows must have {plan.centre.size} entries, as the plan of their description, got {size}")
     bounds = np.array([plan.radius, _kappa(plan.radius), largest_change(plan.radius)])
     added, work = np.empty((1 + size + size * (size + 1) // 2, len(prices))), np.empty((size + SPARE, PIECE))
-    given = (np.ascontiguousarray(each) for each in (contexts.T, prices))
-    description_columns(*given, plan.centre, plan.whitening, bounds, work, added)
+    x, z = np.ascontiguousarray(contexts.T), np.ascontiguousarray(prices)
+    description_columns(x, z, plan.centre, plan.whitening, bounds, work, added)
     return added.T
 
 

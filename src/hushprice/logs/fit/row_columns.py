@@ -15,7 +15,7 @@ from hushprice.numerics.jit import inlined, step
 from hushprice.types import FloatArray, IntArray
 
 PIECE = 256  # rows: columns of so many stay in a processor's nearest memory
-SPARE = 4  # columns of `work` besides one for every entry of a row
+SPARE = 3  # columns of `work` besides one for every entry of a row
 _FAR = 700.0  # of log-odds: e to it is a float
 _TINY = 1e-300  # a chance of 0 or 1 is a float's
 _ROOT = math.sqrt(2.0)
@@ -84,7 +84,8 @@ def score_columns(
     for start in range(0, z.size, PIECE):
         count = min(PIECE, z.size - start)
         end = start + count
-        odds, response, squares, price = work[k, :count], work[k + 1, :count], work[k + 2, :count], out[k + 1, start:end]
+        odds, response, squares = work[k, :count], work[k + 1, :count], work[k + 2, :count]
+        price = out[k + 1, start:end]
         for r in range(count):
             odds[r], response[r] = lines[0, 0], lines[1, 0]
             price[r] = (z[start + r] - centre[k]) * scale

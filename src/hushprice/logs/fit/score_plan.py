@@ -54,8 +54,12 @@ class ScorePlan:
     def check(self) -> None:
         """Refuse what the proof does not cover: a_0 past 1, L out of (0, 1], own parts too long, numbers that are none.
 
-        theta may be anything: t is held to its bounds.
+        theta may hold anything: t is held to its bounds. Compiled steps ask nobody how long an array is.
         """
+        k, size = self.model.contexts, self.model.size
+        arrays = (self.centre, (k + 1,)), (self.whitening, (k, k)), (self.weights, (size,)), (self.theta, (size,))
+        if any(array.shape != shape for array, shape in arrays):
+            raise InvalidInput(f"a plan of a score for contexts of {k} entries must have arrays of that size")
         finite = (self.centre, self.whitening, self.weights, np.array([self.price_scale, self.heaviest]))
         sound = all(np.isfinite(each).all() for each in finite) and abs(self.weights[0]) <= 1.0
         if not (sound and 0.0 < self.largest <= 1.0 and 2.0 * self.own <= (1.0 + self.largest) * (1.0 + _ROUNDED)):
@@ -107,20 +111,16 @@ class ScorePlan:
     def contributions(self, contexts: FloatArray, prices: FloatArray, demands: FloatArray) -> FloatArray:
         """What rows, held to their bounds, add: of length at most 1, and two are at most 1 apart."""
         k, half = self.model.contexts, self.model.contexts + 1
+        if contexts.shape[1] != k:
+            raise InvalidInput(
+                f"rows must have contexts of {k} entries, as the plan of their score, got {contexts.shape[1]}"
+            )
         lines = np.vstack([self.theta[:half], self.theta[half:]])
         lines[:, 0] += self.model.level, self.model.response
         bounds = np.array([self.largest, self.heaviest, self.own, self.price_scale, float(self.mirrored)])
         added, work = np.empty((self.model.size, len(prices))), np.empty((k + SPARE, PIECE))
-        score_columns(
-            *(np.ascontiguousarray(each) for each in (contexts.T, prices, demands)),
-            lines,
-            self.centre,
-            self.whitening,
-            self.weights,
-            bounds,
-            work,
-            added,
-        )
+        x, z, y = np.ascontiguousarray(contexts.T), np.ascontiguousarray(prices), np.ascontiguousarray(demands)
+        score_columns(x, z, y, lines, self.centre, self.whitening, self.weights, bounds, work, added)
         return added.T
 
 
