@@ -190,7 +190,7 @@ def test_a_description_that_is_no_plan_adds_nothing_up(wrong: dict[str, Any]) ->
 def test_rows_and_plans_of_other_sizes_are_refused(kind: str) -> None:
     """A compiled loop would read what lies beside an array."""
     plan: Any = plans_of(PRODUCT)[0] if kind == "score" else again(2, 1.5)
-    with pytest.raises(InvalidInput, match="size|as many rows and columns"):
+    with pytest.raises(InvalidInput, match=r"size|as many rows and columns"):
         Adding(1, replace(plan, whitening=np.eye(5)))
     (block,) = drawn(9).blocks(0)
     with pytest.raises(InvalidInput, match="rows must have"):
