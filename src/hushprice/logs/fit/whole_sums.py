@@ -23,7 +23,7 @@ from hushprice.privacy.events import grid_of
 from hushprice.types import FloatArray, IntArray
 
 _MOST_ROWS = 1 << 20  # added in 64 bits: no number is above 1, so sums stay below 2^60
-AT_ONCE = 1 << 13  # rows: what is made of so many stays in a processor's own memory, which is several times as fast
+AT_ONCE = 1 << 11  # rows: what is made of so many stays in a processor's own memory, which is several times as fast
 _UNIT = 2.0**UNIT_BITS
 
 
