@@ -5,9 +5,9 @@
 Writes visits as partitioned Parquet to a temporary folder, or takes those that are in `--folder`, then reads them, each
 time in a process of its own: the same columns by Polars alone, chunk by chunk ("alone") and by its streaming engine
 ("collected"), also with customers' keys ("keys", "keys collected"), and by `open_log` in a product's numbers, with an
-exact sum, without and with digests of customers' keys ("log", "customers"). "fit" and "fit, two" are all passes of a
-fit of the rows, here and in two processes. Wall time is what one waits for; processor time is all cores' work, and is
-what to compare on a busy machine.
+exact sum, without and with digests of customers' keys ("log", "customers"). "fit", "fit, two" and "fit, people" are all
+passes of a fit of the rows, here, in two processes, and of customers. Wall time is what one waits for; processor time
+is all cores' work, and is what to compare on a busy machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hushprice.logs.sources import ParquetSource
 from hushprice.product import Product
 
 PER_FILE = 2_000_000
-WAYS = ("alone", "collected", "keys", "keys collected", "log", "customers", "fit", "fit, two")
+WAYS = ("alone", "collected", "keys", "keys collected", "log", "customers", "fit", "fit, two", "fit, people")
 ALONE, KEYED, FITS = WAYS[:2], WAYS[2:4], WAYS[6:]
 REGIONS = np.array(["south", "north", "west", "east"])
 SCHEMA = Schema(
@@ -82,7 +82,7 @@ def read(folder: Path, how: str) -> dict[str, float]:
         scan = polars.scan_parquet(folder / "*.parquet").select(wanted)
         rows = sum(batch.height for batch in scan.collect_batches())
     elif how in FITS:
-        log = open_log(folder, product=PRODUCT, columns={"customer": ""})
+        log = open_log(folder, product=PRODUCT, columns={} if how == "fit, people" else {"customer": ""})
         where = {"executor": "processes", "workers": 2} if how == "fit, two" else {}
         rows = round(hushprice.fit(log, product=PRODUCT, epsilon=1.0, seed=1, simulation=True, **where).count)
     else:
@@ -133,7 +133,7 @@ def main() -> None:
                 before = best.get(how, found)
                 best[how] = {key: min(value, before[key]) for key, value in found.items()}
         for how, found in best.items():
-            same = KEYED if how in (*KEYED, "customers") and any(way in best for way in KEYED) else ALONE
+            same = KEYED if how in (*KEYED, "customers", "fit, people") and any(way in best for way in KEYED) else ALONE
             alone = [best[way] for way in same if way in best] or [found]
             wall, used = (found[key] / min(each[key] for each in alone) for key in ("seconds", "worked"))
             print(

@@ -73,6 +73,25 @@ def test_values_are_released_with_noise_and_a_cost(call: Callable, shop: Path) -
     assert [each["event"] for each in answer["ledger"]["spent"]] == ["LogSums", "LogSums"]
 
 
+def test_where_the_log_cannot_answer_it_says_so_and_no_number_of_the_policy(call: Callable, shop: Path) -> None:
+    """At 15 nobody was charged; at epsilon 0.001 noise hides who was."""
+    asked = f"evaluate {shop}/visits.csv --product {shop}/product.toml --policy 15"
+    code, out, err = call(asked)
+    assert (code, err) == (0, "")
+    said, rest = out.split("Earned a visit")
+    assert "This log cannot answer" in said
+    assert "the log's own prices" in rest
+    assert "robust" not in out
+    assert json.loads(call(f"{asked} --format json")[1])["answerable"] is False
+    prices = ",".join(f"{each:g}" for each in currency(np.array(FEW)))
+    hidden = f"evaluate {shop}/visits.csv --product {shop}/product.toml --prices {prices} --epsilon 0.001"
+    out = call(hidden)[1]
+    assert "This log cannot answer at this epsilon" in out
+    assert "Cost: epsilon 0.001" in out
+    assert "interval" not in out
+    assert json.loads(call(f"{hidden} --format json")[1])["answerable"] is False
+
+
 def test_a_fit_is_checked(call: Callable, shop: Path) -> None:
     asked = f"check {shop}/visits.csv {shop}/fit.json --product {shop}/product.toml"
     code, out, err = call(asked)

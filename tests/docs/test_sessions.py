@@ -59,6 +59,16 @@ def test_devices_and_two_aggregators_work_as_typed(tmp_path):
     assert [line.replace(" = ", ":") for line in written.splitlines()[1:]] == promise[1].replace('"', "").split(",")
 
 
+def test_a_log_becomes_a_running_product_as_typed(tmp_path):
+    done = sessions.run(sessions.script((sessions.DOCS / "guide" / "warm_start.md").read_text()), tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "The model fits" in done.stdout
+    assert "The log can answer" in done.stdout
+    assert "claimed, with the fit: {'epsilon': 2.0," in done.stdout
+    (offered,) = re.findall(r"offer (\d+\.\d+) EUR", done.stdout)
+    assert 20.0 <= float(offered) <= 30.0
+
+
 def test_every_command_of_the_guide_is_part_of_the_session_but_the_installation():
     page = (sessions.DOCS / "guide" / "service.md").read_text()
     left_over = sessions.FENCE.findall(sessions.BLOCK.sub("", page))

@@ -302,3 +302,10 @@ def test_an_empty_table_has_no_blocks() -> None:
     log = open_log(FRAME.clear(), product=PRODUCT)
     assert [list(log.blocks(partition)) for partition in range(log.partitions)] == [[]]
     assert read.source_of(pyarrow.table({"a": [1]})).rows == 1
+
+
+def test_where_all_rows_are_bad_there_is_no_block() -> None:
+    table = polars.DataFrame({"price": [None, float("nan")], "bought": [True, False]})
+    log = open_log(table, product=Product(floor=20, ceiling=30, reference_price=25, conversion=0.1), on_bad="skip")
+    assert list(log.blocks(0)) == []
+    assert (log.counts.rows, log.counts.skipped) == (2, {"price": 2})

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from tests.planted.planting import Between, Bug, changed
+from tests.planted.planting import Bug, changed
 
 from hushprice.logs.fit import description, run_fit, score_plan, unfinished, whole_sums
 from hushprice.logs.fit.score_plan import ScorePlan
@@ -17,13 +17,22 @@ from hushprice.privacy.loss import Loss
 from hushprice.research.audits import log_fits
 
 
-def _unheld(owner: Any) -> Bug:
-    """`owner` asks NumPy for the lesser of two, and gets 1."""
-    return changed(owner, "np", lambda real: Between(real, minimum=lambda real, most, values: np.ones_like(values)))
+def _unheld(owner: Any, name: str, at: int, bounds: int) -> Bug:
+    """What `owner` calls to hold columns is given a length beyond all rows."""
+
+    def make(real: Any) -> Any:
+        def called(*given: Any) -> None:
+            wide = given[bounds].copy()
+            wide[at] = 1e6
+            real(*given[:bounds], wide, *given[bounds + 1 :])
+
+        return called
+
+    return changed(owner, name, make)
 
 
-description_not_held = _unheld(description)
-instruments_not_held = _unheld(score_plan)
+description_not_held = _unheld(description, "description_columns", 0, 4)
+instruments_not_held = _unheld(score_plan, "score_columns", 2, 7)
 description_change_halved = changed(whole_sums, "described", lambda real: lambda *given: 2.0 * real(*given))
 second_description_grows = changed(
     whole_sums, "described", lambda real: lambda x, z, plan: real(x, z, plan) * (1.0 if plan is None else 1.5)
@@ -45,13 +54,13 @@ last_score_not_charged = changed(
         )
     ),
 )
-rows_rounded_together = changed(
-    whole_sums,
-    "np",
-    lambda real: Between(
-        real, trunc=lambda real, values: np.repeat(values.sum(axis=0)[None] / len(values), len(values), 0)
-    ),
-)
+
+
+def _together(numbers: Any, weights: Any, unit: float, total: Any) -> None:
+    total += np.trunc((numbers * weights).sum(axis=1) * unit).astype(np.int64)
+
+
+rows_rounded_together = changed(whole_sums, "add_whole", lambda real: _together)
 row_in_two_pieces = changed(
     Adding,
     "_added",

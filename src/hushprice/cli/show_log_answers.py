@@ -37,17 +37,18 @@ def values(answer: Evaluation | ReleasedValues) -> None:
     """Print what a policy would have earned."""
     show.text(answer.label)
     show.text(f"Policy: {answer.policy}. Propensities: {answer.propensities}.")
+    show.text(answer.verdict)
     rows = [_line(name, each) for name, each in _estimates(answer)]
-    show.text("Earned a visit, in currency:\n")
-    show.text_table(TextTable(["estimate", "value", f"{answer.level:.0%} interval", "+-"], rows))
-    show.text("")
+    if rows:
+        show.text("Earned a visit, in currency:\n")
+        show.text_table(TextTable(["estimate", "value", f"{answer.level:.0%} interval", "+-"], rows))
+        show.text("")
     if isinstance(answer, Evaluation):
         seen = answer.overlap
         shares = f"{seen.weighted / seen.rows:.1%} of {seen.rows:,} rows have a weight"
         show.text(f"Overlap: {shares}; the largest is {seen.largest:.2%} of all; replay kept {answer.replayed:,} rows.")
     else:
         _spent(answer.ledger)
-    show.text(answer.verdict)
 
 
 def model(answer: ModelCheck) -> None:
@@ -74,14 +75,19 @@ def _beside(each: Any) -> list[str]:
 
 
 def _estimates(answer: Evaluation | ReleasedValues) -> list[tuple[str, EarningsEstimate | None]]:
-    made = [
-        ("inverse propensity", answer.inverse_propensity),
-        ("self-normalized", answer.self_normalized),
-        ("doubly robust", answer.doubly_robust),
-    ]
+    """Of the policy only where the log can answer: nobody reads a sentence that says no below a number."""
+    made = (
+        []
+        if not answer.answerable
+        else [
+            ("inverse propensity", answer.inverse_propensity),
+            ("self-normalized", answer.self_normalized),
+            ("doubly robust", answer.doubly_robust),
+        ]
+    )
     if isinstance(answer, Evaluation):
-        made = [("the log's own prices", answer.logged), *made, ("replay", answer.replay)]
-        made.append(("gain, doubly robust", answer.gain))
+        others = [("replay", answer.replay), ("gain, doubly robust", answer.gain)] if answer.answerable else []
+        made = [("the log's own prices", answer.logged), *made, *others]
     return [(name, each) for name, each in made if each is not None]
 
 

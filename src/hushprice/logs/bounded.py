@@ -57,6 +57,8 @@ class BoundedLog:
         self.left_out: dict[int, int] = {}  # rows beyond the bound, by partition: raw data, for the operator alone
         try:
             self._spill()
+            for partition in range(self.partitions):
+                self._bound(partition)
         except BaseException:
             self.close()
             raise
@@ -72,8 +74,7 @@ class BoundedLog:
         return None if inner is None else [inner, "bounded", self.most]
 
     def blocks(self, partition: int) -> Iterator[LogRows]:
-        table, read = self._kept(partition)
-        self.left_out[partition] = read - len(table)
+        table = np.fromfile(self._file(partition)).reshape(-1, self._width)
         customers = _whole(table, -2)
         start = 0
         while start < len(table):
@@ -82,7 +83,7 @@ class BoundedLog:
                 end = int(np.searchsorted(customers, customers[end], side="left"))
             part = table[start:end]
             yield LogRows(
-                contexts=np.ascontiguousarray(part[:, : self._contexts]),
+                contexts=np.asfortranarray(part[:, : self._contexts]),
                 prices=part[:, self._contexts].copy(),
                 demands=part[:, self._contexts + 1].copy(),
                 customers=customers[start:end],
@@ -112,17 +113,21 @@ class BoundedLog:
             for file in files:
                 file.close()
 
-    def _kept(self, partition: int) -> tuple[FloatArray, int]:
-        """A file's first rows of every customer, side by side, and how many rows it has."""
-        width = self._contexts + self._chances + 4
-        taken, parts, read = Taken(self.most), [np.empty((0, width))], 0
+    def _bound(self, partition: int) -> None:
+        """Keep a file's first rows of every customer, side by side: once, as every pass reads them."""
+        taken, parts, read = Taken(self.most), [np.empty((0, self._width))], 0
         with open(self._file(partition), "rb") as file:
-            while (piece := np.fromfile(file, count=BLOCK * width)).size:
-                rows = piece.reshape(-1, width)
+            while (piece := np.fromfile(file, count=BLOCK * self._width)).size:
+                rows = piece.reshape(-1, self._width)
                 read += len(rows)
                 parts.append(rows[taken.keep(_whole(rows, -2))])
         table = np.concatenate(parts)
-        return table[np.argsort(_whole(table, -2), kind="stable")], read
+        table[np.argsort(_whole(table, -2), kind="stable")].tofile(self._file(partition))
+        self.left_out[partition] = read - len(table)
+
+    @property
+    def _width(self) -> int:
+        return self._contexts + self._chances + 4
 
     def _file(self, number: int) -> Path:
         return Path(self._folder) / f"{number}.rows"

@@ -20,7 +20,6 @@ from hushprice.logs.digest import digests
 from hushprice.logs.rows import LogRows
 from hushprice.logs.sources import Chunk
 from hushprice.product import Product
-from hushprice.types import IntArray
 
 if TYPE_CHECKING:
     import polars
@@ -89,13 +88,18 @@ class Encoder:
         ]
 
     def blocks(self, chunk: Chunk, counted: list[ReadCounts]) -> Iterator[LogRows]:
-        """The chunk's good rows in blocks; what was amiss is appended to `counted` first."""
+        """The chunk's good rows in blocks; what was amiss in a block is appended to `counted` first."""
+        for start in range(0, chunk.frame.height, BLOCK):  # columns of so many stay in a processor's own memory
+            rows = self._block(Chunk(chunk.first + start, chunk.frame.slice(start, BLOCK)), counted)
+            if len(rows.prices):
+                yield rows
+
+    def _block(self, chunk: Chunk, counted: list[ReadCounts]) -> LogRows:
         import polars
 
         encoded = chunk.frame.with_columns(self._first).select(self._expressions)
         if encoded.height != chunk.frame.height:  # expressions of literals alone give one row
             raise InvalidInput("the log's columns could not be read row by row")
-        numbers = np.arange(chunk.first, chunk.first + chunk.frame.height)
         skipped: dict[str, int] = {}
         if encoded.select(polars.any_horizontal(self._bad).any()).item():
             flags = np.asarray(encoded.select(self._bad).to_numpy())
@@ -105,9 +109,9 @@ class Encoder:
                 self._refuse(chunk, int(np.flatnonzero(bad)[0]), self._doubted[int(first[0])])
             for at, count in zip(*np.unique(first, return_counts=True), strict=True):
                 skipped[self._doubted[at].column] = int(count)
-            encoded, numbers = encoded.filter(~bad), numbers[~bad]
+            encoded = encoded.filter(~bad)
         counted.append(ReadCounts(rows=chunk.frame.height, clipped=self._clipped(encoded), skipped=skipped))
-        yield from self._cut(encoded, numbers)
+        return self._rows(encoded, chunk.first)
 
     def _clipped(self, encoded: polars.DataFrame) -> dict[str, int]:
         return {
@@ -116,20 +120,18 @@ class Encoder:
             if each.clipped is not None
         }
 
-    def _cut(self, encoded: polars.DataFrame, numbers: IntArray) -> Iterator[LogRows]:
-        for start in range(0, encoded.height, BLOCK):
-            part = encoded.slice(start, BLOCK)
-            others = [part[name] for name in self._others[: self._customers + self._chances]]
-            yield LogRows(
-                contexts=part.select(self._entries).to_numpy(order="fortran")
-                if self._entries
-                else np.empty((part.height, 0)),
-                prices=part[self._z].to_numpy(),
-                demands=part[self._y].to_numpy(),
-                customers=digests(others[0], self._secret) if self._customers else None,
-                propensities=others[-1].to_numpy() if self._chances else None,
-                first=int(numbers[start]),
-            )
+    def _rows(self, encoded: polars.DataFrame, first: int) -> LogRows:
+        others = [encoded[name] for name in self._others[: self._customers + self._chances]]
+        return LogRows(
+            contexts=encoded.select(self._entries).to_numpy(order="fortran")
+            if self._entries
+            else np.empty((encoded.height, 0)),
+            prices=encoded[self._z].to_numpy(),
+            demands=encoded[self._y].to_numpy(),
+            customers=digests(others[0], self._secret) if self._customers else None,
+            propensities=others[-1].to_numpy() if self._chances else None,
+            first=first,
+        )
 
     def _refuse(self, chunk: Chunk, row: int, each: fields.Field) -> NoReturn:
         got = checks.shown(chunk.frame[row, each.column])

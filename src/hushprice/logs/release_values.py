@@ -52,6 +52,7 @@ class ReleasedValues:
     self_normalized: EarningsEstimate | None
     doubly_robust: EarningsEstimate
     ledger: Ledger
+    answerable: bool
     verdict: str
     label: str = "RELEASE: noise is added and charged, for anybody"
 
@@ -224,7 +225,7 @@ def _answer(found: _Sums, policy: PricePolicy, weighting: Weighting, ledger: Led
         most * means[_WEIGHED], most**2 * (found.sampling(found.square(_WEIGHED2)) + noise[_WEIGHED] ** 2)
     )
     normal = None
-    clear = means[_WEIGHT] > 4.0 * noise[_WEIGHT]
+    clear = bool(means[_WEIGHT] > 4.0 * noise[_WEIGHT])
     if clear:
         ratio = means[_WEIGHED] / means[_WEIGHT]
         spread = found.sampling(found.square(_WEIGHED2) + ratio**2 * found.square(_WEIGHT2))
@@ -252,6 +253,7 @@ def _answer(found: _Sums, policy: PricePolicy, weighting: Weighting, ledger: Led
         self_normalized=normal,
         doubly_robust=robust,
         ledger=ledger,
+        answerable=clear,
         verdict=verdict,
     )
 

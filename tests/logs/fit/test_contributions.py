@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import math
 from dataclasses import replace
@@ -11,10 +12,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
-from tests.logs.fit.fit_logs import PRODUCT, THETA, ArrayLog, drawn, noise_of, state_of
+from tests.logs.fit.fit_logs import PRODUCT, THETA, ArrayLog, drawn, features_of, noise_of, state_of
 
 from hushprice.errors import InvalidInput
-from hushprice.logs.fit import description, fit_estimate
+from hushprice.logs.fit import description, fit_estimate, row_columns, score_plan, whole_sums
 from hushprice.logs.fit.description import Moments
 from hushprice.logs.fit.fit_noise import DESCRIPTION_SHARES, SCORE_SHARES
 from hushprice.logs.fit.likeness import likeness_of
@@ -24,6 +25,7 @@ from hushprice.logs.fit.whole_sums import Adding, published
 from hushprice.logs.passes import run_pass
 from hushprice.logs.rows import LogRows
 from hushprice.noise import Tape
+from hushprice.numerics import jit
 from hushprice.policies.cautious.pricing.shop_model import model_of
 from hushprice.privacy.certificates.fit_facts import entries
 from hushprice.product import Product
@@ -96,15 +98,60 @@ def test_two_rows_of_a_score_are_at_most_one_apart(k: int, conversion: float) ->
         assert 2.0 * plan.own <= 1.0 + plan.largest + 1e-12
 
 
-@pytest.mark.parametrize("way", [50.0, -50.0])
-def test_residuals_are_held_whatever_they_are_weighed_by(monkeypatch: pytest.MonkeyPatch, way: float) -> None:
+@pytest.mark.parametrize("bought", [50.0, -50.0])
+def test_residuals_are_held_whatever_was_bought(bought: float) -> None:
     """The bound rests on that alone; weights keep to it by themselves so that nothing is lost by it."""
-    monkeypatch.setattr(ScorePlan, "residual_weights", lambda self, chances: np.full(chances.shape, way))
     log = drawn(200, 5)
     for plan in plans_of(PRODUCT):
-        rows = plan.contributions(log.contexts, log.prices, log.demands)
+        rows = plan.contributions(log.contexts, log.prices, np.where(log.demands > 0.5, bought, 0.0))
         assert np.linalg.norm(rows[:, None, :] - rows[None, :, :], axis=2).max() <= 1.0 + 1e-12
         assert np.linalg.norm(rows, axis=1).max() <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize(("k", "conversion"), [(0, 0.02), (3, 0.3), (3, 0.9)])
+def test_what_rows_add_is_what_the_formulas_say(k: int, conversion: float) -> None:
+    """Array by array, in NumPy, with SciPy's chances."""
+    product = Product(floor=20.0, ceiling=30.0, reference_price=25.0, conversion=conversion, contexts=k)
+    log = drawn(700, 1, np.zeros(2 * k + 2), product)  # more than are worked on at once
+    x, z = log.contexts, log.prices
+    for plan in plans_of(product):
+        chances = expit(features_of(log) @ plan.theta + plan.model.level - plan.model.response * z)
+        residuals = plan.residual_weights(chances) * (plan.rare(log.demands) - plan.rare(chances))
+        expected = residuals[:, None] / (1.0 + plan.largest) * plan.instruments(x, z)
+        np.testing.assert_allclose(plan.contributions(x, z, log.demands), expected, rtol=0.0, atol=1e-13)
+    plan = again(k, 1.5)
+    v = (np.column_stack([x, z]) - plan.centre) @ plan.whitening.T
+    v *= np.minimum(1.0, 1.5 / np.linalg.norm(v, axis=1))[:, None]
+    left, right = np.triu_indices(k + 1)
+    squares = v[:, left] * v[:, right] * np.where(left == right, 1.0, math.sqrt(2.0))
+    most = description.largest_change(1.5)
+    first = np.full((len(z), 1), math.sqrt(most**2 - 2.0 * 1.5**2 - 1.5**4))
+    expected = np.hstack([first, math.sqrt(2.0) * v, squares]) / most
+    np.testing.assert_allclose(description.described(x, z, plan), expected, rtol=0.0, atol=1e-13)
+
+
+def test_compiled_or_not_sums_are_the_same_to_the_last_digit(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans: list[Any] = [None, again(2, 1.5), *plans_of(PRODUCT)]
+    (block,) = drawn(300, 8).blocks(0)
+    block.contexts[0], block.prices[1], block.demands[2] = math.nan, 7.0, math.inf
+    compiled = [Adding(1, plan)(block) for plan in plans]
+    with monkeypatch.context() as patch:
+        patch.setattr(jit, "_compile", lambda function, **options: function)
+        found = importlib.util.spec_from_file_location("plain_columns", row_columns.__file__)
+        assert found is not None
+        assert found.loader is not None
+        plain = importlib.util.module_from_spec(found)
+        found.loader.exec_module(plain)
+    monkeypatch.setattr(plain, "exp", getattr(plain.exp, "py_func", plain.exp))
+    for owner, name in (
+        (whole_sums, "hold"),
+        (whole_sums, "add_whole"),
+        (score_plan, "score_columns"),
+        (description, "description_columns"),
+    ):
+        monkeypatch.setattr(owner, name, getattr(plain, name))
+    for plan, expected in zip(plans, compiled, strict=True):
+        assert np.array_equal(Adding(1, plan)(block), expected)
 
 
 def _at(plan: ScorePlan, theta: FloatArray) -> ScorePlan:
@@ -137,6 +184,17 @@ def test_a_plan_that_the_proof_does_not_cover_adds_nothing_up(wrong: dict[str, A
 def test_a_description_that_is_no_plan_adds_nothing_up(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match="a plan of a description must be finite"):
         Adding(1, replace(again(2, 1.5), **wrong))
+
+
+@pytest.mark.parametrize("kind", ["score", "description"])
+def test_rows_and_plans_of_other_sizes_are_refused(kind: str) -> None:
+    """A compiled loop would read what lies beside an array."""
+    plan: Any = plans_of(PRODUCT)[0] if kind == "score" else again(2, 1.5)
+    with pytest.raises(InvalidInput, match=r"size|as many rows and columns"):
+        Adding(1, replace(plan, whitening=np.eye(5)))
+    (block,) = drawn(9).blocks(0)
+    with pytest.raises(InvalidInput, match="rows must have"):
+        Adding(1, plan)(block._replace(contexts=np.zeros((9, 3))))
 
 
 def test_a_belief_beyond_all_floats_keeps_to_the_bounds() -> None:

@@ -37,6 +37,7 @@ def most_likely(log: ArrayLog) -> tuple[FloatArray, FloatArray]:
     return found.x, np.linalg.inv((features * (chance * (1.0 - chance))[:, None]).T @ features)
 
 
+@pytest.mark.beyond_coverage
 def test_without_noise_a_fit_is_maximum_likelihood_up_to_a_share_of_its_standard_error() -> None:
     log = drawn(60_000, 1)
     best, covariance = most_likely(log)
@@ -46,6 +47,7 @@ def test_without_noise_a_fit_is_maximum_likelihood_up_to_a_share_of_its_standard
     np.testing.assert_allclose(np.sqrt(np.diag(state.belief.covariance) / np.diag(covariance)), 1.0, atol=0.1)
 
 
+@pytest.mark.beyond_coverage
 def test_without_noise_a_fit_solves_its_last_moment_equation() -> None:
     """By a root finder on the rows themselves: the likeness decides how fast, not where to."""
     log = drawn(60_000, 2)
@@ -84,12 +86,14 @@ def test_standard_errors_count_noise_and_sampling(epsilon: float) -> None:
     assert np.mean([each[[0, 3]] for each in covered]) >= 0.88
 
 
+@pytest.mark.beyond_coverage
 def test_more_budget_leaves_less_doubt() -> None:
     log = drawn(4000)
     doubts = [math.sqrt(state_of(log, epsilon).belief.covariance[3, 3]) for epsilon in (0.1, 0.5, 3.0, HUGE)]
     assert doubts == sorted(doubts, reverse=True)
 
 
+@pytest.mark.beyond_coverage
 def test_where_most_buy_it_works_as_well_as_where_few_do() -> None:
     often = Product(floor=20.0, ceiling=30.0, reference_price=25.0, conversion=0.9, elasticity=0.2, contexts=2)
     log = drawn(40_000, 3, THETA, often)

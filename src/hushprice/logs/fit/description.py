@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushprice.errors import InvalidInput
+from hushprice.logs.fit.row_columns import PIECE, SPARE, description_columns
 from hushprice.types import FloatArray
 
 RADIUS = 0.75  # of the ball v is held to, times the root of its entries: most rows lie in it
@@ -56,6 +57,8 @@ class DescriptionPlan:
 
     def check(self) -> None:
         """Refuse numbers at which a row would add one that is none: what is cut to whole numbers must be bounded."""
+        if self.whitening.shape != (self.centre.size, self.centre.size):
+            raise InvalidInput("a plan of a description must have as many rows and columns as entries")
         if not (np.isfinite(self.centre).all() and np.isfinite(self.whitening).all() and 0.0 < self.radius < math.inf):
             raise InvalidInput("a plan of a description must be finite")
 
@@ -74,28 +77,16 @@ def _as_they_are(size: int) -> DescriptionPlan:
 
 
 def described(contexts: FloatArray, prices: FloatArray, plan: DescriptionPlan | None = None) -> FloatArray:
-    """Rows that add up to what is released; two differ by at most 1, and one has length at most 1.
-
-    Bit for bit the same whoever comes with a row: columns are added one by one, no product of matrices.
-    """
-    given = [*contexts.T, prices]
-    plan = _as_they_are(len(given)) if plan is None else plan
-    centred = [column - middle for column, middle in zip(given, plan.centre, strict=True)]
-    v, squares = list[FloatArray](), np.zeros(len(prices))
-    for weights in plan.whitening:
-        total = np.zeros(len(prices))
-        for weight, column in zip(weights, centred, strict=True):
-            if weight != 0.0:
-                total = total + weight * column
-        v.append(total)
-        squares = squares + total * total
-    scale = np.minimum(1.0, plan.radius / np.maximum(np.sqrt(squares), 1e-12))
-    held = [column * scale for column in v]
-    columns = [np.full(len(prices), _kappa(plan.radius)), *(math.sqrt(2.0) * column for column in held)]
-    for i, left in enumerate(held):
-        columns.append(left * left)
-        columns += [math.sqrt(2.0) * (left * right) for right in held[i + 1 :]]
-    return np.stack(columns).T * (1.0 / largest_change(plan.radius))  # columns side by side, as they are read
+    """Rows that add up to what is released; two differ by at most 1, and one has length at most 1."""
+    size = contexts.shape[1] + 1
+    plan = _as_they_are(size) if plan is None else plan
+    if plan.centre.size != size:
+        raise InvalidInput(f"rows must have {plan.centre.size} entries, as the plan of their description, got {size}")
+    bounds = np.array([plan.radius, _kappa(plan.radius), largest_change(plan.radius)])
+    added, work = np.empty((1 + size + size * (size + 1) // 2, len(prices))), np.empty((size + SPARE, PIECE))
+    x, z = np.ascontiguousarray(contexts.T), np.ascontiguousarray(prices)
+    description_columns(x, z, plan.centre, plan.whitening, bounds, work, added)
+    return added.T
 
 
 def read_first(released: FloatArray, contexts: int, noise: float, known: int | None = None) -> Moments:

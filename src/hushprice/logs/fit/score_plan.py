@@ -25,6 +25,7 @@ from hushprice.errors import InvalidInput
 from hushprice.logs.fit.description import Moments
 from hushprice.logs.fit.lengths import PRICE, settled
 from hushprice.logs.fit.likeness import Likeness
+from hushprice.logs.fit.row_columns import PIECE, SPARE, score_columns
 from hushprice.policies.cautious.pricing.shop_model import ShopModel
 from hushprice.types import FloatArray
 
@@ -53,8 +54,12 @@ class ScorePlan:
     def check(self) -> None:
         """Refuse what the proof does not cover: a_0 past 1, L out of (0, 1], own parts too long, numbers that are none.
 
-        theta may be anything: t is held to its bounds.
+        theta may hold anything: t is held to its bounds. Compiled steps ask nobody how long an array is.
         """
+        k, size = self.model.contexts, self.model.size
+        arrays = (self.centre, (k + 1,)), (self.whitening, (k, k)), (self.weights, (size,)), (self.theta, (size,))
+        if any(array.shape != shape for array, shape in arrays):
+            raise InvalidInput(f"a plan of a score for contexts of {k} entries must have arrays of that size")
         finite = (self.centre, self.whitening, self.weights, np.array([self.price_scale, self.heaviest]))
         sound = all(np.isfinite(each).all() for each in finite) and abs(self.weights[0]) <= 1.0
         if not (sound and 0.0 < self.largest <= 1.0 and 2.0 * self.own <= (1.0 + self.largest) * (1.0 + _ROUNDED)):
@@ -106,17 +111,17 @@ class ScorePlan:
     def contributions(self, contexts: FloatArray, prices: FloatArray, demands: FloatArray) -> FloatArray:
         """What rows, held to their bounds, add: of length at most 1, and two are at most 1 apart."""
         k, half = self.model.contexts, self.model.contexts + 1
-        level, response = np.full(len(prices), self.model.level), np.full(len(prices), self.model.response)
-        level, response = level + self.theta[0], response + self.theta[half]
-        for j in range(k):
-            level = level + self.theta[1 + j] * contexts[:, j]
-            response = response + self.theta[half + 1 + j] * contexts[:, j]
-        chances = expit(level - response * prices)
-        weighted = self.residual_weights(chances) * (self.rare(demands) - self.rare(chances))
-        # Not np.clip, which lets a number that is none pass: beliefs beyond all floats make some.
-        held = np.fmax(np.fmin(weighted, 1.0), -self.largest)
-        scaled = held * (1.0 / (1.0 + self.largest))
-        return np.asarray(scaled[:, None] * self.instruments(contexts, prices))
+        if contexts.shape[1] != k:
+            raise InvalidInput(
+                f"rows must have contexts of {k} entries, as the plan of their score, got {contexts.shape[1]}"
+            )
+        lines = np.vstack([self.theta[:half], self.theta[half:]])
+        lines[:, 0] += self.model.level, self.model.response
+        bounds = np.array([self.largest, self.heaviest, self.own, self.price_scale, float(self.mirrored)])
+        added, work = np.empty((self.model.size, len(prices))), np.empty((k + SPARE, PIECE))
+        x, z, y = np.ascontiguousarray(contexts.T), np.ascontiguousarray(prices), np.ascontiguousarray(demands)
+        score_columns(x, z, y, lines, self.centre, self.whitening, self.weights, bounds, work, added)
+        return added.T
 
 
 def plan_score(

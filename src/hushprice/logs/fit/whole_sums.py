@@ -13,6 +13,7 @@ import numpy as np
 
 from hushprice.errors import InvalidInput
 from hushprice.logs.fit.description import DescriptionPlan, described
+from hushprice.logs.fit.row_columns import add_whole, hold
 from hushprice.logs.fit.score_plan import ScorePlan
 from hushprice.logs.rows import LogRows
 from hushprice.mechanisms.whole_numbers import UNIT_BITS, round_bits
@@ -49,18 +50,14 @@ class Adding:
 
     def _added(self, block: LogRows, weights: FloatArray, rows: slice) -> IntArray:
         """Some of the block's rows: each adds what it adds alone, so where pieces end plays no part."""
-        x, z = np.clip(block.contexts[rows], -1.0, 1.0), np.clip(block.prices[rows], -1.0, 1.0)
-        y, weights = np.clip(block.demands[rows], 0.0, 1.0), weights[rows]
-        # What is not a number adds nothing, whatever let it pass; a reader refuses it.
-        known = np.isfinite(z) & np.isfinite(y)
-        for column in x.T:
-            known &= np.isfinite(column)
-        if not known.all():
-            x, z, y, weights = x[known], z[known], y[known], weights[known]
-        given = self.plan.contributions(x, z, y) if isinstance(self.plan, ScorePlan) else described(x, z, self.plan)
-        scale = weights * _UNIT  # a power of two: as exact as one after the other
-        cut = np.trunc(given * scale[:, None]).astype(np.int64)
-        return np.asarray(cut.sum(axis=0))
+        given = np.vstack([block.contexts[rows].T, block.prices[rows], block.demands[rows]])
+        weights = weights[rows].copy()
+        hold(given, weights)
+        x, (z, y) = given[:-2].T, given[-2:]
+        numbers = self.plan.contributions(x, z, y) if isinstance(self.plan, ScorePlan) else described(x, z, self.plan)
+        total = np.zeros(numbers.shape[1], dtype=np.int64)
+        add_whole(np.ascontiguousarray(numbers.T), weights, _UNIT, total)
+        return total
 
     def unit_weights(self, block: LogRows) -> FloatArray:
         """1 over the number of rows of the row's customer, who thus adds a mean; all of them are in this block."""
