@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Hundreds of processes are started: what one has compiled to byte code another finds, whatever the caller says.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: setup pins demo shop test lint types contracts compiled unit coverage crash test-gpu bench peers fits load fuzz docs clean
 
 setup: $(VENV)/.ready
