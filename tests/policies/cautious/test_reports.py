@@ -50,6 +50,7 @@ def learner_of(rules: CautiousRules, choice: int, slots: int, seed: int) -> Repo
     return ReportLearner(rules=rules, source=Tape(seed, 0), choice=choice, slots=slots, rng=rng)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("contexts", [0, 2])
 @pytest.mark.parametrize("choice", range(len(SHARES)))
 @pytest.mark.parametrize("trust", [LOCAL, SHUFFLE])
@@ -83,6 +84,7 @@ def test_bits_add_up_to_the_score_with_the_noise_that_is_told(trust: str, choice
     assert spread == pytest.approx(told[used], rel=0.2 + extra)
 
 
+@pytest.mark.beyond_coverage
 def test_many_devices_at_once_send_what_one_does() -> None:
     """The vectorized devices and trust/bits.py, by how often each answer comes."""
     rules, count, context = rules_of(LOCAL), 20_000, [0.7, -0.4]
@@ -191,6 +193,7 @@ def test_what_a_trust_model_cannot_do_is_refused() -> None:
     assert built.rules.trust == policy.rules.trust == LOCAL
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("trust", TRUST)
 def test_a_shop_learns_under_every_trust_model(trust: str) -> None:
     world = Logit(conversion=0.5, elasticity=0.4, reference_price=25.0, attributes=(0.3, -0.2))
@@ -212,6 +215,7 @@ def weighed_bits(rules: Any, keep: float, middles: Any, balance: Any) -> Any:
     return score.ravel()
 
 
+@pytest.mark.beyond_coverage
 def test_devices_asked_by_the_quoter_are_added_up_to_the_score() -> None:
     """Bits that are kept nearly always: what is left is the rounding to bits."""
     rules, count, draw = rules_of(LOCAL), 20_000, random.Random(4).getrandbits

@@ -107,6 +107,7 @@ NAMED = re.compile(
 )
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize(("which", "path"), LEAVES)
 def test_a_forged_field_is_refused_by_name_or_is_merely_stated(which, path):
     document = DOCUMENTS[which]
