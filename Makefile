@@ -57,8 +57,9 @@ types: setup
 contracts: setup
 	$(BIN)/lint-imports --no-cache
 
+# Three processes for two cores: a fifth of the time a test waits for a service of its own.
 unit: setup compiled
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # Compile once what several test processes would each compile.
 compiled: setup
