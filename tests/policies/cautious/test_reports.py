@@ -198,9 +198,9 @@ def test_what_a_trust_model_cannot_do_is_refused() -> None:
 def test_a_shop_learns_under_every_trust_model(trust: str) -> None:
     world = Logit(conversion=0.5, elasticity=0.4, reference_price=25.0, attributes=(0.3, -0.2))
     each = product(2, conversion=0.5, epsilon=8.0, risk=0.3)
-    result = run_shop("cautious", product=each, world=world, horizon=800, trials=1, trust=trust, workers=1)
-    again = run_shop("cautious", product=each, world=world, horizon=800, trials=1, seed=1, trust=trust, workers=1)
-    assert result.claimed == EpsilonDelta(8.0, 2.0 / 800**2)
+    result = run_shop("cautious", product=each, world=world, horizon=400, trials=1, trust=trust, workers=1)
+    again = run_shop("cautious", product=each, world=world, horizon=400, trials=1, seed=1, trust=trust, workers=1)
+    assert result.claimed == EpsilonDelta(8.0, 2.0 / 400**2)
     assert result.earnings[0, -1] != again.earnings[0, -1]
     assert 0.5 < result.earnings[0, -1] / result.staying[0, -1] < 1.5
     with pytest.raises(InvalidInput, match="trust is for policy 'cautious'"):
