@@ -33,6 +33,7 @@ from hushprice.trust.shares import MOST_BITS
 
 CENTRAL, LOCAL, SHUFFLE, AGGREGATED = TRUST
 CLAIMED = EpsilonDelta(1.0, 1e-8)
+BEYOND = pytest.mark.beyond_coverage
 
 
 def product(contexts: int, **given: object) -> Product:
@@ -50,10 +51,9 @@ def learner_of(rules: CautiousRules, choice: int, slots: int, seed: int) -> Repo
     return ReportLearner(rules=rules, source=Tape(seed, 0), choice=choice, slots=slots, rng=rng)
 
 
-@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("contexts", [0, 2])
-@pytest.mark.parametrize("choice", range(len(SHARES)))
-@pytest.mark.parametrize("trust", [LOCAL, SHUFFLE])
+@pytest.mark.parametrize("choice", [0, *(pytest.param(more, marks=BEYOND) for more in range(1, len(SHARES)))])
+@pytest.mark.parametrize("trust", [pytest.param(LOCAL, marks=BEYOND), SHUFFLE])
 def test_bits_add_up_to_the_score_with_the_noise_that_is_told(trust: str, choice: int, contexts: int) -> None:
     """Many batches of the same records: their mean is the score without noise, their spread what the belief is told."""
     rules, slots, runs, rng = rules_of(trust, contexts), 400, 200, np.random.default_rng(choice)
