@@ -26,8 +26,8 @@ SHELL = re.compile(r"^<!-- runnable -->\n```sh\n(.*?)^```$", flags=re.MULTILINE 
 SMALLER = {
     "hushprice plan --product": "--trials 1 --visitors-per-day 100 --days 2",
     "hushprice plan --customers": "--customers 5e3",
-    "hushprice attack": "--runs 20",
-    "hushprice audit": "--runs 20",
+    "hushprice attack": "--runs 20 --horizon 60",
+    "hushprice audit": "--runs 20 --horizon 60",
     "hushprice reproduce": "--trials 2",
 }
 
