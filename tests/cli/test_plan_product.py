@@ -96,7 +96,7 @@ def test_customers_of_the_products_file_come_to_the_shop(folder: Path, call: Cal
 
 
 def test_ctrl_c_ends_it_in_one_line_and_leaves_nothing(folder: Path, interrupts: None) -> None:
-    line = "plan --product product.toml --visitors-per-day 150 --days 4 --trials 20000 --output plan.csv"
+    line = "plan --product product.toml --visitors-per-day 900 --days 20 --trials 2000 --output plan.csv"
     command = [sys.executable, "-m", "hushprice", *line.split()]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
