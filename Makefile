@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Hundreds of processes are started: what one has compiled to byte code another finds, whatever the caller says.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: setup pins demo shop test lint types contracts compiled unit coverage crash test-gpu bench peers fits load fuzz docs clean
 
 setup: $(VENV)/.ready
@@ -54,8 +57,9 @@ types: setup
 contracts: setup
 	$(BIN)/lint-imports --no-cache
 
+# Three processes for two cores: a fifth of the time a test waits for a service of its own.
 unit: setup compiled
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # Compile once what several test processes would each compile.
 compiled: setup

@@ -14,10 +14,9 @@ PROBIT = Truth(Probit(conversion=0.5, reference_price=25.0, steepness=4.0), 0)
 PAID = Truth(LogNormal(conversion=0.4, reference_price=25.0, deviation=0.35), 0, floor=10.0, ceiling=50.0)
 
 
-@pytest.mark.parametrize("truth", [PROBIT, PAID])
-def test_the_plan_agrees_with_simulation_in_another_family(truth: Truth) -> None:
-    # Gains are near 0.2 and 0.27; the difference has a standard error of 0.015, a third of what is allowed.
-    found = check(truth, visitors_per_day=1000, days=5, trials=4, workers=1)
+def test_the_plan_agrees_with_simulation_in_another_family() -> None:
+    # The gain is near 0.27; the difference has a standard error of 0.015, a third of what is allowed.
+    found = check(PAID, visitors_per_day=1000, days=5, trials=4, workers=1)
     assert found.agrees, found
 
 

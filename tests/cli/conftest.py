@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import typer.main
 
 from hushprice.cli import main
 
@@ -21,6 +23,14 @@ class Ran(NamedTuple):
     code: int
     out: str
     err: str
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _verbs_are_read_once() -> Iterator[None]:
+    """Typer reads the options of all verbs anew at every call, which takes longer than most calls."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ conversion = 0.3
 elasticity = [2.0, 5.0]
 contexts = 1
 """
-LINE = "plan --product product.toml --visitors-per-day 150 --days 3 --epsilon 2 --seed 5"
+LINE = "plan --product product.toml --visitors-per-day 80 --days 2 --epsilon 2 --seed 5"
 
 
 def complaints(err: str) -> list[str]:
@@ -48,7 +48,7 @@ def test_json_is_what_the_library_plans(folder: Path, call: Callable) -> None:
     report = json.loads(out)
     product = hushprice.load_product("product.toml")
     expected = hushprice.plan_shop(
-        product=product, visitors_per_day=150, days=3, epsilons=(2.0,), trials=1, seed=5, show_difference=0.1,
+        product=product, visitors_per_day=80, days=2, epsilons=(2.0,), trials=1, seed=5, show_difference=0.1,
         holdout=0.2,
     ).to_dict()  # fmt: skip
     assert report.pop("seconds") > 0
@@ -62,8 +62,8 @@ def test_the_table_has_every_answer_and_files_are_written(folder: Path, call: Ca
     code, out, err = call(f"{LINE} --trials 1 --world world.toml --picture plan.svg --output plan.csv --delta 1e-6")
     assert (code, complaints(err)) == (0, [])
     for part in (
-        "Today's price 25, allowed 20 to 30, 30 % buy; 150 visitors a day, epsilon 1, delta 1e-06",
-        "Simulated: 1 shop, 3 days, seed 5.",
+        "Today's price 25, allowed 20 to 30, 30 % buy; 80 visitors a day, epsilon 1, delta 1e-06",
+        "Simulated: 1 shop, 2 days, seed 5.",
         "days  visitors",
         "personal prices",
         "one price, cautious",
@@ -89,7 +89,7 @@ def test_customers_of_the_products_file_come_to_the_shop(folder: Path, call: Cal
     code, out, err = call(f"{LINE} --trials 1 --format json")
     assert (code, complaints(err)) == (0, [])
     alone = hushprice.plan_shop(
-        product=hushprice.load_product("product.toml"), visitors_per_day=150, days=3, epsilons=(2.0,), trials=1, seed=5,
+        product=hushprice.load_product("product.toml"), visitors_per_day=80, days=2, epsilons=(2.0,), trials=1, seed=5,
         customers=lambda start, count, rng: rng.random((count, 1)) * 0.0 + 0.5,
     ).to_dict()  # fmt: skip
     assert json.loads(out)["schedule"] == alone["schedule"]

@@ -24,10 +24,10 @@ SHELL = re.compile(r"^<!-- runnable -->\n```sh\n(.*?)^```$", flags=re.MULTILINE 
 
 # What is typed, made small by options that come after it: a plan's picture, an attack's strength are tested elsewhere.
 SMALLER = {
-    "hushprice plan --product": "--trials 1",
+    "hushprice plan --product": "--trials 1 --visitors-per-day 100 --days 2",
     "hushprice plan --customers": "--customers 5e3",
-    "hushprice attack": "--runs 20",
-    "hushprice audit": "--runs 20",
+    "hushprice attack": "--runs 20 --horizon 60",
+    "hushprice audit": "--runs 20 --horizon 60",
     "hushprice reproduce": "--trials 2",
 }
 

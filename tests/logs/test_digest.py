@@ -81,6 +81,7 @@ def test_python_hashes_bytes_the_same_way() -> None:
     assert digests(polars.Series(texts), bytes(16)).tolist() == eval(answer.stdout)
 
 
+@pytest.mark.beyond_coverage
 def test_another_key_gives_other_digests_and_long_columns_are_cut_without_a_seam() -> None:
     numbers = polars.Series(range(70_000))
     ours = digests(numbers, KEY)

@@ -21,6 +21,7 @@ from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.privacy.loss import Loss
 from hushprice.service.quoting.privacy_figures import privacy_of
 from hushprice.service.quoting.product_table import ProductTable
+from hushprice.service.shared import certificates
 from hushprice.service.shared.certificates import customer_of, loss_of_product
 from hushprice.service.shared.product import Product, quoter_of
 from hushprice.service.shared.product_view import product_of
@@ -214,6 +215,7 @@ def releases_are_noted_before_they_are_shown() -> None:
 
 def a_record_pays_for_overlapping_histories() -> None:
     """A backup is restored, one quoter tells of it, the learner goes on, and then another comes who had seen more."""
+    certificates._proven.cache_clear()  # a planted promise must not be remembered
     with opened() as shop, tempfile.TemporaryDirectory() as folder:
         shop.serve(stop=40)
         shop.back_up(Path(folder, "backup"))

@@ -21,7 +21,7 @@ from hushprice.research.audits.devices import audit_trust
 
 
 def _sound(trust: str) -> None:
-    found = audit_trust(rules_of(trust))
+    found = audit_trust(rules_of(trust), watched=400)
     assert len(found) >= 2
     assert all(each.holds for each in found)
 

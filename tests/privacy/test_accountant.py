@@ -121,6 +121,7 @@ def test_simulated_losses(loss: Loss, delta: float) -> None:
     assert found >= 0.97 * delta - 5.0 * error
 
 
+@pytest.mark.beyond_coverage
 def test_simulation_would_catch_lengths_in_one_dimension_for_two_and_a_forgotten_shift() -> None:
     wrong = [
         dataclasses.replace(MIXED, radials=tuple(dataclasses.replace(radial, **change) for radial in MIXED.radials))

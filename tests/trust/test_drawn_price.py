@@ -71,6 +71,7 @@ def earned(asked: Question, keep: float, contexts: Sequence[Sequence[float]], st
     return total / len(contexts)
 
 
+@pytest.mark.beyond_coverage
 def test_the_step_earns_more_than_one_price_and_nearly_what_the_best_step_does() -> None:
     """Customers as it guesses them, at an epsilon of 3 and prices that are believed to be best."""
     base, keep = asked_of(spread=0.0), keep_of(3.0)

@@ -22,9 +22,8 @@ from hushprice.settings import TRUST
 from hushprice.shops.private_strategy import PrivateStrategy, rules_of
 from hushprice.shops.result import ShopResult
 from hushprice.shops.rival_strategy import RIVALS, RivalStrategy, rival_of
-from hushprice.shops.strategy import Strategy
+from hushprice.shops.strategy import Staying, Strategy
 from hushprice.shops.world import Contexts, World, bought, chances, encoded, numbers
-from hushprice.shops.yardsticks import YARDSTICKS
 from hushprice.types import FloatArray, IntArray
 
 BLOCK = 2048  # customers drawn at once; blocks have their own randomness, so every strategy meets the same customers
@@ -38,7 +37,7 @@ Progress = Callable[[int, int], None]
 DEFAULT = "cautious"
 STRATEGIES: dict[str, Callable[[Product, int, bool, np.random.Generator], Strategy]] = {
     DEFAULT: PrivateStrategy,
-    **YARDSTICKS,
+    "staying": Staying,
 }
 KNOWN = (*STRATEGIES, *RIVALS)
 COUNTED = (*STRATEGIES, "one-price", "thompson")  # that know of a customer who buys several

@@ -33,6 +33,7 @@ from hushprice.trust.shares import MOST_BITS
 
 CENTRAL, LOCAL, SHUFFLE, AGGREGATED = TRUST
 CLAIMED = EpsilonDelta(1.0, 1e-8)
+BEYOND = pytest.mark.beyond_coverage
 
 
 def product(contexts: int, **given: object) -> Product:
@@ -51,8 +52,8 @@ def learner_of(rules: CautiousRules, choice: int, slots: int, seed: int) -> Repo
 
 
 @pytest.mark.parametrize("contexts", [0, 2])
-@pytest.mark.parametrize("choice", range(len(SHARES)))
-@pytest.mark.parametrize("trust", [LOCAL, SHUFFLE])
+@pytest.mark.parametrize("choice", [0, *(pytest.param(more, marks=BEYOND) for more in range(1, len(SHARES)))])
+@pytest.mark.parametrize("trust", [pytest.param(LOCAL, marks=BEYOND), SHUFFLE])
 def test_bits_add_up_to_the_score_with_the_noise_that_is_told(trust: str, choice: int, contexts: int) -> None:
     """Many batches of the same records: their mean is the score without noise, their spread what the belief is told."""
     rules, slots, runs, rng = rules_of(trust, contexts), 400, 200, np.random.default_rng(choice)
@@ -83,6 +84,7 @@ def test_bits_add_up_to_the_score_with_the_noise_that_is_told(trust: str, choice
     assert spread == pytest.approx(told[used], rel=0.2 + extra)
 
 
+@pytest.mark.beyond_coverage
 def test_many_devices_at_once_send_what_one_does() -> None:
     """The vectorized devices and trust/bits.py, by how often each answer comes."""
     rules, count, context = rules_of(LOCAL), 20_000, [0.7, -0.4]
@@ -191,13 +193,14 @@ def test_what_a_trust_model_cannot_do_is_refused() -> None:
     assert built.rules.trust == policy.rules.trust == LOCAL
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("trust", TRUST)
 def test_a_shop_learns_under_every_trust_model(trust: str) -> None:
     world = Logit(conversion=0.5, elasticity=0.4, reference_price=25.0, attributes=(0.3, -0.2))
     each = product(2, conversion=0.5, epsilon=8.0, risk=0.3)
-    result = run_shop("cautious", product=each, world=world, horizon=800, trials=1, trust=trust, workers=1)
-    again = run_shop("cautious", product=each, world=world, horizon=800, trials=1, seed=1, trust=trust, workers=1)
-    assert result.claimed == EpsilonDelta(8.0, 2.0 / 800**2)
+    result = run_shop("cautious", product=each, world=world, horizon=400, trials=1, trust=trust, workers=1)
+    again = run_shop("cautious", product=each, world=world, horizon=400, trials=1, seed=1, trust=trust, workers=1)
+    assert result.claimed == EpsilonDelta(8.0, 2.0 / 400**2)
     assert result.earnings[0, -1] != again.earnings[0, -1]
     assert 0.5 < result.earnings[0, -1] / result.staying[0, -1] < 1.5
     with pytest.raises(InvalidInput, match="trust is for policy 'cautious'"):
@@ -212,6 +215,7 @@ def weighed_bits(rules: Any, keep: float, middles: Any, balance: Any) -> Any:
     return score.ravel()
 
 
+@pytest.mark.beyond_coverage
 def test_devices_asked_by_the_quoter_are_added_up_to_the_score() -> None:
     """Bits that are kept nearly always: what is left is the rounding to bits."""
     rules, count, draw = rules_of(LOCAL), 20_000, random.Random(4).getrandbits

@@ -158,6 +158,7 @@ def test_prices_do_not_leave_todays_beyond_risk_on_the_logs_word_alone() -> None
         assert lost <= 1.6 * product.risk * max(rule.count, 1000)
 
 
+@pytest.mark.beyond_coverage
 def test_a_log_of_another_demand_is_left_behind_and_costs_no_more_than_risk() -> None:
     """The promise is of the mean over runs; this one keeps it, twice over, at every moment after 1,000 customers."""
     world = worlds.Logit(conversion=0.2, elasticity=2.5, reference_price=25.0, attributes=(0.3,), interactions=(0.2,))

@@ -95,6 +95,7 @@ def test_gradients_and_hessians_stay_within_their_bounds(
     assert np.linalg.eigvalsh(bend)[0] >= -1e-9 * bounds.curvature
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("demand", FAMILIES, ids=lambda demand: f"{demand.name}-{demand.slope}")
 def test_the_bounds_are_not_far_from_what_the_code_reaches(demand: Demand) -> None:
     """A search over pairs comes within a tenth of both: the property above would notice a bound much too small."""

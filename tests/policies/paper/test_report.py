@@ -96,6 +96,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     return float(brentq(lambda epsilon: math.log(made(epsilon) / delta), 0.0, mu * 12, xtol=1e-14))
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 def test_the_pieces_and_their_textbook_sums(adjacency):
     found = make(delta=2e-6, adjacency=adjacency)
@@ -149,6 +150,7 @@ def test_other_demand_has_its_own_constants(demand):
     assert found.value("curvature", "tight") == demand.slope * demand.steepest
 
 
+@pytest.mark.beyond_coverage
 def test_the_corners_work():
     for budget in ((0.01, 1e-60), (0.01, 0.5), (20.0, 1e-60)):
         found = make(*budget)

@@ -101,6 +101,7 @@ def test_a_live_rival_has_a_certificate_of_its_ledger(name: str, calibration: st
     assert pricer.learner is pricer.quoter
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("name", LIVE)
 def test_what_a_live_rival_releases_tells_what_is_charged(name: str) -> None:
     policy = live_policy(name)
@@ -417,6 +418,7 @@ def test_a_live_sum_too_many_is_caught(name: str, monkeypatch: pytest.MonkeyPatc
     assert not audit_rival(live_policy(name), steps=3)[-1].holds
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("name", STREAMS)
 def test_live_rows_that_are_too_long_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from hushprice.mechanisms import whole_numbers

@@ -73,6 +73,7 @@ def test_the_published_widths_are_the_sources_and_ceiling_prices_follow() -> Non
     assert np.all(play(rival, at, THETA, 600, rng(1))[-100:] == 1.0)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("name", ["ucb-glm", "glm-ucb", "wang-optimism"])
 def test_optimists_find_the_truth(name: str) -> None:
     """Within 0.15 of theta in every direction that prices need, after 3,000 customers; seeds give 0.02 to 0.08."""

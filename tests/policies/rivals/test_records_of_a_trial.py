@@ -75,6 +75,7 @@ def test_every_rival_that_claims_something_is_counted() -> None:
     assert {name for name, policy in made.items() if policy.private} == {*FUNCTIONS, *RELEASERS}
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("name", [*FUNCTIONS, *RELEASERS])
 def test_a_trial_takes_no_more_rows_than_its_events_pay_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = taken(name, monkeypatch)
@@ -104,6 +105,7 @@ class _Twice:
             self._trial.learn(customers, prices, demands)
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("name", ["shariff-sheffet", "ldp-glm", "ldp-mab", "ldp-sgd", "mishra-ucb"])
 def test_records_that_are_taken_twice_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert taken(name, monkeypatch, _Twice)[0] > paid_for(name)[0]

@@ -26,6 +26,7 @@ CLAIM = EpsilonDelta(1.0, 1e-6)
 NAMES = ("shariff-sheffet", "shariff-sheffet-revenue")
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("calibration", ["published", "tight"])
 def test_all_releases_together_tell_no_more_than_is_charged(name: str, calibration: str) -> None:
@@ -61,6 +62,7 @@ def test_the_published_noise_costs_epsilon_over_four_ln_four_over_delta() -> Non
     assert rival(asked(NAMES[0]), frame()).proven.epsilon == pytest.approx(1.0, rel=1e-6)  # type: ignore[union-attr]
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("make", [published, tight])
 def test_the_noise_stays_within_its_bounds(make: Any) -> None:
     """200 released sums of nothing: a bound for one in 2 T^2 = 8e6 is never passed, by chance once in 40,000 runs."""

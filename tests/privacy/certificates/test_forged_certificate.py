@@ -107,7 +107,16 @@ NAMED = re.compile(
 )
 
 
-@pytest.mark.parametrize(("which", "path"), LEAVES)
+# Of other fields no branch is reached that these do not reach.
+FORGED = [
+    leaf
+    if leaf.id.endswith(("-previous", "-mechanism.policy"))
+    else pytest.param(*leaf.values, id=leaf.id, marks=pytest.mark.beyond_coverage)
+    for leaf in LEAVES
+]
+
+
+@pytest.mark.parametrize(("which", "path"), FORGED)
 def test_a_forged_field_is_refused_by_name_or_is_merely_stated(which, path):
     document = DOCUMENTS[which]
     name = field(document, path)

@@ -21,7 +21,8 @@ from hushprice.research.audits.devices import audit_trust
     ],
 )
 def test_no_seat_sees_more_than_is_charged(trust: str, contexts: int, sharp: float) -> None:
-    found = {each.name: each for each in audit_trust(rules_of(trust, contexts))}
+    watched = 2000 if trust == LOCAL else 400  # seats that are not exact need runs to see much
+    found = {each.name: each for each in audit_trust(rules_of(trust, contexts), watched=watched)}
     assert all(each.holds for each in found.values()), found
     seen = [each.found / each.allowed for each in found.values() if each.allowed > 0.0]
     assert max(seen) > sharp

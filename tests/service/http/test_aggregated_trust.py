@@ -50,12 +50,24 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[AggregatorPr
     assert [each.end() for each in made] == [0, 0]
 
 
-@pytest.fixture
-def shop(either: Running, pair: list[AggregatorProcess]) -> Iterator[Client]:
+@contextlib.contextmanager
+def selling(running: Running, pair: list[AggregatorProcess]) -> Iterator[Client]:
     both = [{"url": each.url, "key": each.key} for each in pair]
-    made = either.client("admin").post("/v1/products", json=TEA | {"aggregators": both})
+    made = running.client("admin").post("/v1/products", json=TEA | {"aggregators": both})
     assert made.status_code == 201, made.text
-    with Client(either.url, KEYS["shop"], timeout=PATIENCE) as client:
+    with Client(running.url, KEYS["shop"], timeout=PATIENCE) as client:
+        yield client
+
+
+@pytest.fixture
+def shop(fresh: Running, pair: list[AggregatorProcess]) -> Iterator[Client]:
+    with selling(fresh, pair) as client:
+        yield client
+
+
+@pytest.fixture
+def either_shop(either: Running, pair: list[AggregatorProcess]) -> Iterator[Client]:
+    with selling(either, pair) as client:
         yield client
 
 
@@ -99,8 +111,9 @@ def privacy(running: Running) -> dict[str, Any]:
 
 
 def test_devices_report_to_two_and_what_they_publish_is_learned(
-    either: Running, shop: Client, aggregators: Aggregators
+    either: Running, either_shop: Client, aggregators: Aggregators
 ) -> None:
+    shop = either_shop
     before = shop.belief("tea")
     count = privacy(either)["next_release_after_slot"]
     visit(shop, aggregators, count)
@@ -120,12 +133,12 @@ def test_devices_report_to_two_and_what_they_publish_is_learned(
 
 
 def test_an_aggregator_that_is_killed_goes_on_and_draws_no_noise_again(
-    either: Running, shop: Client, aggregators: Aggregators, pair: list[AggregatorProcess]
+    fresh: Running, shop: Client, aggregators: Aggregators, pair: list[AggregatorProcess]
 ) -> None:
     """Killed before it has published: the batch waits. Killed after: what it says again is what it said."""
-    visit(shop, aggregators, privacy(either)["next_release_after_slot"])
-    pass_deadlines(either.store)
-    with learning(either) as loop:
+    visit(shop, aggregators, privacy(fresh)["next_release_after_slot"])
+    pass_deadlines(fresh.store)
+    with learning(fresh) as loop:
         pair[1].end(signal.SIGKILL)
         turn(loop)
         assert list(loop.set_aside) == ["tea"]
@@ -134,7 +147,7 @@ def test_an_aggregator_that_is_killed_goes_on_and_draws_no_noise_again(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(loop, "_commit", lambda *given: (_ for _ in ()).throw(RuntimeError))  # both have published
             turn(loop)
-        assert privacy(either)["releases"] == 0
+        assert privacy(fresh)["releases"] == 0
         first = [totals(each) for each in pair]
         for each in pair:
             each.end(signal.SIGKILL)
@@ -143,7 +156,7 @@ def test_an_aggregator_that_is_killed_goes_on_and_draws_no_noise_again(
         turn(loop)  # asks again
         assert loop.set_aside == {}
         assert [totals(each) for each in pair] == first
-    assert (privacy(either)["releases"], shop.belief("tea").version) == (1, 1)
+    assert (privacy(fresh)["releases"], shop.belief("tea").version) == (1, 1)
 
 
 def totals(each: AggregatorProcess) -> list[tuple[str, str]]:
@@ -191,7 +204,7 @@ def test_calls_of_an_aggregator_are_refused_by_what_is_wrong(pair: list[Aggregat
         assert client.post("/v1/totals", json=unknown).status_code == 409
 
 
-def test_the_shop_is_told_nothing_else(either: Running, shop: Client) -> None:
+def test_the_shop_is_told_nothing_else(shop: Client) -> None:
     quote = shop.quote_for_device("tea")
     with pytest.raises(Refused, match="devices send reports"):
         shop.outcome(quote, purchased=True)

@@ -89,7 +89,7 @@ def test_a_state_that_cannot_be_read_is_seen_although_somebody_holds_the_lease(
     damaged.turn()
     status, body = learning(either)
     assert (status, body["learner"], body["set_aside"]) == (503, "behind", 1)
-    assert "1 are set aside" in caplog.text
+    assert "learning is behind; " in caplog.text  # said once, on a slow machine before the turn
     change(either.store, "UPDATE learner SET state = ?", state.state)
     change(either.store, "UPDATE lease SET holder = NULL")
     LearningLoop(store).turn()

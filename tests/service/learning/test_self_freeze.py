@@ -133,6 +133,7 @@ def test_nobody_sees_a_freeze_before_the_release_that_shows_it_is_stored(
     shop.close()
 
 
+@pytest.mark.beyond_coverage
 @pytest.mark.parametrize("others", [0.42, 0.7])
 def test_a_product_that_keeps_its_promise_does_not_freeze(others: float, tmp_path: Path) -> None:
     """0.42 x 12 is what 0.5 x 10 earns, give or take; 0.7 is a lot more."""

@@ -38,8 +38,8 @@ _CONFIDENCE = 0.999
 _DELTA = 1e-6
 
 
-def audit_trust(rules: CautiousRules, *, seed: int = 0) -> list[Measurement]:
-    """A measurement from each attacker's seat; none where the shop is trusted."""
+def audit_trust(rules: CautiousRules, *, seed: int = 0, watched: int = _WATCHED) -> list[Measurement]:
+    """A measurement from each attacker's seat; none where the shop is trusted. `watched` as at `_WATCHED`."""
     if not rules.drawn or rules.trust not in (LOCAL, SHUFFLE, AGGREGATED):
         return []
     seats = {
@@ -48,7 +48,7 @@ def audit_trust(rules: CautiousRules, *, seed: int = 0) -> list[Measurement]:
         AGGREGATED: (_shares, _other_total),
     }
     found = [seat(rules) for seat in seats[rules.trust]]
-    return [*found, _watcher(rules, seed)]
+    return [*found, _watcher(rules, seed, watched)]
 
 
 def _quoter(rules: CautiousRules, choice: int, count: int = 100) -> CautiousQuoter:
@@ -253,10 +253,10 @@ def _other_total(rules: CautiousRules) -> Measurement:
     return _measured("one aggregator: the other's total", worst, allowed, "change in units of Laplace noise, exact")
 
 
-def _watcher(rules: CautiousRules, seed: int) -> Measurement:
+def _watcher(rules: CautiousRules, seed: int, watched: int) -> Measurement:
     """Releases of batches of one record, by somebody who knows all else, in two worlds."""
-    worlds = [_released(rules, demand, seed + number) for number, demand in enumerate((0.0, 1.0))]
-    pilot, runs = slice(0, _WATCHED), slice(_WATCHED, None)
+    worlds = [_released(rules, demand, seed + number, 2 * watched) for number, demand in enumerate((0.0, 1.0))]
+    pilot, runs = slice(0, watched), slice(watched, None)
     cuts = cuts_of(np.concatenate([each[pilot] for each in worlds]))
     seen = separation(worlds[0][runs], worlds[1][runs], cuts, _CONFIDENCE)
     event, adjacency = rules.event(live=False), rules.noise.adjacency
@@ -264,10 +264,10 @@ def _watcher(rules: CautiousRules, seed: int) -> Measurement:
     loss = loss_of(event, 1, adjacency)
     allowed = loss.epsilon if isinstance(event, ShuffledBits) else accountant.epsilon_of(loss, delta)
     found = seen.epsilon_floor(delta)
-    return _measured("a watcher of prices: releases", found, allowed, f"lower bound on epsilon, {2 * _WATCHED} runs")
+    return _measured("a watcher of prices: releases", found, allowed, f"lower bound on epsilon, {2 * watched} runs")
 
 
-def _released(rules: CautiousRules, demand: float, seed: int) -> FloatArray:
+def _released(rules: CautiousRules, demand: float, seed: int, runs: int) -> FloatArray:
     """The first number of many releases, each of a batch with one record at the dearer price."""
     rng = np.random.default_rng((seed, 7))
     learner: CautiousLearner = (
@@ -275,8 +275,8 @@ def _released(rules: CautiousRules, demand: float, seed: int) -> FloatArray:
         if rules.bits is None
         else ReportLearner(rules=rules, source=Tape(seed, 0), choice=0, slots=1, rng=rng)
     )
-    contexts, one, found = np.zeros((1, rules.model.contexts)), np.ones(1), np.empty(2 * _WATCHED)
-    for run in range(2 * _WATCHED):
+    contexts, one, found = np.zeros((1, rules.model.contexts)), np.ones(1), np.empty(runs)
+    for run in range(runs):
         learner.absorb(contexts, 0.0 * one, one, demand * one, _theta(rules))
         found[run] = learner.release().score[0]
         learner.begin(0)

@@ -126,7 +126,7 @@ class KeyWatch:
 
     def _horizon(self, product: str) -> int:
         priced = self._product_table.products.get(product)
-        return 0 if priced is None or priced.product.policy == "fixed" else priced.product.horizon
+        return priced.product.horizon if priced is not None and priced.product.learns else 0
 
     def _watch_prices(self, store: LearnerStore, release: StoredRelease, moved: float) -> None:
         """An alarm where a key filled much of the batch, far more than before it, and prices moved."""

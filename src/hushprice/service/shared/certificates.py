@@ -63,7 +63,7 @@ def proven_of(product: Product, overlaps: int) -> EpsilonDelta:
     """What is proven for a record that so many histories besides the one there is may have released as well."""
     proven = policy_of(product).proven
     assert proven is not None
-    return _proven(msgspec.json.encode(product), overlaps) if overlaps and product.policy != "fixed" else proven
+    return _proven(msgspec.json.encode(product), overlaps) if overlaps and product.learns else proven
 
 
 def customer_of(product: Product, restores: int = 0) -> CustomerGuarantee | None:
@@ -73,7 +73,7 @@ def customer_of(product: Product, restores: int = 0) -> CustomerGuarantee | None
     section 9).
     """
     claimed = policy_of(product).claimed
-    return customers_of([(product, restores)], None if product.policy == "fixed" or claimed is None else claimed.delta)
+    return customers_of([(product, restores)], claimed.delta if product.learns and claimed is not None else None)
 
 
 def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = None) -> CustomerGuarantee | None:
@@ -81,7 +81,7 @@ def customers_of(products: Iterable[tuple[Product, int]], delta: float | None = 
 
     At this delta; by default at the smallest of those that the products claim.
     """
-    capped = [(each, each.records_per_customer, restores) for each, restores in products if each.policy != "fixed"]
+    capped = [(each, each.records_per_customer, restores) for each, restores in products if each.learns]
     known = [(loss_of_product(each), cap, restores) for each, cap, restores in capped if cap is not None]
     if len(known) < len(capped) or not known:
         return None

@@ -179,6 +179,11 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         """Does it say what a shop knows (conversion, floor, ...), which its policy prices by?"""
         return self.policy == PRODUCT_POLICY
 
+    @property
+    def learns(self) -> bool:
+        """Does anything come of its records? Where it does not, everybody pays the reference price."""
+        return self.policy != "fixed"
+
 
 def check_reference(product: Product, price: float) -> None:
     """Refuse a reference price (in currency) that cannot be charged."""
@@ -293,7 +298,7 @@ def _built(spec: bytes) -> _Built:
     reference = reference_price_of(product) / product.ceiling
     options: Settings = {"epsilon": product.epsilon, "delta": product.delta}
     shop = None
-    if product.policy == "fixed":
+    if not product.learns:
         options["price"] = reference
     elif product.in_shop_words:
         shop = shop_product_of(product)

@@ -11,7 +11,7 @@ from hushprice.service.shared.product import Product, delta_of, demand_of, featu
 from hushprice.service.shared.tariff import PriceRules
 from hushprice.service.store.decisions import largest_demand
 from hushprice.service.store.values import Status, StoredProduct
-from hushprice.settings import PRODUCT_POLICY, doubt_of
+from hushprice.settings import doubt_of
 
 LARGE_EPSILON = 10.0  # odds of 22,000 to 1 between two worlds
 
@@ -34,9 +34,9 @@ class ProductView(Product, frozen=True, kw_only=True):
 def warnings_of(product: Product) -> list[str]:
     """What an admin should think about again: a budget under which a record is hardly hidden, a doubtful `risk`."""
     found, delta = [], delta_of(product)
-    if product.policy != "fixed" and product.epsilon > LARGE_EPSILON:
+    if product.learns and product.epsilon > LARGE_EPSILON:
         found.append(f"epsilon {product.epsilon:g} is above {LARGE_EPSILON:g}: one record may move prices a lot")
-    if product.policy != "fixed" and delta * product.horizon >= 1.0:
+    if product.learns and delta * product.horizon >= 1.0:
         found.append(f"delta {delta:g} is not below 1/horizon: it allows to publish a record as it is")
     doubt = doubt_of(product.trust, features_of(product).contexts)
     return [*found, doubt] if doubt else found
@@ -63,7 +63,7 @@ def view_of(stored: StoredProduct, *, with_cost: bool = False) -> ProductView:
         "unit_cost": product.unit_cost if with_cost else None,
         "reference_price": reference_of(product, stored),
         "delta": delta_of(product),
-        "slope": None if product.policy == PRODUCT_POLICY else float(demand_of(product).slope),
+        "slope": None if product.in_shop_words else float(demand_of(product).slope),
         "bound": largest,
         "rules": msgspec.json.decode(stored.rules, type=PriceRules),
         "status": stored.status,
