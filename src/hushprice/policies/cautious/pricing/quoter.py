@@ -169,7 +169,8 @@ class CautiousQuoter:
 
     def _notice(self, people: FloatArray, last: ReleasedBatch) -> None:
         """Begin anew where demand has changed: batches from before say nothing about today."""
-        noticed = certain_since([batch.changes for batch in self.past], self.changed)
+        changes = [batch.changes for batch in self.past]
+        noticed: tuple[int, int | None] | None = certain_since(changes, self.changed)
         if noticed is None and self.version > 0 and surprising(self.model, people, last, self.belief, self.changed):
             noticed = len(self.past) - 1, None
         if noticed is None:
