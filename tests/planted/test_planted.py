@@ -180,6 +180,7 @@ PLANTED = [
         coin_bugs.coin_of_the_purchase,
         coin_checks.coins_and_holdouts_are_not_the_records,
     ),
+    Planted("a coin that the clock turns", coin_bugs.coin_of_the_clock, coin_checks.coins_are_not_the_clocks),
     Planted(
         "buyers counted as the holdout",
         coin_bugs.holdout_of_the_purchase,
