@@ -15,6 +15,8 @@ from tests.planted import (
     fit_checks,
     link_bugs,
     link_checks,
+    note_bugs,
+    note_checks,
     prior_bugs,
     prior_checks,
     service_bugs,
@@ -221,6 +223,15 @@ PLANTED = [
         service_bugs.releases_told_apart_by_number,
         service_checks.colliding_numbers_are_charged,
     ),
+    Planted(
+        "a lost note taken for none yet", note_bugs.lost_note_taken_for_none_yet, note_checks.lost_notes_are_noticed
+    ),
+    Planted(
+        "a quoter's note taken for a learner's",
+        note_bugs.quoters_note_taken_for_a_learners,
+        note_checks.lost_notes_are_noticed,
+    ),
+    Planted("a copy taken for the store", note_bugs.copy_taken_for_the_store, note_checks.copies_are_noticed),
     Planted(
         "a certificate shown before releases are noted",
         service_bugs.certified_without_a_note,
