@@ -11,6 +11,7 @@ from tests.planted.planting import changed
 from hushprice.policies.cautious import saved
 from hushprice.policies.cautious.engine import CautiousEngine
 from hushprice.service.learning import product_learner
+from hushprice.service.shared import quote_ids
 
 
 def _coin_of_the_purchase(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,7 +47,16 @@ def _release_forgotten(real: Callable[..., Any]) -> Callable[..., Any]:
     return restore
 
 
+def _clock_in_front(real: Callable[..., str]) -> Callable[..., str]:
+    def new_id(secret: bytes, key: str, drawn: bytes, now: float) -> str:
+        made = real(secret, key, drawn, now)
+        return made[20:24] + made[:20] + made[24:]
+
+    return new_id
+
+
 coin_of_the_purchase = changed(product_learner, "priced_records", _coin_of_the_purchase)
 holdout_of_the_purchase = changed(product_learner, "priced_records", _holdout_of_the_purchase)
 unreadable_slots_left_out = changed(CautiousEngine, "steps", _unreadable_moved)
 release_forgotten_on_restart = changed(saved, "restore_engine", _release_forgotten)
+coin_of_the_clock = changed(quote_ids, "new_id", _clock_in_front)

@@ -12,6 +12,7 @@ from tests.service.learning_runs import same_noise
 
 from hushprice.policies.cautious import saved
 from hushprice.service.learning.product_learner import ProductLearner
+from hushprice.service.shared import quote_ids
 from hushprice.service.store.values import Slot
 
 _COUNT = 48  # the first batch
@@ -40,6 +41,15 @@ def coins_and_holdouts_are_not_the_records() -> None:
     for part in (2, 5):
         assert [each[part].tolist() for each in one] == [each[part].tolist() for each in other]
     assert {*one[0][2]} == {-1.0, 1.0}
+
+
+def coins_are_not_the_clocks() -> None:
+    """Whenever a quote is given, its coin is that of the random bytes its id is made of."""
+    drawn = np.random.default_rng(4)
+    for now in (0.0, 1.5, 1.7e9):
+        random = drawn.bytes(32)
+        given = bytes.fromhex(quote_ids.new_id(b"secret", "shop", random, now))
+        assert quote_ids.uniform_of(given) == quote_ids.uniform_of(random)
 
 
 def batches_end_by_slots_alone() -> None:

@@ -14,6 +14,8 @@ from tests.planted import (
     fit_checks,
     link_bugs,
     link_checks,
+    note_bugs,
+    note_checks,
     prior_bugs,
     prior_checks,
     service_bugs,
@@ -165,6 +167,7 @@ PLANTED: dict[Callable[[], None], dict[str, Bug]] = {  # check: what it must cat
         "a coin that a purchase turns": coin_bugs.coin_of_the_purchase,
         "buyers counted as the holdout": coin_bugs.holdout_of_the_purchase,
     },
+    coin_checks.coins_are_not_the_clocks: {"a coin that the clock turns": coin_bugs.coin_of_the_clock},
     coin_checks.batches_end_by_slots_alone: {
         "slots without a record left out of their batch": coin_bugs.unreadable_slots_left_out,
     },
@@ -181,6 +184,11 @@ PLANTED: dict[Callable[[], None], dict[str, Bug]] = {  # check: what it must cat
     service_checks.charged_slots_are_not_learned_again: {
         "a restored backup taken for the truth": service_bugs.backup_taken_for_the_truth,
     },
+    note_checks.lost_notes_are_noticed: {
+        "a lost note taken for none yet": note_bugs.lost_note_taken_for_none_yet,
+        "a quoter's note taken for a learner's": note_bugs.quoters_note_taken_for_a_learners,
+    },
+    note_checks.copies_are_noticed: {"a copy taken for the store": note_bugs.copy_taken_for_the_store},
     service_checks.colliding_numbers_are_charged: {
         "releases told apart by their numbers alone": service_bugs.releases_told_apart_by_number,
     },

@@ -23,6 +23,7 @@ from hushprice.policies.cautious.pricing.question import promise_of
 from hushprice.policies.cautious.private.aggregator import joined, promised, scales_of
 from hushprice.service.http.routes import quotes
 from hushprice.service.quoting.randomness import SIZE
+from hushprice.service.shared import quote_ids
 from hushprice.service.shared.aggregator_messages import Agreed, BatchOver
 from hushprice.service.shared.product import Product, quoter_of
 from hushprice.trust import shares
@@ -53,6 +54,7 @@ def play(folder: Path, record: tuple[Sequence[float], float], *, leaky: bool = F
         server = opened.enter_context(running(str(folder / "shop.db"), folder))
         both = [opened.enter_context(aggregating(folder / name, {"tea": PROMISE})) for name in ("one", "two")]
         patch.setattr(quotes, "random_bytes", lambda: random.bytes(SIZE))
+        patch.setattr(quote_ids, "clock_bytes", lambda now: bytes(2))
         made = server.client("admin").post("/v1/products", json=SPEC)
         assert made.status_code == 201, made.text
         given = visits(server, [each.url for each in both], record, leaky=leaky)

@@ -23,6 +23,7 @@ from hushprice.policies.verification import verify
 from hushprice.privacy.certificates.certificate import Certificate
 from hushprice.service.http.routes import quotes
 from hushprice.service.quoting.randomness import SIZE
+from hushprice.service.shared import quote_ids
 from hushprice.trust import bits
 from hushprice.trust.question import Record, held, residual
 
@@ -176,6 +177,7 @@ def play(folder: Path, record: CustomerRecord, reports: int = REPORTS) -> Played
     random, (context, demand) = np.random.default_rng(5), record
     with pytest.MonkeyPatch.context() as patch, running(str(folder / "shop.db"), folder) as server:
         patch.setattr(quotes, "random_bytes", lambda: random.bytes(SIZE))
+        patch.setattr(quote_ids, "clock_bytes", lambda now: bytes(2))
         assert server.client("admin").post("/v1/products", json={**TEA, "epsilon": 1.0}).status_code == 201
         asked = {"quotes": [{"product": "tea"}] * 100}
         client, given = server.client("shop"), list[Quote]()

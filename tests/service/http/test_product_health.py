@@ -11,6 +11,7 @@ from tests.service.http.test_cautious import SCARF, learn, quoted
 
 from hushprice.policies.cautious.pricing import health as pricing_health
 from hushprice.service.quoting import product_health
+from hushprice.service.quoting.product_health import in_the_log
 
 HAT: dict[str, Any] = {**SCARF, "most": None, "holdout": 0.3, "unit_cost": 5.0}
 
@@ -71,12 +72,16 @@ def test_after_a_release_it_is_believed_against_observed(
     assert caplog.messages.count(odd) == 1
     monkeypatch.undo()
     admin.post("/v1/products/scarf/freeze")
-    assert f"product scarf is now frozen, and was {found['status']}" in caplog.messages
+    assert f"product scarf is now frozen, and was {in_the_log(found['status'])}" in caplog.messages
     frozen = anybody.get("/v1/products/scarf/health").json()
     assert (frozen["status"], frozen["words"]) == (
         "frozen",
         "Everybody pays today's price, 25.00, until the product is resumed.",
     )
+
+
+def test_the_log_does_not_say_that_prices_which_moved_earn_more() -> None:
+    assert [in_the_log(each) for each in ("learning", "paying", None)] == ["learning", "at moved prices", None]
 
 
 def test_policies_that_release_nothing_of_the_kind_have_none(fresh: Running) -> None:

@@ -36,6 +36,7 @@ from hushprice.service.learning import certifier
 from hushprice.service.learning.loop import LearningLoop
 from hushprice.service.quoting import learning_health
 from hushprice.service.quoting.randomness import SIZE
+from hushprice.service.shared import quote_ids
 from hushprice.service.store import open_store
 
 WATCHED = 3  # the slot of the one customer, from 0
@@ -72,6 +73,7 @@ def same_randomness() -> Iterator[None]:
     random = np.random.default_rng(11)
     with pytest.MonkeyPatch.context() as patch, same_noise():
         patch.setattr(quotes, "random_bytes", lambda: random.bytes(SIZE))
+        patch.setattr(quote_ids, "clock_bytes", lambda now: bytes(2))
         patch.setattr(certifier, "head_of", lambda trail: "0" * 64)  # it is of times and random bytes
         # The clock jumps: whether a look falls before the learner has followed is a matter of time.
         patch.setattr(learning_health, "LATE", math.inf)

@@ -84,6 +84,19 @@ def test_whom_customers_trust_is_chosen_with_the_rest(service: Any, visit: Any) 
     tab.until("#summary", "trust local: nobody but a customer's own device sees a record")
 
 
+def test_prices_that_moved_are_not_said_to_pay(service: Any, visit: Any) -> None:
+    service.product(name="moved", reference_price=30, floor=24, ceiling=36, conversion=0.02)
+    tab = visit()
+
+    def moved(route: Any) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"status": "paying"})
+
+    tab.page.route("**/v1/products/moved/health", moved)
+    tab.open(f"{service.url}/#moved")
+    tab.until("#fit-status", "prices moved")
+
+
 def test_an_auditor_is_offered_no_form(service: Any, visit: Any) -> None:
     tab = visit()
     page = tab.open(service.url)

@@ -35,7 +35,7 @@ def test_a_token_that_is_given_back_can_be_taken_again() -> None:
 
 
 def test_an_id_is_known_to_be_given_to_one_key_only() -> None:
-    quote = new_id(SECRET, SHOP.identity, b"random bytes, of which 12 are used")
+    quote = new_id(SECRET, SHOP.identity, b"random bytes, of which 10 are used", 1e9)
     assert is_given(SECRET, SHOP.identity, quote)
     assert not is_given(SECRET, OTHER.identity, quote)
     assert not is_given(b"another", SHOP.identity, quote)
@@ -47,7 +47,7 @@ def test_an_id_is_known_to_be_given_to_one_key_only() -> None:
 
 def test_every_kind_of_call_has_a_bucket_of_its_own() -> None:
     allowances = Allowances(100.0, SECRET)
-    quotes = [new_id(SECRET, SHOP.identity, bytes([n] * 12)) for n in (1, 2)]
+    quotes = [new_id(SECRET, SHOP.identity, bytes([n] * 10), 1e9) for n in (1, 2)]
     buckets = [
         allowances.of_quotes(SHOP),
         allowances.of_quotes(OTHER),

@@ -9,16 +9,18 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.service.store.samples import CONTEXT, PRODUCT, give, given, learn, pass_time, quote, release, tell
 from tests.waiting import PATIENCE, eventually
 
 from hushprice.errors import InvalidInput
-from hushprice.service.store import open_store, sqlite, sqlite_file, sqlite_write_lock
+from hushprice.service.shared import quote_ids
+from hushprice.service.store import open_store, sqlite, sqlite_file, sqlite_quotes, sqlite_write_lock
 from hushprice.service.store.consistency import problems
 from hushprice.service.store.protocol import LearnerStore, StoreUnavailable, ValueRefused
 from hushprice.service.store.sqlite import SqliteStore
@@ -197,6 +199,47 @@ def test_a_file_of_the_version_before_is_upgraded_and_keeps_what_it_has(path: Pa
     store = SqliteStore(path)
     assert store.learning_progress(49.0) == LearningProgress(True, LearnerReport(0.0, 0), {})
     store.close()
+
+
+def test_ids_of_version_4_are_found_and_are_not_stored_twice(path: Path) -> None:
+    """Their last random bytes are where those of the clock are now."""
+    old = sqlite3.connect(path)
+    for number in (1, 2, 3, 4):
+        old.executescript(resources.files("hushprice.service.store").joinpath(f"sqlite_{number}.sql").read_text())
+    old.execute(f"PRAGMA application_id = {sqlite_file.APPLICATION}")
+    old.execute("PRAGMA user_version = 4")
+    old.execute("INSERT INTO product (name, spec, rules, created, slots) VALUES (?, x'', x'', 1.0, 2)", (PRODUCT,))
+    ids = [os.urandom(16).hex() for _ in range(2)]
+    for slot, each in enumerate(ids, start=1):
+        row = (slot, bytes.fromhex(each))
+        old.execute("INSERT INTO quote VALUES (1, ?, ?, 'shop', 0.5, 0, 1, 1e9, 3, 0" + ", NULL" * 8 + ")", row)
+    old.commit()
+    old.close()
+    store = SqliteStore(path)
+    assert [tell(store, each).status for each in [*ids, "0" * 32]] == ["recorded", "recorded", "unknown"]
+    assert [each.id for each in give(store, quote(id=ids[0]), quote(id="1" * 32))] == [ids[0], "1" * 32]
+    assert store._connection.execute("SELECT slots FROM product").fetchone() == (3,)
+    store.close()
+
+
+def test_an_id_is_found_by_its_index(store: SqliteStore) -> None:
+    plan = store._connection.execute(f"EXPLAIN QUERY PLAN {sqlite_quotes._FIND_QUOTE}", (b"",)).fetchall()
+    assert [row[-1] for row in plan] == ["SEARCH quote USING INDEX quote_id (<expr>=? AND id=?)"]
+
+
+def test_quotes_given_together_are_on_few_pages_of_the_log(store: SqliteStore, path: Path) -> None:
+    random = np.random.default_rng(6)
+
+    def pages(times: Sequence[float]) -> int:
+        """That the log grows by, for so many quotes in one transaction."""
+        log = path.with_name(path.name + "-wal")
+        before = log.stat().st_size
+        give(store, *(quote(id=quote_ids.new_id(b"", "shop", random.bytes(10), at)) for at in times))
+        return (log.stat().st_size - before) // 4096
+
+    store._connection.execute("PRAGMA wal_autocheckpoint = 0")
+    pages(random.uniform(0.0, 1e9, 6000).tolist())
+    assert 2 * pages([1e9] * 100) < pages(random.uniform(0.0, 1e9, 100).tolist())
 
 
 def test_a_damaged_file_is_said_to_be_damaged(path: Path) -> None:

@@ -35,6 +35,11 @@ def status_of(priced: PricedProduct) -> HealthStatus | None:
     return "learning" if quoter.rule.spread > 0.0 else "staying"
 
 
+def in_the_log(status: HealthStatus | None) -> str | None:
+    """The status as people read it: prices that moved may earn less."""
+    return "at moved prices" if status == "paying" else status
+
+
 def is_misfit(priced: PricedProduct) -> bool:
     """Do visitors lately buy otherwise than was believed? False for policies that release nothing that would tell."""
     return priced.product.in_shop_words and _quoter_of(priced).health.misfit

@@ -15,7 +15,7 @@ from hushprice.service.quoting import learning_health
 from hushprice.service.quoting.key_use import KeyUse
 from hushprice.service.quoting.learning_health import LearningHealth
 from hushprice.service.quoting.priced_product import PricedProduct
-from hushprice.service.quoting.product_health import is_misfit, status_of
+from hushprice.service.quoting.product_health import in_the_log, is_misfit, status_of
 from hushprice.service.shared.keys import Keyring
 from hushprice.service.shared.report_messages import HealthStatus
 from hushprice.service.shared.seen_releases import SeenReleasesFile
@@ -81,7 +81,7 @@ class ProductTable:
         name, now = priced.product.name, status_of(priced)
         was, self._statuses[name] = self._statuses.get(name), now
         if was is not None and was != now:
-            log.info("product %s is now %s, and was %s", name, now, was)
+            log.info("product %s is now %s, and was %s", name, in_the_log(now), in_the_log(was))
         misfit = is_misfit(priced)
         if misfit and name not in self._misfits:
             log.warning("product %s: visitors lately buy otherwise than believed, beyond noise and chance", name)

@@ -12,7 +12,12 @@ from hushprice.service.shared.product_view import ProductView
 from hushprice.service.shared.rate_limits import LARGEST_BATCH
 
 QuoteId = Annotated[
-    str, Meta(pattern="^[0-9a-f]{32}$", description="96 random bits and a mark", examples=["9f86d081884c7d65" * 2])
+    str,
+    Meta(
+        pattern="^[0-9a-f]{32}$",
+        description="80 random bits, 16 of the clock, and a mark",
+        examples=["9f86d081884c7d65" * 2],
+    ),
 ]
 Attributes = Annotated[
     dict[str, float | bool | str | None],

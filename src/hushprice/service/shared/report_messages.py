@@ -149,9 +149,10 @@ class DemandCurve(msgspec.Struct, frozen=True):
 HealthStatus = Annotated[
     Literal["learning", "paying", "staying", "worse than its holdout", "frozen"],
     Meta(
-        description="learning: prices are tried out around today's. paying: prices have left today's on evidence. "
-        "staying: everybody pays today's price. worse than its holdout: with 95 % confidence, over all looks. frozen: "
-        "by the product itself, where it is worse by more than its risk (99 %), or by hand"
+        description="learning: prices are tried out around today's. paying: prices have moved, on evidence; "
+        "whether they earn more, `gain` says. staying: everybody pays today's price. worse than its holdout: with 95 % "
+        "confidence, over all looks. frozen: by the product itself, where it is worse by more than its risk (99 %), or "
+        "by hand"
     ),
 ]
 

@@ -15,7 +15,7 @@ from hushprice.service.store.protocol import StoreUnavailable, ValueRefused
 from hushprice.service.store.sqlite_write_lock import WAIT
 
 APPLICATION = 0x68757368  # "hush"
-VERSION = 4
+VERSION = 5
 # Pages of the log that are worth moving to the file. Who moves them waits for the disk, so the learner does it, and a
 # quoter only where nobody else did.
 LEARNER_PAGES, QUOTER_PAGES = 1000, 16_000

@@ -21,7 +21,8 @@ REPEATED = "SELECT id, fingerprint, charged, expires, version, propensity FROM q
 _COUNTED_RECORDS = """SELECT
     (SELECT count(*) FROM (SELECT 1 FROM quote WHERE customer = ?1 AND product = ?2 AND counts = 1 LIMIT ?3))
     + ifnull((SELECT records FROM used_cap WHERE customer = ?1 AND product = ?2), 0)"""
-_FIND_QUOTE = "SELECT product, slot, key, status, demand, deadline, price, holdout, day FROM quote WHERE id = ?"
+_HAS_ID = "id = ?1 AND substr(id, 11, 2) = substr(?1, 11, 2)"  # as the index of ids has it (sqlite_5.sql)
+_FIND_QUOTE = f"SELECT product, slot, key, status, demand, deadline, price, holdout, day FROM quote WHERE {_HAS_ID}"
 _KEY_USE = """INSERT INTO key_use VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET quotes = quotes + excluded.quotes"""
 _NO_REPEAT: tuple[Any, ...] = (None, None, None, None)
@@ -143,7 +144,7 @@ def _is_within_cap(
 
 def stored_already(connection: sqlite3.Connection, quotes: Sequence[NewQuote]) -> set[str]:
     """The ids that a commit has stored whose answer never came: asking again must not take second slots."""
-    find = "SELECT 1 FROM quote WHERE id = ?"
+    find = f"SELECT 1 FROM quote WHERE {_HAS_ID}"
     return {quote.id for quote in quotes if connection.execute(find, (_id_bytes(quote),)).fetchone()}
 
 

@@ -12,6 +12,7 @@ const FITS = [
   ["by_believed_demand", "More by who is likelier to buy, a standard deviation"],
 ];
 const NOT_YET = "no release has told yet";
+const SHOWN = { paying: "prices moved" }; // which is all that the word means: what they earn is told below
 
 export function createFit() {
   const status = h("span", { class: "pill", id: "fit-status" });
@@ -30,7 +31,7 @@ export function createFit() {
   return ({ product, health }) => {
     show(byId("fit"), Boolean(health));
     if (!health) return;
-    setText(status, health.status);
+    setText(status, SHOWN[health.status] ?? health.status);
     status.dataset.state = health.status;
     setText(words, health.words);
     const amount = (product.bound ?? product.most) > 1 ? (value) => digits(value, 3) : percent;

@@ -116,25 +116,26 @@ def new_quote(
     asked = priced.device_state
     context = priced.context(body.attributes, body.context) if asked is None else _unread(priced, body)
     used, fingerprint = (None, None) if idempotency is None else _digests(service, body, idempotency)
-    drawn = random_bytes()
+    drawn, now = random_bytes(), time.time()
     # The coin of the holdout reads no attribute: who is in it says nothing about a customer.
     holdout = _uniform(drawn[16:24]) < product.holdout
-    coin = _uniform(drawn[24:])
     if product.in_shop_words:
         coin = quote_ids.uniform_of(drawn)  # which the learner must draw again, from the quote's id
         holdout = holdout or not priced.personal  # a frozen price says nothing about the prices tried out
+    else:
+        coin = _uniform(drawn[24:])
     if asked is None:
         charged, propensity = priced.offer(context, coin, holdout=holdout)
     else:
         charged, propensity = Charged(priced.reference.charged, UNPRICED), None
     return NewQuote(
-        quote_ids.new_id(service.customer_secret, key, drawn[:16]),
+        quote_ids.new_id(service.customer_secret, key, drawn, now),
         product.name,
         key,
         context,
         charged.share,
         charged.charged,
-        float(int(time.time() + product.quote_seconds)),
+        float(int(now + product.quote_seconds)),
         priced.version,
         holdout,
         product.outcome_seconds,
