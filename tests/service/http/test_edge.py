@@ -299,17 +299,24 @@ def test_silent_connections_are_closed_without_a_word(hasty: Running, caplog: py
     assert not caplog.text
 
 
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        (b"GET /" + b"canary" * 2000 + b" HTTP/1.1\r\n\r\n", 414, "target_too_long"),
+        (b"canary canary\r\n\r\n", 400, "invalid_http"),
+    ],
+)
 def test_a_limit_is_logged_once_a_minute_and_without_what_was_sent(
-    calm: Running, caplog: pytest.LogCaptureFixture
+    sent: bytes, status: int, code: str, calm: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
     calm.service.connections._said.clear()
     counted = Counted(calm)
     for _ in range(3):
         with connect(calm.url) as connection:
-            assert exchange(connection, b"GET /" + b"canary" * 2000 + b" HTTP/1.1\r\n\r\n")[0] == 414
+            assert exchange(connection, sent)[0] == status
     lines = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert lines == ["connection ended: target_too_long (0 more since the last such line)"]
-    assert counted["target_too_long"] == 3
+    assert lines == [f"connection ended: {code} (0 more since the last such line)"]
+    assert counted[code] == 3
 
 
 class Answering:

@@ -126,7 +126,7 @@ class Connections:
         if kind is not self.tellers:
             self.ended[refusal.code] += 1
         when, count = self._said.get(refusal.code, (-_QUIET, 0))
-        if refusal.logged and time.monotonic() - when >= _QUIET:
+        if time.monotonic() - when >= _QUIET:
             log.warning("connection ended: %s (%d more since the last such line)", refusal.code, count)
             when, count = time.monotonic(), -1
         self._said[refusal.code] = (when, count + 1)

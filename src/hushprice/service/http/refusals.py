@@ -17,7 +17,6 @@ class Refusal:
     status: int
     code: str
     message: str
-    logged: bool = True
 
     def answer(self) -> bytes:
         """The answer's bytes, head and body."""
@@ -30,8 +29,8 @@ class Refusal:
         return head.encode() + body
 
 
-NOT_HTTP = Refusal(400, "invalid_http", "this is no HTTP that can be read", logged=False)  # anybody could fill the log
-NO_HOST = Refusal(400, "invalid_http", "a request of HTTP/1.1 must have one line with its host", logged=False)
+NOT_HTTP = Refusal(400, "invalid_http", "this is no HTTP that can be read")
+NO_HOST = Refusal(400, "invalid_http", "a request of HTTP/1.1 must have one line with its host")
 TARGET = Refusal(414, "target_too_long", "the path and query are too long")
 HEAD = Refusal(431, "head_too_large", "the head of the request has too many bytes or lines")
 SLOW_HEAD = Refusal(408, "slow_head", "the head of the request took too long")
