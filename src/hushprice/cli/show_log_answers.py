@@ -76,19 +76,17 @@ def _beside(each: Any) -> list[str]:
 
 def _estimates(answer: Evaluation | ReleasedValues) -> list[tuple[str, EarningsEstimate | None]]:
     """Of the policy only where the log can answer: nobody reads a sentence that says no below a number."""
-    made = (
-        []
-        if not answer.answerable
-        else [
-            ("inverse propensity", answer.inverse_propensity),
-            ("self-normalized", answer.self_normalized),
-            ("doubly robust", answer.doubly_robust),
-        ]
-    )
+    own: list[tuple[str, EarningsEstimate | None]] = []
+    made = [
+        ("inverse propensity", answer.inverse_propensity),
+        ("self-normalized", answer.self_normalized),
+        ("doubly robust", answer.doubly_robust),
+    ]
     if isinstance(answer, Evaluation):
-        others = [("replay", answer.replay), ("gain, doubly robust", answer.gain)] if answer.answerable else []
-        made = [("the log's own prices", answer.logged), *made, *others]
-    return [(name, each) for name, each in made if each is not None]
+        own.append(("the log's own prices", answer.logged))
+        made += [("replay", answer.replay), ("gain, doubly robust", answer.gain)]
+    shown = [*own, *(made if answer.answerable else [])]
+    return [(name, each) for name, each in shown if each is not None]
 
 
 def _line(name: str, each: EarningsEstimate | None) -> list[str]:
